@@ -1,0 +1,17 @@
+/** Making and joining byte arrays. The only user of uninitialised memory. */
+
+const encoder = new TextEncoder();
+
+/** Bytes with arbitrary content: the caller writes every byte before anyone reads it. */
+export function uninitializedBytes(length: number): Uint8Array<ArrayBuffer> {
+  return Buffer.allocUnsafeSlow(length) as Uint8Array<ArrayBuffer>;
+}
+
+export function utf8Bytes(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** The parts one after the other, in a new array. */
+export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,33 @@
+/**
+ * Time for the rest of the code: durations and deadlines run on the monotonic clock, so that a step of the wall clock
+ * neither fires nor delays anything. The only user of `setTimeout`, apart from the sync timer.
+ */
+
+/** Milliseconds on the monotonic clock; only differences mean something. */
+export function monotonicMs(): number {
+  return performance.now();
+}
+
+/** A pending call. `cancel` is idempotent and may come after the call was made. */
+export interface PendingCall {
+  cancel(): void;
+}
+
+/** Calls `callback` once, `delayMs` from the moment of this call. Does not keep the process alive. */
+export function callAfter(delayMs: number, callback: () => void): PendingCall {
+  const timer = setTimeout(callback, delayMs);
+  timer.unref();
+  return { cancel: () => clearTimeout(timer) };
+}
+
+/** Calls `callback` every `periodMs` until cancelled. Does not keep the process alive. */
+export function callEvery(periodMs: number, callback: () => void): PendingCall {
+  const timer = setInterval(callback, periodMs);
+  timer.unref();
+  return { cancel: () => clearInterval(timer) };
+}
+
+/** Resolves after `delayMs`. Keeps the process alive meanwhile. */
+export function sleep(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}

@@ -1,0 +1,136 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+
+/**
+ * The one table of what the daemon counts. A row is a metric of the Prometheus text at `/metrics`; the unit is in its
+ * name. To count something else, add a row and use `metrics.<key>`.
+ */
+export const metricTable = {
+  searches: {
+    kind: "counter", name: "trawl_searches_total", labels: ["outcome"],
+    help: "Searches that ended, by outcome: complete, limit, timeout, cancelled, failed, refused.",
+  },
+  searchMatches: {
+    kind: "counter", name: "trawl_search_matches_total", labels: [],
+    help: "Matches found by all searches, also those past a display limit.",
+  },
+  searchBytesScanned: {
+    kind: "counter", name: "trawl_search_scanned_bytes_total", labels: [],
+    help: "Bytes of document content that searches looked at.",
+  },
+  searchShardScans: {
+    kind: "counter", name: "trawl_search_shard_scans_total", labels: ["outcome"],
+    help: "Shards that searches evaluated, by outcome: done, stopped, failed.",
+  },
+  searchFirstMatchesSeconds: {
+    kind: "histogram", name: "trawl_search_first_matches_seconds", labels: [],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10],
+    help: "Time from the request to the first matches event.",
+  },
+  searchSeconds: {
+    kind: "histogram", name: "trawl_search_seconds", labels: [],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
+    help: "Time from the request to the done event.",
+  },
+  searchesRunning: {
+    kind: "gauge", name: "trawl_searches_running", labels: [],
+    help: "Searches that have workers.",
+  },
+  searchesQueued: {
+    kind: "gauge", name: "trawl_searches_queued", labels: [],
+    help: "Searches that wait for a place.",
+  },
+  streamsOpen: {
+    kind: "gauge", name: "trawl_streams_open", labels: [],
+    help: "Event streams whose response has not ended.",
+  },
+  streamBytesSent: {
+    kind: "counter", name: "trawl_stream_sent_bytes_total", labels: [],
+    help: "Bytes of event streams that sockets took, after compression.",
+  },
+  streamsStalled: {
+    kind: "counter", name: "trawl_streams_stalled_total", labels: [],
+    help: "Event streams closed because the client stopped reading.",
+  },
+  httpRequests: {
+    kind: "counter", name: "trawl_http_requests_total", labels: ["method", "status"],
+    help: "HTTP requests answered, by method and status.",
+  },
+  workersLost: {
+    kind: "counter", name: "trawl_workers_lost_total", labels: ["pool"],
+    help: "Worker threads that died and were replaced, by pool: search, ingest.",
+  },
+  repositories: {
+    kind: "gauge", name: "trawl_repositories", labels: ["state"],
+    help: "Configured repositories, by state: searchable, pending, failed.",
+  },
+  syncs: {
+    kind: "counter", name: "trawl_syncs_total", labels: ["outcome"],
+    help: "Ends of a repository's sync, by outcome: unchanged, indexed, failed.",
+  },
+  syncSeconds: {
+    kind: "histogram", name: "trawl_sync_seconds", labels: [],
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
+    help: "Time of one sync, from the fetch to the moment a search can see the commit.",
+  },
+  indexShards: {
+    kind: "gauge", name: "trawl_index_shards", labels: [],
+    help: "Live shards.",
+  },
+  indexDocuments: {
+    kind: "gauge", name: "trawl_index_documents", labels: [],
+    help: "Documents in live shards that no tombstone hides.",
+  },
+  indexContentBytes: {
+    kind: "gauge", name: "trawl_index_content_bytes", labels: [],
+    help: "Bytes of document content in live shards.",
+  },
+  indexShardBytes: {
+    kind: "gauge", name: "trawl_index_shard_bytes", labels: [],
+    help: "Bytes of live shards on disk.",
+  },
+  indexCorruptShards: {
+    kind: "gauge", name: "trawl_index_corrupt_shards", labels: [],
+    help: "Shards taken out because their bytes fail their checks.",
+  },
+} as const satisfies Record<string, MetricRow>;
+
+interface MetricRow {
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+type Table = typeof metricTable;
+type MetricOf<Row extends MetricRow> = Row["kind"] extends "counter" ? Counter<Row["labels"][number]>
+  : Row["kind"] extends "gauge" ? Gauge<Row["labels"][number]>
+  : Histogram<Row["labels"][number]>;
+
+/** One object of counters for each row of the table. */
+export type Metrics = { readonly [Key in keyof Table]: MetricOf<Table[Key]> };
+
+/** The metrics of one daemon and the registry that prints them. */
+export interface MetricRegistry {
+  readonly metrics: Metrics;
+  /** The Prometheus text, with the process's own metrics. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function createMetrics(): MetricRegistry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics: Record<string, unknown> = {};
+  for (const [key, row] of Object.entries<MetricRow>(metricTable)) metrics[key] = createMetric(row, registry);
+  return { metrics: metrics as Metrics, text: () => registry.metrics(), contentType: registry.contentType };
+}
+
+function createMetric(row: MetricRow, registry: Registry): Counter | Gauge | Histogram {
+  const shared = { name: row.name, help: row.help, labelNames: row.labels, registers: [registry] };
+  switch (row.kind) {
+    case "counter": return new Counter(shared);
+    case "gauge": return new Gauge(shared);
+    case "histogram": return new Histogram({ ...shared, buckets: [...row.buckets ?? []] });
+  }
+}

@@ -1,0 +1,66 @@
+import { constants, createGzip, type Gzip } from "node:zlib";
+import { BlockQueue } from "./block-queue.js";
+
+/**
+ * Blocks in, gzip out, compressed on libuv's threads. After each batch the stream is flushed to a byte boundary:
+ * without that a client would see an event only when later ones push it out.
+ *
+ * `pendingBytes` counts what went in and has not come out, plus what came out and was not taken.
+ */
+export class GzipBlocks {
+  /** What is to be written to the socket. */
+  readonly output = new BlockQueue();
+  readonly #gzip: Gzip = createGzip({ level: constants.Z_BEST_SPEED });
+  readonly #changed: () => void;
+  #insideBytes = 0;
+  #ended = false;
+  #finished = false;
+
+  /** `changed` is called, never from inside `push`, when there is output to take or a batch is through. */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+    this.#gzip.on("data", (bytes: Uint8Array) => {
+      this.output.append(bytes);
+      changed();
+    });
+    this.#gzip.on("end", () => {
+      this.#finished = true;
+      changed();
+    });
+  }
+
+  get pendingBytes(): number {
+    return this.#insideBytes + this.output.bytes;
+  }
+
+  /** True when the last batch and the gzip trailer are in `output`. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  push(blocks: readonly Uint8Array[], last: boolean): void {
+    if (this.#ended) return;
+    const bytes = blocks.reduce((sum, block) => sum + block.length, 0);
+    if (bytes > 0) {
+      this.#insideBytes += bytes;
+      for (const block of blocks) this.#gzip.write(block);
+      this.#gzip.flush(constants.Z_SYNC_FLUSH, () => this.#batchDone(bytes));
+    }
+    if (last) {
+      this.#ended = true;
+      this.#gzip.end();
+    }
+  }
+
+  #batchDone(bytes: number): void {
+    this.#insideBytes -= bytes;
+    this.#changed();
+  }
+
+  /** Gives the compressor's memory back; idempotent. */
+  close(): void {
+    this.#ended = true;
+    this.output.clear();
+    this.#gzip.destroy();
+  }
+}

@@ -1,0 +1,137 @@
+import { messageOf } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { MetricRegistry } from "../base/metrics.js";
+import type { EventSink } from "../model/event-sink.js";
+import type { SearchRequest } from "../model/search-request.js";
+import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
+import { parseStreamParams } from "./stream-params.js";
+import { plainText, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
+
+/** Puts the daemon's routes on the server. */
+export function addRoutes(server: HttpServer, services: Services): void {
+  const stream = streamHandler(services);
+  for (const path of ["/.api/search/stream", "/search/stream"]) {
+    server.route("GET", path, stream);
+    server.route("OPTIONS", path, answerPreflight);
+  }
+  server.route("GET", "/.api/search/trace/ID", (request, response) => {
+    const text = services.search.trace(request.params["ID"] ?? "");
+    if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
+    else response.reply(200, plainText, text);
+  });
+  server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
+  server.route("GET", "/readyz", (_request, response) => {
+    const { ready, body } = services.readiness();
+    response.reply(ready ? 200 : 503, { ...securityHeaders, "Content-Type": "application/json" },
+      `${JSON.stringify(body, null, 2)}\n`);
+  });
+  server.route("GET", "/metrics", async (_request, response) => {
+    const text = await services.metrics.text();
+    response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
+  });
+  server.route("GET", "/", (request, response) => response.reply(200, plainText, welcome(request)));
+}
+
+/** What the routes are plugged into. */
+export interface Services {
+  readonly search: SearchHandler;
+  /** For `/readyz`: whether each repository is searchable or has failed, and the progress of each as JSON. */
+  readonly readiness: () => Readiness;
+  readonly metrics: MetricRegistry;
+  readonly log: Log;
+  /** A client that takes no byte for this long is cut. */
+  readonly stallMs: number;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly body: unknown;
+}
+
+export interface SearchHandler {
+  /** Asked before the stream starts: a refusal makes the answer a plain 503. */
+  admit(request: SearchRequest): Refusal | undefined;
+  /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
+  run(request: SearchRequest, sink: EventSink): void;
+  /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept. */
+  trace(id: string): string | undefined;
+}
+
+export interface Refusal {
+  readonly message: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
+function streamHandler(services: Services): (request: HttpRequest, response: HttpResponse) => void {
+  const { search, log, metrics: { metrics } } = services;
+  const observer: StreamObserver = {
+    bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
+    stalled: () => metrics.streamsStalled.inc(),
+  };
+  return (request, response) => {
+    const cors = corsHeaders(request);
+    if (request.method === "HEAD") {
+      return response.reply(405, { ...plainText, ...cors, Allow: "GET, OPTIONS" }, "method not allowed\n");
+    }
+    const params = parseStreamParams(request.query);
+    const refusal = params.kind === "request" ? search.admit(params.request) : undefined;
+    if (refusal) {
+      const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
+      return response.reply(503, { ...plainText, ...cors, ...retry }, `${refusal.message}\n`);
+    }
+    const encoding = acceptedEncoding(request.headers.get("accept-encoding"));
+    const body = response.startStream(200, { ...sseHeaders(encoding), ...securityHeaders, ...cors });
+    metrics.streamsOpen.inc();
+    response.onClosed(() => metrics.streamsOpen.dec());
+    const sink = new SseStream(body, encoding, services.stallMs, observer, log);
+    if (params.kind === "bad") return endWithError(sink, params.message);
+    try {
+      search.run(params.request, sink);
+    } catch (error) {
+      log.error({ err: error }, `search failed: ${messageOf(error)}`);
+      endWithError(sink, "internal error");
+    }
+  };
+}
+
+/** Nothing on these pages may be framed or taken for another type. */
+const securityHeaders: Headers = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "X-XSS-Protection": "1; mode=block",
+};
+
+function endWithError(sink: EventSink, message: string): void {
+  sink.send("error", [JSON.stringify({ message })]);
+  sink.send("done", ["{}"]);
+  sink.end();
+}
+
+/** Browser clients on other origins are let in as the interface has it: the origin is echoed, `null` included. */
+function corsHeaders(request: HttpRequest): Headers {
+  const origin = request.headers.get("origin");
+  if (origin === undefined) return {};
+  return { "Access-Control-Allow-Credentials": "true", "Access-Control-Allow-Origin": origin };
+}
+
+function answerPreflight(request: HttpRequest, response: HttpResponse): void {
+  response.reply(200, {
+    ...corsHeaders(request),
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": "Content-Type, Authorization, X-Sourcegraph-Should-Trace",
+    "Vary": "Origin",
+  }, "");
+}
+
+function welcome(request: HttpRequest): string {
+  const host = request.headers.get("host") ?? "";
+  return [
+    "Trawl searches code in git repositories and streams every match.",
+    "",
+    `  curl -N 'http://${host}/.api/search/stream?q=TODO'`,
+    "",
+    "Also here: /healthz, /readyz, /metrics.",
+    "",
+  ].join("\n");
+}

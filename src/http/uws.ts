@@ -1,0 +1,395 @@
+import uWS, { type HttpRequest as NativeRequest, type HttpResponse as NativeResponse,
+  type us_listen_socket as ListenSocket } from "uWebSockets.js";
+import { concatBytes } from "../base/bytes.js";
+import { monotonicMs, sleep } from "../base/deadline.js";
+import { TrawlError, messageOf } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { Router } from "./router.js";
+
+/**
+ * The HTTP server, and the only file that knows uWebSockets.js.
+ *
+ * That library kills the process when a handler throws or returns without an answer, when a response is touched after
+ * its client left, and it answers a request that is read after the first `await` with another request's bytes. So a
+ * handler here gets a copy of the request and a `HttpResponse` that does nothing once it is closed, and whatever it
+ * throws becomes a plain 500 and a line in the log.
+ */
+export class HttpServer {
+  readonly #log: Log;
+  readonly #observe: RequestObserver;
+  readonly #router = new Router<Route>();
+  readonly #app: NativeApp;
+  readonly #open = new Set<HttpResponse>();
+  #listenSocket: ListenSocket | undefined;
+  #stopped = false;
+
+  constructor(log: Log, observe: RequestObserver) {
+    this.#log = log;
+    this.#observe = observe;
+    this.#app = native.App();
+    this.#app.any("/*", (res, req) => this.#accept(res, req));
+  }
+
+  /** Adds a route without a body; see `Router` for patterns. A GET route answers HEAD too, without the body. */
+  route(method: Method, pattern: string, handler: Handler): void {
+    this.#router.add(method, pattern, { handler, bodyBytesMax: 0 });
+  }
+
+  /** Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413. */
+  routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
+    this.#router.add(method, pattern, { handler, bodyBytesMax });
+  }
+
+  /**
+   * Opens the port, 0 for a free one, and returns its number. `tuneListener` gets the number of the listening
+   * port before a client does, to set socket options that accepted sockets inherit.
+   *
+   * The port is opened exclusively: without that, a second daemon would share it silently.
+   */
+  listen(host: string, port: number, tuneListener: (port: number) => void): number {
+    let bound: number | undefined;
+    this.#app.listen(host, port, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
+      if (!listenSocket) return;
+      this.#listenSocket = listenSocket;
+      bound = native.getSocketPort(listenSocket);
+    });
+    if (bound === undefined) {
+      throw new TrawlError("conflict", `cannot listen on ${host}:${port}: the address is in use or not of this host`);
+    }
+    tuneListener(bound);
+    return bound;
+  }
+
+  /** Requests that have no whole answer yet. */
+  get openResponses(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest.
+   * Idempotent.
+   */
+  async stop(graceMs: number): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    if (this.#listenSocket) native.closeSocket(this.#listenSocket);
+    const deadlineMs = monotonicMs() + graceMs;
+    while (this.#open.size > 0 && monotonicMs() < deadlineMs) await sleep(drainPollMs);
+    this.#app.close();
+  }
+
+  /** Runs in uWebSockets.js' callback: nothing may be thrown from here. */
+  #accept(res: NativeResponse, req: NativeRequest): void {
+    const method = req.getCaseSensitiveMethod();
+    const response = new HttpResponse(res, method === "HEAD", (status) => {
+      this.#open.delete(response);
+      this.#observe(method, status);
+    });
+    this.#open.add(response);
+    try {
+      this.#dispatch(res, snapshot(res, req, method), response);
+    } catch (error) {
+      this.#fail(response, error);
+    }
+  }
+
+  #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
+    const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
+    switch (found.kind) {
+      case "none":
+        return response.reply(404, plainText, request.path.startsWith("/.api/") ? "no route\n" : "not found\n");
+      case "other-method":
+        return response.reply(405, { ...plainText, Allow: allowed(found.methods) }, "method not allowed\n");
+      case "route": {
+        const { handler, bodyBytesMax } = found.route;
+        if (bodyBytesMax === 0) return this.#run(handler, { ...request, params: found.params, body: noBytes }, response);
+        return this.#readBody(res, bodyBytesMax, response, (body) => {
+          this.#run(handler, { ...request, params: found.params, body }, response);
+        });
+      }
+    }
+  }
+
+  #run(handler: Handler, request: HttpRequest, response: HttpResponse): void {
+    try {
+      handler(request, response)?.catch((error: unknown) => this.#fail(response, error));
+    } catch (error) {
+      this.#fail(response, error);
+    }
+  }
+
+  /** Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. */
+  #readBody(res: NativeResponse, bytesMax: number, response: HttpResponse, done: (body: Uint8Array) => void): void {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    res.onData((chunk, isLast) => {
+      if (response.closed || length > bytesMax) return;
+      length += chunk.byteLength;
+      if (length > bytesMax) return response.reply(413, { ...plainText, Connection: "close" }, "body too large\n");
+      chunks.push(new Uint8Array(chunk.slice(0)));
+      if (isLast) done(concatBytes(chunks));
+    });
+  }
+
+  #fail(response: HttpResponse, error: unknown): void {
+    this.#log.error({ err: error }, `request failed: ${messageOf(error)}`);
+    response.fail();
+  }
+}
+
+export type Method = "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS";
+
+export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void;
+
+/** Told once for each request, when its response ended: `status` is 499 when the client left before an answer. */
+export type RequestObserver = (method: string, status: number) => void;
+
+/** Header names are written as given. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** A copy of what the client sent: valid for as long as someone holds it. */
+export interface HttpRequest extends RequestHead {
+  /** Decoded parts of the path, by the name they have in the route's pattern. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Empty when the route takes none. */
+  readonly body: Uint8Array;
+}
+
+interface RequestHead {
+  readonly method: string;
+  /** As sent, percent-encoding included. */
+  readonly path: string;
+  /** What follows the question mark, as sent. */
+  readonly query: string;
+  /** Names are in lower case. The first one counts when a header comes twice. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly remoteAddress: string;
+}
+
+/**
+ * One answer: exactly one `reply` or one `startStream`, or nothing when the client left first. Every method does
+ * nothing once `closed`.
+ */
+export class HttpResponse {
+  readonly #res: NativeResponse;
+  readonly #bodyless: boolean;
+  readonly #ended: (status: number) => void;
+  readonly #closedCallbacks: (() => void)[] = [];
+  #status: number | undefined;
+  #closed = false;
+
+  constructor(res: NativeResponse, bodyless: boolean, ended: (status: number) => void) {
+    this.#res = res;
+    this.#bodyless = bodyless;
+    this.#ended = ended;
+    res.onAborted(() => this.#close(clientClosedStatus));
+  }
+
+  /** True when the answer is whole, or the client left. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Calls back once, when `closed` becomes true; at once when it is. */
+  onClosed(callback: () => void): void {
+    if (this.#closed) callback();
+    else this.#closedCallbacks.push(callback);
+  }
+
+  /** The whole answer in one go. */
+  reply(status: number, headers: Headers, body: string | Uint8Array): void {
+    if (this.#closed || this.#status !== undefined) return;
+    this.#status = status;
+    this.#res.cork(() => {
+      this.#writeHead(status, headers);
+      if (this.#bodyless) this.#res.endWithoutBody(Buffer.byteLength(body));
+      else this.#res.end(body, headers["Connection"] === "close");
+    });
+    this.#close(status);
+  }
+
+  /** An answer in blocks. The head goes out with the first block, so a stream that sends nothing yet costs nothing. */
+  startStream(status: number, headers: Headers): ByteStream {
+    if (this.#closed || this.#status !== undefined) return closedStream;
+    this.#status = status;
+    return new NativeStream(this.#res, this, () => this.#writeHead(status, headers), () => this.#close(status));
+  }
+
+  /** Answers 500; an answer that has begun is cut, so that the client cannot take it for a whole one. */
+  fail(): void {
+    if (this.#closed) return;
+    if (this.#status === undefined) this.reply(500, plainText, "internal error\n");
+    else this.#res.close();
+  }
+
+  #writeHead(status: number, headers: Headers): void {
+    this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
+    for (const [name, value] of Object.entries(headers)) this.#res.writeHeader(name, value);
+  }
+
+  #close(status: number): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#ended(status);
+    for (const callback of this.#closedCallbacks.splice(0)) callback();
+  }
+}
+
+/**
+ * The body of a streamed answer.
+ *
+ * Contract:
+ * - `write` takes the block in any case. When it returns false the socket is full: the caller writes no more until
+ *   `onWritable` calls back. The bytes are copied, so the block is the caller's again when `write` returns.
+ * - After `closed` every method does nothing, and `write` returns false.
+ *
+ * Caller guarantees: a block has 1 to `blockBytesMax` bytes.
+ */
+export interface ByteStream {
+  write(block: Uint8Array): boolean;
+  /** Ends the answer; blocks that were written still arrive. */
+  end(): void;
+  /** Cuts the connection: the client sees an answer that is not whole. */
+  cut(): void;
+  readonly closed: boolean;
+  onWritable(callback: () => void): void;
+  onClosed(callback: () => void): void;
+}
+
+/**
+ * The largest block. Over TLS, blocks of 16,384 bytes and more leave uWebSockets.js with broken chunk framing
+ * (uNetworking/uWebSockets.js#1249), and blocks near 16 KB in a cork of their own are the fastest on plain sockets:
+ * 4,050 MB/s against 60 MB/s for 1 KB writes.
+ */
+export const blockBytesMax = 15_000;
+
+class NativeStream implements ByteStream {
+  readonly #res: NativeResponse;
+  readonly #response: HttpResponse;
+  readonly #ended: () => void;
+  #writeHead: (() => void) | undefined;
+  #writable: (() => void) | undefined;
+
+  constructor(res: NativeResponse, response: HttpResponse, writeHead: () => void, ended: () => void) {
+    this.#res = res;
+    this.#response = response;
+    this.#writeHead = writeHead;
+    this.#ended = ended;
+    res.onWritable(() => this.#resume());
+  }
+
+  get closed(): boolean {
+    return this.#response.closed;
+  }
+
+  onClosed(callback: () => void): void {
+    this.#response.onClosed(callback);
+  }
+
+  onWritable(callback: () => void): void {
+    this.#writable = callback;
+  }
+
+  write(block: Uint8Array): boolean {
+    if (this.closed) return false;
+    let ready = false;
+    this.#res.cork(() => {
+      this.#writeHeadOnce();
+      ready = this.#res.write(block);
+    });
+    return ready;
+  }
+
+  end(): void {
+    if (this.closed) return;
+    this.#res.cork(() => {
+      this.#writeHeadOnce();
+      this.#res.end();
+    });
+    this.#ended();
+  }
+
+  cut(): void {
+    if (!this.closed) this.#res.close();
+  }
+
+  #writeHeadOnce(): void {
+    this.#writeHead?.();
+    this.#writeHead = undefined;
+  }
+
+  /**
+   * uWebSockets.js leaves the tail of the block that met a full socket in its own buffer, and moves it on only with the
+   * next write: a stream with nothing to say would keep it for ever. An empty cork moves it.
+   */
+  #resume(): true {
+    if (this.closed) return true;
+    this.#res.cork(() => {});
+    this.#writable?.();
+    return true;
+  }
+}
+
+const closedStream: ByteStream = {
+  closed: true,
+  write: () => false,
+  end: () => {},
+  cut: () => {},
+  onWritable: () => {},
+  onClosed: (callback) => callback(),
+};
+
+interface Route {
+  readonly handler: Handler;
+  readonly bodyBytesMax: number;
+}
+
+/** The part of the binding that is used here; its own declarations lack `close` and the four-argument `listen`. */
+interface NativeModule {
+  App(): NativeApp;
+  closeSocket(socket: ListenSocket): void;
+  getSocketPort(socket: ListenSocket): number;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+
+interface NativeApp {
+  any(pattern: string, handler: (res: NativeResponse, req: NativeRequest) => void): void;
+  listen(host: string, port: number, options: number, callback: (socket: ListenSocket | false) => void): void;
+  close(): void;
+}
+
+const native = uWS as unknown as NativeModule;
+const drainPollMs = 20;
+const clientClosedStatus = 499;
+const noBytes = new Uint8Array(0);
+
+export const plainText: Headers = {
+  "Content-Type": "text/plain; charset=utf-8",
+  "X-Content-Type-Options": "nosniff",
+};
+
+const statusText: Readonly<Record<number, string>> = {
+  200: "OK", 204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 429: "Too Many Requests",
+  500: "Internal Server Error", 503: "Service Unavailable",
+};
+
+function allowed(methods: readonly string[]): string {
+  return methods.includes("GET") ? ["GET", "HEAD", ...methods.filter((method) => method !== "GET")].join(", ")
+    : methods.join(", ");
+}
+
+/** The query is read once and raw: reading one key of it would decode the rest in place. */
+function snapshot(res: NativeResponse, req: NativeRequest, method: string): RequestHead {
+  const headers = new Map<string, string>();
+  req.forEachHeader((name, value) => {
+    if (!headers.has(name)) headers.set(name, value);
+  });
+  return {
+    method,
+    path: req.getUrl(),
+    query: req.getQuery() ?? "",
+    headers,
+    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
+  };
+}

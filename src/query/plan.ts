@@ -1,0 +1,98 @@
+import type { PatternType } from "../model/search-request.js";
+import type { RegexpAnalysis } from "../regexp/analysis.js";
+
+/**
+ * What a search does, bound to nothing yet: plain data that crosses to the workers by structured clone. A plan is a
+ * union of basic plans; results found by several are one.
+ */
+export interface SearchPlan {
+  readonly patternType: PatternType;
+  readonly alternatives: readonly BasicPlan[];
+  /** At most this many matches are found; 99,999,999 stands for `count:all`. */
+  readonly matchCountMax: number;
+  /** True when the query said `count:`. */
+  readonly hasCount: boolean;
+  /** The query's `timeout:` in milliseconds, before the site's maximum is applied; undefined when it has none. */
+  readonly timeoutMs: number | undefined;
+  readonly select: string | undefined;
+}
+
+export type { PatternType };
+
+/** One basic query: filters, and at most one pattern tree. */
+export interface BasicPlan {
+  readonly repositories: RepositoryFilter;
+  /** What file and path results need; undefined when this basic query has none. */
+  readonly text: TextPlan | undefined;
+  /** Regexps on repository names; undefined when this basic query gives no repository results. */
+  readonly repositoryNames: RepositoryNamePlan | undefined;
+}
+
+export type YesNoOnly = "yes" | "no" | "only";
+
+export interface RepositoryFilter {
+  /** All must match the name, without regard to case. */
+  readonly include: readonly RepositoryInclude[];
+  /** None may match the name. RE2 sources. */
+  readonly exclude: readonly string[];
+  readonly fork: YesNoOnly;
+  readonly archived: YesNoOnly;
+  /** True when the query said `fork:` resp. `archived:`; without it an exclusion is reported to the user. */
+  readonly forkGiven: boolean;
+  readonly archivedGiven: boolean;
+  readonly visibility: "any" | "public" | "private";
+}
+
+export interface RepositoryInclude {
+  /** RE2 source. */
+  readonly source: string;
+  /** Revisions as typed after `@` or in `rev:`; empty for the default branch. */
+  readonly revisions: readonly string[];
+  /** The one name that the filter can match (`^...$` around literal text); else undefined. */
+  readonly exactName: string | undefined;
+}
+
+export interface TextPlan {
+  /** True when content matches, resp. path matches, may satisfy a leaf that allows both. */
+  readonly content: boolean;
+  readonly path: boolean;
+  /** All must hold for a document's path. */
+  readonly pathFilters: readonly PathFilter[];
+  /** The pattern tree; undefined when only filters were given. Leaves are indexes into `leaves`. */
+  readonly pattern: TextNode | undefined;
+  readonly leaves: readonly Leaf[];
+}
+
+export interface PathFilter {
+  readonly negated: boolean;
+  /** RE2 source. */
+  readonly source: string;
+  readonly foldCase: boolean;
+  /** True for `file:`, whose matches in the path are highlighted; false for `lang:`. */
+  readonly highlighted: boolean;
+  /** How the filter was typed, for the printed form. */
+  readonly label: string;
+  readonly analysis: RegexpAnalysis;
+}
+
+export type TextNode =
+  | { readonly kind: "leaf"; readonly leaf: number }
+  | { readonly kind: "not"; readonly child: TextNode }
+  | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
+
+/** One pattern: it is satisfied by a match in the content, or in the path where both are allowed. */
+export interface Leaf {
+  readonly source: string;
+  readonly foldCase: boolean;
+  /** May match in content / in the path. At least one is true. */
+  readonly inContent: boolean;
+  readonly inPath: boolean;
+  readonly analysis: RegexpAnalysis;
+}
+
+export interface RepositoryNamePlan {
+  /** Each must match resp. any must match the name; no source: every repository of the filter. */
+  readonly combine: "and" | "or";
+  readonly sources: readonly string[];
+  readonly foldCase: boolean;
+}

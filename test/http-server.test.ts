@@ -1,0 +1,139 @@
+import { connect, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import t from "tap";
+import { silentLog } from "../src/base/log.js";
+import { sleep } from "../src/base/deadline.js";
+import { HttpServer, plainText } from "../src/http/uws.js";
+
+const noTuning = () => {};
+
+function startServer(observe: (method: string, status: number) => void, add: (server: HttpServer) => void) {
+  const server = new HttpServer(silentLog(), observe);
+  add(server);
+  const port = server.listen("127.0.0.1", 0, noTuning);
+  return { server, port, url: `http://127.0.0.1:${port}` };
+}
+
+t.test("answers", async (t) => {
+  const observed: string[] = [];
+  const { server, url } = startServer((method, status) => observed.push(`${method} ${status}`), (server) => {
+    server.route("GET", "/text", (request, response) => response.reply(200, plainText, `q=${request.query}`));
+    server.route("GET", "/late", async (request, response) => {
+      await sleep(5);
+      response.reply(200, plainText, `${request.path} ${request.query} ${request.headers.get("x-word")}`);
+    });
+    server.route("GET", "/repos/NAME/raw/PATH", (request, response) => {
+      response.reply(200, plainText, JSON.stringify(request.params));
+    });
+    server.routeWithBody("POST", "/echo", 100_000, (request, response) => response.reply(200, plainText, request.body));
+    server.route("GET", "/throws", () => { throw new TypeError("deliberate"); });
+    server.route("GET", "/rejects", async () => { await sleep(1); throw new TypeError("deliberate"); });
+    server.route("GET", "/twice", (_request, response) => {
+      response.reply(200, plainText, "first");
+      response.reply(200, plainText, "second");
+    });
+  });
+  t.teardown(() => server.stop(0));
+
+  const rows: [name: string, path: string, init: RequestInit, status: number, body: string][] = [
+    ["query text stays raw", "/text?q=a%20b&c=1", {}, 200, "q=q=a%20b&c=1"],
+    ["request outlives an await", "/late?x=1", { headers: { "X-Word": "w" } }, 200, "/late x=1 w"],
+    ["captures hold slashes and are decoded", "/repos/host/a%20b/raw/d/e.c", {}, 200,
+      '{"NAME":"host/a b","PATH":"d/e.c"}'],
+    ["broken percent-encoding", "/repos/%zz/raw/x", {}, 404, "not found\n"],
+    ["unknown path", "/nope", {}, 404, "not found\n"],
+    ["unknown path under the API", "/.api/nope", {}, 404, "no route\n"],
+    ["other method", "/text", { method: "POST" }, 405, "method not allowed\n"],
+    ["body", "/echo", { method: "POST", body: "x".repeat(100_000) }, 200, "x".repeat(100_000)],
+    ["empty body", "/echo", { method: "POST" }, 200, ""],
+    ["body above the limit", "/echo", { method: "POST", body: "x".repeat(100_001) }, 413, "body too large\n"],
+    ["a throw is a 500", "/throws", {}, 500, "internal error\n"],
+    ["a rejection is a 500", "/rejects", {}, 500, "internal error\n"],
+    ["the first reply counts", "/twice", {}, 200, "first"],
+  ];
+  for (const [name, path, init, status, body] of rows) {
+    await t.test(name, async (t) => {
+      const response = await fetch(url + path, init);
+      t.equal(response.status, status);
+      t.equal(await response.text(), body);
+    });
+  }
+
+  const head = await fetch(`${url}/text?abc`, { method: "HEAD" });
+  t.equal(head.status, 200);
+  t.equal(head.headers.get("content-length"), "5", "HEAD says how long the body would be");
+  t.equal(await head.text(), "");
+  const refused = await fetch(`${url}/text`, { method: "DELETE" });
+  t.equal(refused.headers.get("allow"), "GET, HEAD");
+  await refused.text();
+  t.ok(observed.includes("GET 200") && observed.includes("GET 500") && observed.includes("POST 413"));
+});
+
+t.test("listening", async (t) => {
+  const first = startServer(() => {}, () => {});
+  t.teardown(() => first.server.stop(0));
+  const second = new HttpServer(silentLog(), () => {});
+  t.throws(() => second.listen("127.0.0.1", first.port, noTuning), { code: "conflict", message: /in use/ },
+    "a second daemon on the port is refused");
+
+  const foreign = createServer();
+  await new Promise<void>((resolve) => foreign.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => foreign.close());
+  const taken = (foreign.address() as AddressInfo).port;
+  t.throws(() => second.listen("127.0.0.1", taken, noTuning), { code: "conflict" });
+
+  let tuned: number | undefined;
+  const port = second.listen("127.0.0.1", 0, (port) => { tuned = port; });
+  t.equal(tuned, port, "the listener is tuned with the port that it got");
+  await second.stop(0);
+  await second.stop(0);
+});
+
+t.test("a client that leaves", async (t) => {
+  const events: string[] = [];
+  const { server, port } = startServer((method, status) => events.push(`${method} ${status}`), (server) => {
+    server.route("GET", "/slow", async (_request, response) => {
+      response.onClosed(() => events.push("closed"));
+      await sleep(60);
+      t.equal(response.closed, true);
+      response.reply(200, plainText, "nobody reads this");
+      events.push("replied into the void");
+    });
+  });
+  t.teardown(() => server.stop(0));
+  const socket = connect(port, "127.0.0.1");
+  socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  await sleep(20);
+  socket.destroy();
+  await sleep(80);
+  t.same(events, ["GET 499", "closed", "replied into the void"]);
+});
+
+t.test("stop", async (t) => {
+  const { server, url } = startServer(() => {}, (server) => {
+    server.route("GET", "/slow", async (_request, response) => {
+      await sleep(100);
+      response.reply(200, plainText, "whole");
+    });
+  });
+  const answer = fetch(`${url}/slow`).then((response) => response.text());
+  await sleep(30);
+  t.equal(server.openResponses, 1);
+  const stopped = server.stop(2000);
+  await t.rejects(fetch(`${url}/slow`), "no further connection is taken");
+  t.equal(await answer, "whole", "an open response ends in peace");
+  await stopped;
+  t.equal(server.openResponses, 0);
+});
+
+t.test("stop cuts what does not end in time", async (t) => {
+  const { server, url } = startServer(() => {}, (server) => {
+    server.route("GET", "/endless", (_request, response) => {
+      response.startStream(200, plainText).write(Buffer.from("begun"));
+    });
+  });
+  const response = await fetch(`${url}/endless`);
+  const body = response.text();
+  await server.stop(50);
+  await t.rejects(body, "the client sees that the answer is not whole");
+});
