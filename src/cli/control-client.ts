@@ -1,0 +1,48 @@
+import { request, type IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+import { TrawlError, deserializeError, type SerializedError } from "../base/errors.js";
+import { controlSocketPath } from "../http/control-server.js";
+
+/** Asks the daemon that runs with this data directory; resolves with the result, throws the daemon's error. */
+export async function callDaemon(dataDirectory: string, call: DaemonCall): Promise<unknown> {
+  const response = await send(dataDirectory, call);
+  for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+    const message = JSON.parse(line) as ControlLine;
+    if (message.error !== undefined) throw deserializeError(message.error);
+    if (message.result !== undefined) return message.result;
+    call.progress(message.progress);
+  }
+  throw new TrawlError("internal", "the daemon closed the connection before it had answered");
+}
+
+export interface DaemonCall {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** With names percent-encoded. */
+  readonly path: string;
+  readonly body: unknown;
+  readonly progress: (value: unknown) => void;
+}
+
+/** One line of an answer; exactly one of the three is there. */
+interface ControlLine {
+  readonly progress?: unknown;
+  readonly result?: unknown;
+  readonly error?: SerializedError;
+}
+
+function send(dataDirectory: string, call: DaemonCall): Promise<IncomingMessage> {
+  const socketPath = controlSocketPath(dataDirectory);
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, method: call.method, path: call.path }, resolve);
+    sent.on("error", (cause) => reject(unreachableDaemon(dataDirectory, cause)));
+    sent.end(call.body === undefined ? undefined : JSON.stringify(call.body));
+  });
+}
+
+function unreachableDaemon(dataDirectory: string, cause: NodeJS.ErrnoException): TrawlError {
+  if (cause.code === "EACCES") {
+    return new TrawlError("conflict", `only the user who runs trawld may open ${controlSocketPath(dataDirectory)}`, { cause });
+  }
+  return new TrawlError("not-found", `no trawld runs with the data in ${dataDirectory} (${cause.code ?? cause.message}); `
+    + "start one with `trawl serve`, or name its directory with --data or TRAWL_DATA", { cause });
+}
