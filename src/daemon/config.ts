@@ -1,0 +1,287 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
+import { TrawlError, messageOf } from "../base/errors.js";
+import { nearestWord } from "./nearest-word.js";
+import { allowedText, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
+  type ResolvedOptions, type TypedOptions } from "./options.js";
+import { configSchema, repositorySchema, type JsonSchema } from "./schema.js";
+
+/**
+ * From what was typed to what holds: the file is read and checked, the command line laid over it, defaults filled in,
+ * paths made absolute. Called at the start and again on SIGHUP with the same `typed`.
+ *
+ * Everything that is wrong is told at once, one line each, as in `trawl.jsonc:12: search.queue: must be …, not "x"`,
+ * in one error of code `bad-config`.
+ */
+export function resolveOptions(typed: TypedOptions): ResolvedOptions {
+  const problems: string[] = [];
+  const file = typed.configFile === undefined ? undefined : readConfigFile(typed.configFile, problems);
+  const values = new Map<string, unknown>(file ? flatten(file.content, file.directory) : []);
+  for (const [key, text] of typed.overrides) applyOverride(values, key, text, problems);
+  const repositories = [
+    ...file ? fileRepositories(file, problems) : [],
+    ...typed.repositories.map((text) => typedRepository(text, problems)),
+  ];
+  checkNames(repositories, problems);
+  const options = nest(values);
+  const { listenHost, listenPort } = checkListen(options, problems);
+  if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
+  return {
+    ...options,
+    data: resolve(options.data),
+    typed,
+    listenHost,
+    listenPort,
+    repositories: repositories.map(({ options }) => options),
+  };
+}
+
+/** One repository as JSON, checked like an item of the file and with every field filled in. */
+export function resolveRepository(value: unknown): RepositoryOptions {
+  if (!validRepository(value)) {
+    const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
+    throw new TrawlError("bad-config", problems.join("\n"));
+  }
+  return withRepositoryDefaults(value as Partial<RepositoryOptions>, process.cwd());
+}
+
+/** A URL as it is, or an absolute path when it names a directory of this host. */
+export function absoluteUrl(url: string, base: string): string {
+  const isRemote = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/]+:/.test(url);
+  return isRemote ? url : resolve(base, url);
+}
+
+interface ConfigFile {
+  /** As it was typed. */
+  readonly path: string;
+  readonly directory: string;
+  readonly text: string;
+  readonly tree: Node | undefined;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** A repository and where it was named. */
+interface PlacedRepository {
+  readonly where: string;
+  readonly options: RepositoryOptions;
+}
+
+const ajv = new Ajv2020({ allErrors: true });
+const validConfig = compile(configSchema());
+const validRepository = compile(repositorySchema());
+
+function compile(schema: JsonSchema): ValidateFunction {
+  return ajv.compile(schema);
+}
+
+function readConfigFile(path: string, problems: string[]): ConfigFile {
+  const text = readText(path);
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const content: unknown = tree ? getNodeValue(tree) : {};
+  for (const { error, offset } of errors) problems.push(`${path}:${lineAt(text, offset)}: ${syntaxText(error)}`);
+  const file = { path, directory: dirname(resolve(path)), text, tree, content: isObject(content) ? content : {} };
+  if (errors.length > 0) return { ...file, content: {} };
+  problems.push(...duplicateKeys(file));
+  if (validConfig(content)) return file;
+  problems.push(...describe(path, validConfig.errors, content, file, []));
+  return { ...file, content: {} };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new TrawlError("bad-config", `cannot read the configuration file: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** `CommaExpected` as `comma expected`. */
+function syntaxText(error: ParseError["error"]): string {
+  return printParseErrorCode(error).replace(/(?<!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+}
+
+function lineAt(text: string, utf16Offset: number): number {
+  return text.slice(0, utf16Offset).split("\n").length;
+}
+
+/** Of two values for a key the parser keeps the last one in silence. */
+function duplicateKeys(file: ConfigFile): string[] {
+  const problems: string[] = [];
+  const visit = (node: Node) => {
+    const seen = new Set<unknown>();
+    for (const child of node.children ?? []) {
+      const key = child.type === "property" ? child.children?.[0] : undefined;
+      if (key && seen.has(key.value)) problems.push(`${file.path}:${lineAt(file.text, key.offset)}: key "${key.value}" stands here twice`);
+      if (key) seen.add(key.value);
+      visit(child);
+    }
+  };
+  if (file.tree) visit(file.tree);
+  return problems;
+}
+
+/** What the schema found wrong, each with its place, its key, what is allowed and what was found. */
+function describe(source: string, errors: readonly ErrorObject[] | null | undefined, content: unknown,
+  file: ConfigFile | undefined, root: readonly string[]): string[] {
+  const problems = (errors ?? []).map((error) => {
+    const path = error.instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const unknownKey: unknown = error.params["additionalProperty"];
+    const place = typeof unknownKey === "string" ? [...path, unknownKey] : path;
+    const where = file ? `${source}:${lineOf(file, place)}` : source;
+    return `${where}: ${problemText(error, [...root, ...path], valueAt(content, path))}`;
+  });
+  return [...new Set(problems)];
+}
+
+function problemText(error: ErrorObject, path: readonly string[], found: unknown): string {
+  const key = path.length === 0 ? "the file" : keyText(path);
+  switch (error.keyword) {
+    case "additionalProperties": return unknownKeyText(path, String(error.params["additionalProperty"]));
+    case "required": return `${key}: "${String(error.params["missingProperty"])}" is missing`;
+    default: {
+      const row = rowAt(path);
+      const allowed = row ? allowedText(row) : error.keyword === "type" && error.params["type"] === "array" ? "a list" : "an object";
+      return `${key}: must be ${allowed}, not ${JSON.stringify(found)}`;
+    }
+  }
+}
+
+function unknownKeyText(path: readonly string[], key: string): string {
+  const typed = keyText([...path, key]);
+  const [nearest, ...others] = path[0] === "repositories" ? suggestions(key, Object.keys(repositoryTable), "")
+    : suggestions(typed, optionKeys, path.map((part) => `${part}.`).join(""));
+  const hint = others.length === 0 ? `did you mean ${nearest}?` : `allowed here: ${[nearest, ...others].join(", ")}`;
+  return `unknown key ${typed}; ${hint}`;
+}
+
+const optionKeys = [...Object.keys(optionTable), "repositories"];
+
+/** The one key that was probably meant, or all that are allowed under the prefix. */
+function suggestions(typed: string, keys: readonly string[], prefix: string): readonly string[] {
+  const groups = keys.map((key) => key.split(".")[0] ?? "");
+  const nearest = nearestWord(typed, [...keys, ...groups]) ?? keys.find((key) => key.endsWith(`.${typed}`));
+  if (nearest !== undefined) return [nearest];
+  return prefix === "" ? [...new Set(groups)] : keys.filter((key) => key.startsWith(prefix));
+}
+
+/** `repositories[2].name`, `search.queue`. */
+function keyText(path: readonly string[]): string {
+  return path.map((part, at) => (/^[0-9]+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`)).join("");
+}
+
+/** The row that describes the value at this path, or at an item of it. */
+function rowAt(path: readonly string[]): OptionRow | undefined {
+  const rows: Readonly<Record<string, OptionRow>> = path[0] === "repositories" ? repositoryTable : optionTable;
+  if (path[0] === "repositories") return rows[path[2] ?? ""];
+  return rows[path[0] ?? ""] ?? rows[path.slice(0, 2).join(".")];
+}
+
+function valueAt(content: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], content);
+}
+
+function lineOf(file: ConfigFile, path: readonly string[]): number {
+  const steps = path.map((part) => (/^[0-9]+$/.test(part) ? Number(part) : part));
+  const node = file.tree && findNodeAtLocation(file.tree, steps);
+  return lineAt(file.text, (node?.parent?.type === "property" ? node.parent : node)?.offset ?? 0);
+}
+
+/** The options of the file by key; a relative data directory starts where the file is. */
+function flatten(content: Readonly<Record<string, unknown>>, directory: string): [string, unknown][] {
+  const values: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(content)) {
+    if (Object.hasOwn(optionTable, key)) values.push([key, key === "data" ? resolve(directory, String(value)) : value]);
+    else if (isObject(value)) for (const [name, inner] of Object.entries(value)) values.push([`${key}.${name}`, inner]);
+  }
+  return values;
+}
+
+function applyOverride(values: Map<string, unknown>, key: string, text: string, problems: string[]): void {
+  const row = (optionTable as Readonly<Record<string, OptionRow>>)[key];
+  const value = row ? readValue(row, text) : text;
+  const [first = "", second] = key.split(".");
+  const content = second === undefined ? { [first]: value } : { [first]: { [second]: value } };
+  if (row && validConfig(content)) values.set(key, value);
+  else if (row) problems.push(...describe("command line", validConfig.errors, content, undefined, []));
+  else if (key === "repositories") problems.push("command line: repositories are named with --repository NAME=URL");
+  else problems.push(`command line: ${unknownKeyText([], key)}`);
+}
+
+/** The value that a text on the command line stands for; a text that is none stays one, and fails the check. */
+function readValue(row: OptionRow, text: string): unknown {
+  if (row.kind === "string" || row.kind === "choice") return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepository[] {
+  const items = file.content["repositories"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  return items.map((item: Partial<RepositoryOptions>, at) => ({
+    where: `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
+    options: withRepositoryDefaults(item, file.directory),
+  }));
+}
+
+function typedRepository(text: string, problems: string[]): PlacedRepository {
+  const where = "command line";
+  const at = text.indexOf("=");
+  const item = { name: text.slice(0, Math.max(at, 0)), url: text.slice(at + 1) };
+  if (at < 0) problems.push(`${where}: --repository takes NAME=URL, not ${JSON.stringify(text)}`);
+  else if (!validRepository(item)) {
+    problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
+  }
+  return { where, options: withRepositoryDefaults(item, process.cwd()) };
+}
+
+function withRepositoryDefaults(item: Partial<RepositoryOptions>, base: string): RepositoryOptions {
+  const defaults = Object.fromEntries(Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]));
+  const repository = { ...defaults, ...item } as RepositoryOptions;
+  return { ...repository, url: absoluteUrl(repository.url, base) };
+}
+
+function checkNames(repositories: readonly PlacedRepository[], problems: string[]): void {
+  const seen = new Set<string>();
+  for (const { where, options } of repositories) {
+    if (seen.has(options.name)) problems.push(`${where}: a repository named ${JSON.stringify(options.name)} stands above already`);
+    seen.add(options.name);
+  }
+}
+
+/** Defaults filled in, keys with a dot made objects in objects. */
+function nest(values: ReadonlyMap<string, unknown>): OptionValues {
+  const nested: Record<string, unknown> = {};
+  for (const [key, row] of Object.entries<OptionRow>(optionTable)) {
+    const value = values.has(key) ? values.get(key) : row.default;
+    const [first = "", second] = key.split(".");
+    if (second === undefined) nested[first] = value;
+    else nested[first] = { ...nested[first] as object, [second]: value };
+  }
+  return nested as OptionValues;
+}
+
+function checkListen(options: OptionValues, problems: string[]): { listenHost: string; listenPort: number } {
+  const at = options.listen.lastIndexOf(":");
+  const listenHost = options.listen.slice(0, at).replace(/^\[|\]$/g, "");
+  const listenPort = Number(options.listen.slice(at + 1));
+  if (listenPort > 65_535) problems.push(`listen: the port of ${options.listen} is above 65535`);
+  if (!isLoopback(listenHost) && !options.auth.public) {
+    problems.push(`listen: ${options.listen} is not a loopback address, and everyone who can reach it could read all `
+      + `indexed code; set "auth": {"public": true} if that is what you want`);
+  }
+  return { listenHost, listenPort };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

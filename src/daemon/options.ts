@@ -1,0 +1,228 @@
+import { availableParallelism } from "node:os";
+import { logLevels } from "../base/log.js";
+
+/**
+ * The one table of options: each row is a key of the configuration file, of `--set KEY=VALUE`, of the JSON schema and
+ * of the sample, which are all made from it. To add an option, add a row, run `make config`, and read it as
+ * `options.group.name`.
+ *
+ * The order is the order in the sample. Keys have one dot at most.
+ */
+export const optionTable = {
+  listen: {
+    kind: "string", default: "127.0.0.1:7080", pattern: "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
+    allowed: "HOST:PORT, port 0 for a free one",
+    description: "Address of the HTTP server. One that is not loopback is refused unless auth.public is true.",
+  },
+  data: {
+    kind: "string", default: "data", pattern: ".", allowed: "a path",
+    description: "Directory of mirrors, shards and the control socket. A relative path starts at the configuration file.",
+  },
+  "auth.public": {
+    kind: "boolean", default: false,
+    description: "Serve everyone who can reach the address: there is no other access control.",
+  },
+  workers: {
+    kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
+    description: "Threads that search.",
+  },
+  kernel: {
+    kind: "choice", default: "native", choices: ["native", "ts"],
+    description: "The inner loops: native code, or their slower TypeScript twin for hosts without a compiler.",
+  },
+  "search.defaultCount": {
+    kind: "integer", default: 10_000, min: 1, max: 99_999_999, unit: "matches",
+    description: "Matches after which a search stops when its query has no count:.",
+  },
+  "search.defaultTimeoutSeconds": {
+    kind: "integer", default: 20, min: 1, max: 86_400, unit: "seconds",
+    description: "Time of a search whose query has neither timeout: nor count:.",
+  },
+  "search.maxTimeoutSeconds": {
+    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
+    description: "Longest time that timeout: can ask for, and the time of a query with count: and no timeout:.",
+  },
+  "search.concurrent": {
+    kind: "integer", default: 64, min: 1, max: 10_000, unit: "searches",
+    description: "Searches that run at the same time; each may hold up to 1 MiB of results that its client has not read.",
+  },
+  "search.queue": {
+    kind: "integer", default: 256, min: 0, max: 100_000, unit: "searches",
+    description: "Searches that wait for a place; a further one is refused with HTTP 503.",
+  },
+  "search.stallSeconds": {
+    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
+    description: "A client that takes no byte for this long is cut. One that stops reading altogether is cut by the HTTP "
+      + "library after 10 to 12 seconds, whatever this says.",
+  },
+  "index.workers": {
+    kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
+    description: "Threads that fetch and index, at low priority.",
+  },
+  "index.maxFileBytes": {
+    kind: "integer", default: 64 << 20, min: 1, max: 1 << 30, unit: "bytes",
+    description: "Content of larger files is not indexed; they are still found by name.",
+  },
+  "index.largeFiles": {
+    kind: "strings", default: [],
+    description: "Globs of paths, as in **/generated/*.sql, that are indexed whatever their size.",
+  },
+  "index.maxTrigramCount": {
+    kind: "integer", default: 100_000, min: 1, max: 1 << 21, unit: "distinct trigrams",
+    description: "Content with more of them is taken for data, not text, and not indexed; the file is found by name.",
+  },
+  "sync.intervalSeconds": {
+    kind: "integer", default: 60, min: 1, max: 31_536_000, unit: "seconds",
+    description: "Shortest time between two fetches of one repository; it grows while nothing changes there.",
+  },
+  "sync.maxIntervalSeconds": {
+    kind: "integer", default: 3600, min: 1, max: 31_536_000, unit: "seconds",
+    description: "Longest time between two fetches of one repository.",
+  },
+  "sync.timeoutSeconds": {
+    kind: "integer", default: 300, min: 1, max: 86_400, unit: "seconds",
+    description: "A fetch that says nothing for this long is given up.",
+  },
+  "log.level": {
+    kind: "choice", default: "info", choices: logLevels,
+    description: "The least important lines that the log keeps.",
+  },
+} as const satisfies Record<string, OptionRow>;
+
+/** What an item of `repositories` may hold, in the same form. */
+export const repositoryTable = {
+  name: {
+    kind: "string", default: "", pattern: "^(?![-/.])(?!.*(?:/|/\\.+)(?:/|$))[^\\s@:\\\\\\u0000-\\u001f\\u007f]{1,255}$",
+    allowed: "a name without spaces and @ : \\, not beginning with - / .", sample: "github.com/owner/name",
+    description: "Name in results and in repo: filters.",
+  },
+  url: {
+    kind: "string", default: "", pattern: "^(?!-)[^\\s\\u0000-\\u001f]+$",
+    allowed: "a local path, file://, http(s)://, ssh:// or git@host:path", sample: "https://github.com/owner/name",
+    description: "Where it is fetched from.",
+  },
+  branches: {
+    kind: "strings", default: [],
+    description: "Branches that are indexed beside the default branch.",
+  },
+  fork: { kind: "boolean", default: false, description: "Left out of searches without fork:yes." },
+  archived: { kind: "boolean", default: false, description: "Left out of searches without archived:yes." },
+  private: { kind: "boolean", default: false, description: "Found with visibility:private." },
+  stars: {
+    kind: "integer", default: 0, min: 0, max: 2 ** 31 - 1, unit: "stars",
+    description: "Repositories with more stars come first.",
+  },
+  description: { kind: "string", default: "", pattern: "", allowed: "any text", description: "Shown with results." },
+  topics: { kind: "strings", default: [], description: "Shown with results." },
+  metadata: { kind: "map", default: {}, description: "Keys with a text or null, shown with results." },
+  interval: {
+    kind: "integer", default: 0, min: 0, max: 31_536_000, unit: "seconds",
+    description: "Fixed time between two fetches; 0 lets it follow how often the repository changes.",
+  },
+} as const satisfies Record<string, OptionRow>;
+
+export const repositoryRequired = ["name", "url"] as const;
+
+export type OptionRow = StringRow | IntegerRow | BooleanRow | ChoiceRow | StringsRow | MapRow;
+
+interface Described {
+  readonly description: string;
+  /** Says the default in words where it differs from host to host. */
+  readonly defaultText?: string;
+  /** What the sample shows in place of the default. */
+  readonly sample?: string | number;
+}
+
+interface StringRow extends Described {
+  readonly kind: "string";
+  readonly default: string;
+  /** What a value must match, and the same in words. */
+  readonly pattern: string;
+  readonly allowed: string;
+}
+
+interface IntegerRow extends Described {
+  readonly kind: "integer";
+  readonly default: number;
+  /** Both are allowed themselves. */
+  readonly min: number;
+  readonly max: number;
+  readonly unit: string;
+}
+
+interface BooleanRow extends Described {
+  readonly kind: "boolean";
+  readonly default: boolean;
+}
+
+interface ChoiceRow extends Described {
+  readonly kind: "choice";
+  readonly default: string;
+  readonly choices: readonly string[];
+}
+
+interface StringsRow extends Described {
+  readonly kind: "strings";
+  readonly default: readonly string[];
+}
+
+interface MapRow extends Described {
+  readonly kind: "map";
+  readonly default: Readonly<Record<string, string | null>>;
+}
+
+type ValueOf<Row extends OptionRow> = Row extends IntegerRow ? number
+  : Row extends BooleanRow ? boolean
+  : Row extends ChoiceRow ? Row["choices"][number]
+  : Row extends StringsRow ? readonly string[]
+  : Row extends MapRow ? Readonly<Record<string, string | null>>
+  : string;
+
+type Table = typeof optionTable;
+export type OptionKey = keyof Table;
+type GroupOf<Key> = Key extends `${infer Group}.${string}` ? Group : never;
+type TopKey = Exclude<OptionKey, `${string}.${string}`>;
+
+/** Every option with the value that holds: `options.search.defaultCount`. */
+export type OptionValues =
+  & { readonly [Key in TopKey]: ValueOf<Table[Key]> }
+  & { readonly [Group in GroupOf<OptionKey>]: GroupValues<Group> };
+
+type GroupValues<Group extends string> = {
+  readonly [Key in OptionKey as Key extends `${Group}.${infer Name}` ? Name : never]: ValueOf<Table[Key]>;
+};
+
+/** One configured repository, with every field. */
+export type RepositoryOptions = { readonly [Key in keyof typeof repositoryTable]: ValueOf<(typeof repositoryTable)[Key]> };
+
+/**
+ * What was typed: the command line, with the configuration file by name. Kept, so that the same words can be resolved
+ * again when the file has changed.
+ */
+export interface TypedOptions {
+  readonly configFile: string | undefined;
+  /** Values of `TRAWL_DATA`, `--data`, `--listen` and `--set`, by key: they win over the file, later over earlier. */
+  readonly overrides: readonly (readonly [key: string, text: string])[];
+  /** Values of `--repository NAME=URL`. */
+  readonly repositories: readonly string[];
+}
+
+/** What holds: every option, paths made absolute. */
+export type ResolvedOptions = OptionValues & {
+  readonly typed: TypedOptions;
+  readonly listenHost: string;
+  readonly listenPort: number;
+  readonly repositories: readonly RepositoryOptions[];
+};
+
+/** What a row allows, in words, for error messages and for the sample. */
+export function allowedText(row: OptionRow): string {
+  switch (row.kind) {
+    case "string": return row.allowed;
+    case "integer": return `a whole number from ${row.min} to ${row.max} (${row.unit})`;
+    case "boolean": return "true or false";
+    case "choice": return row.choices.map((choice) => JSON.stringify(choice)).join(", ");
+    case "strings": return "a list of texts";
+    case "map": return "an object whose values are texts or null";
+  }
+}

@@ -1,0 +1,115 @@
+import { allowedText, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
+
+/** A JSON Schema (2020-12), as plain data. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The schema of the configuration file: what the daemon checks against, and what editors read. */
+export function configSchema(): JsonSchema {
+  const properties: Record<string, unknown> = { $schema: { type: "string" } };
+  for (const { group, rows } of optionGroups()) {
+    const members = Object.fromEntries(rows.map(({ name, row }) => [name, rowSchema(row)]));
+    if (group === undefined) Object.assign(properties, members);
+    else properties[group] = { type: "object", additionalProperties: false, properties: members };
+  }
+  properties["repositories"] = {
+    type: "array",
+    description: "Repositories that are mirrored and indexed, beside those added with `trawl repo add`.",
+    items: repositorySchema(),
+  };
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Configuration of trawld",
+    type: "object",
+    additionalProperties: false,
+    properties,
+  };
+}
+
+/** The schema of one item of `repositories`. */
+export function repositorySchema(): JsonSchema {
+  const rows = Object.entries<OptionRow>(repositoryTable);
+  return {
+    type: "object",
+    additionalProperties: false,
+    required: repositoryRequired,
+    properties: Object.fromEntries(rows.map(([name, row]) => [name, rowSchema(row)])),
+  };
+}
+
+/** The commented sample: every option with its default, switched off by a comment. */
+export function configSample(): string {
+  const lines = [
+    "// Configuration of trawld, made from the table in src/daemon/options.ts. Each option stands here with its default;",
+    "// take the comment away to change it. Comments and trailing commas are allowed.",
+    "{",
+    '  "$schema": "./trawl.schema.json",',
+  ];
+  for (const { group, rows } of optionGroups()) {
+    const indent = group === undefined ? "  //" : "    //";
+    const samples = rows.map(({ name, row }) => sampleLines(indent, `${indent} `, name, row).join("\n")).join("\n\n");
+    lines.push("", ...group === undefined ? [samples] : [`  "${group}": {`, samples, "  },"]);
+  }
+  lines.push("", "  // Beside those added with `trawl repo add`. All fields but name and url may be left out.");
+  lines.push('  "repositories": [', "    // {");
+  for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
+    lines.push(...sampleLines("    //   //", "    //   ", name, row));
+  }
+  lines.push("    // },", "  ],", "}", "");
+  return lines.join("\n");
+}
+
+interface OptionGroup {
+  /** Undefined for the options without a dot. */
+  readonly group: string | undefined;
+  readonly rows: readonly { readonly name: string; readonly row: OptionRow }[];
+}
+
+/** The table by group, in its order. */
+function optionGroups(): OptionGroup[] {
+  const groups = new Map<string | undefined, { name: string; row: OptionRow }[]>();
+  for (const [key, row] of Object.entries<OptionRow>(optionTable)) {
+    const [first = "", second] = key.split(".");
+    const group = second === undefined ? undefined : first;
+    const rows = groups.get(group) ?? [];
+    rows.push({ name: second ?? first, row });
+    groups.set(group, rows);
+  }
+  return [...groups].map(([group, rows]) => ({ group, rows }));
+}
+
+function rowSchema(row: OptionRow): JsonSchema {
+  const shared = { description: `${row.description} Allowed: ${allowedText(row)}.` };
+  const withDefault = row.defaultText === undefined ? { ...shared, default: row.default } : shared;
+  switch (row.kind) {
+    case "string": return { type: "string", pattern: row.pattern, ...withDefault };
+    case "integer": return { type: "integer", minimum: row.min, maximum: row.max, ...withDefault };
+    case "boolean": return { type: "boolean", ...withDefault };
+    case "choice": return { enum: row.choices, ...withDefault };
+    case "strings": return { type: "array", items: { type: "string", minLength: 1 }, ...withDefault };
+    case "map": return { type: "object", additionalProperties: { type: ["string", "null"] }, ...withDefault };
+  }
+}
+
+/** The option as it would be written, under its description. */
+function sampleLines(textIndent: string, valueIndent: string, name: string, row: OptionRow): string[] {
+  const isRequired = row.sample !== undefined && row.defaultText === undefined;
+  const standard = isRequired ? "Required" : `Default: ${row.defaultText ?? JSON.stringify(row.default)}`;
+  return [
+    ...wrapped(`${row.description} Allowed: ${allowedText(row)}. ${standard}.`, textIndent),
+    `${valueIndent}${JSON.stringify(name)}: ${JSON.stringify(row.sample ?? row.default)},`,
+  ];
+}
+
+/** Lines of at most 120 columns, each after the indent and a space. */
+function wrapped(text: string, indent: string): string[] {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(" ")) {
+    if (line.length + 1 + word.length > 120) {
+      lines.push(line);
+      line = indent;
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}

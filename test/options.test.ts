@@ -1,0 +1,183 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { TrawlError } from "../src/base/errors.js";
+import { absoluteUrl, resolveOptions, resolveRepository } from "../src/daemon/config.js";
+import { nearestWord } from "../src/daemon/nearest-word.js";
+import { optionTable, type ResolvedOptions, type TypedOptions } from "../src/daemon/options.js";
+import { configSample, configSchema } from "../src/daemon/schema.js";
+
+const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
+
+/** Options of a file with this text; the path of the file is shown as FILE in errors. */
+function fromFile(t: { testdir(): string }, text: string, typed: Partial<TypedOptions>): ResolvedOptions {
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  writeFileSync(configFile, text);
+  try {
+    return resolveOptions({ ...nothingTyped, configFile, ...typed });
+  } catch (error) {
+    if (error instanceof TrawlError) throw new TrawlError(error.code, error.message.replaceAll(configFile, "FILE"));
+    throw error;
+  }
+}
+
+t.test("defaults", async (t) => {
+  const options = resolveOptions(nothingTyped);
+  t.match(options, {
+    listen: "127.0.0.1:7080", listenHost: "127.0.0.1", listenPort: 7080, kernel: "native", repositories: [],
+    auth: { public: false },
+    search: { defaultCount: 10_000, defaultTimeoutSeconds: 20, maxTimeoutSeconds: 60 },
+    index: { maxFileBytes: 67_108_864, largeFiles: [], maxTrigramCount: 100_000 },
+  });
+  t.equal(options.data, join(process.cwd(), "data"));
+  t.ok(options.workers >= 1);
+});
+
+t.test("a file", async (t) => {
+  const options = fromFile(t, `{
+    // comments, and trailing commas
+    "$schema": "./trawl.schema.json",
+    "data": "store", "listen": "[::1]:0", "kernel": "ts",
+    "search": { "queue": 0, },
+    "repositories": [
+      { "name": "a", "url": "../a" },
+      { "name": "host/b", "url": "https://host/b", "branches": ["next"], "fork": true, "stars": 3,
+        "metadata": { "team": "x", "flag": null }, "interval": 60 },
+    ],
+  }`, {});
+  const directory = join(options.data, "..");
+  t.match(options, {
+    listenHost: "::1", listenPort: 0, kernel: "ts", search: { queue: 0, defaultCount: 10_000 },
+    repositories: [
+      { name: "a", url: join(directory, "..", "a"), branches: [], fork: false, private: false, interval: 0 },
+      { name: "host/b", url: "https://host/b", branches: ["next"], fork: true, stars: 3,
+        metadata: { team: "x", flag: null }, interval: 60 },
+    ],
+  });
+  t.equal(options.data, join(options.typed.configFile!, "..", "store"), "a relative path starts at the file");
+});
+
+t.test("the command line wins over the file", async (t) => {
+  const options = fromFile(t, '{ "listen": "127.0.0.1:1", "search": { "queue": 5, "concurrent": 6 } }', {
+    overrides: [["listen", "127.0.0.1:2"], ["search.queue", "7"], ["index.largeFiles", '["*.sql"]'], ["data", "d"],
+      ["search.queue", "8"], ["auth.public", "true"]],
+    repositories: ["x=https://host/x?a=b"],
+  });
+  t.match(options, { listenPort: 2, search: { queue: 8, concurrent: 6 }, index: { largeFiles: ["*.sql"] },
+    auth: { public: true }, repositories: [{ name: "x", url: "https://host/x?a=b" }] });
+  t.equal(options.data, join(process.cwd(), "d"));
+});
+
+t.test("mistakes in a file", async (t) => {
+  const rows: [name: string, text: string, message: string][] = [
+    ["unknown key", '{\n\n"serach": {}\n}', "FILE:3: unknown key serach; did you mean search?"],
+    ["key like no other", '{\n"colour": ""\n}', "FILE:2: unknown key colour; allowed here: listen, data, auth, workers, "],
+    ["misspelt list", '{"repos": []}', "FILE:1: unknown key repos; allowed here: "],
+    ["misspelt repositories", '{"repositorys": []}', "FILE:1: unknown key repositorys; did you mean repositories?"],
+    ["misspelt key in a group", '{"search": {\n"defaultcont": 1}}', "FILE:2: unknown key search.defaultcont; did you mean search.defaultCount?"],
+    ["key outside its group", '{"maxFileBytes": 1}', "FILE:1: unknown key maxFileBytes; did you mean index.maxFileBytes?"],
+    ["unknown key of a repository", '{"repositories": [\n{"name": "a", "url": "b",\n"branch": []}]}',
+      "FILE:3: unknown key repositories[0].branch; did you mean branches?"],
+    ["out of range", '{"search":\n {"queue": -1}}', "FILE:2: search.queue: must be a whole number from 0 to 100000 (searches), not -1"],
+    ["wrong type", '{"workers": "many"}', 'FILE:1: workers: must be a whole number from 1 to 256 (threads), not "many"'],
+    ["fraction", '{"workers": 1.5}', "FILE:1: workers: must be a whole number from 1 to 256 (threads), not 1.5"],
+    ["not a choice", '{"kernel": "wasm"}', 'FILE:1: kernel: must be "native", "ts", not "wasm"'],
+    ["not a list", '{"index": {"largeFiles": "*.sql"}}', 'FILE:1: index.largeFiles: must be a list of texts, not "*.sql"'],
+    ["wrong item of a list", '{"index": {"largeFiles": ["a",\n7]}}', "FILE:2: index.largeFiles[1]: must be a list of texts, not 7"],
+    ["group that is none", '{"search": 5}', "FILE:1: search: must be an object, not 5"],
+    ["not an object", "[]", "FILE:1: the file: must be an object, not []"],
+    ["listen without port", '{"listen": "localhost"}', 'FILE:1: listen: must be HOST:PORT, port 0 for a free one, not "localhost"'],
+    ["repository without url", '{"repositories": [\n{"name": "a"}]}', 'FILE:2: repositories[0]: "url" is missing'],
+    ["repository name", '{"repositories": [{"url": "u",\n"name": "a b"}]}', "FILE:2: repositories[0].name: must be a name without"],
+    ["name twice", '{"repositories": [{"name": "a", "url": "u"},\n{"name": "a", "url": "v"}]}',
+      'FILE:2: a repository named "a" stands above already'],
+    ["metadata", '{"repositories": [{"name": "a", "url": "u", "metadata": {"k": 1}}]}',
+      "FILE:1: repositories[0].metadata.k: must be an object whose values are texts or null, not 1"],
+    ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" stands here twice'],
+    ["syntax", '{\n"workers" 1}', "FILE:2: colon expected"],
+    ["no closing brace", '{"workers": 1', "FILE:1: close brace expected"],
+    ["empty", "", "FILE:1: value expected"],
+  ];
+  for (const [name, text, message] of rows) {
+    t.throws(() => fromFile(t, text, {}), { code: "bad-config", message: new RegExp(`^${escape(message)}`) }, name);
+  }
+  t.throws(() => resolveOptions({ ...nothingTyped, configFile: "/nonexistent/trawl.jsonc" }),
+    { code: "bad-config", message: /cannot read the configuration file/ });
+});
+
+t.test("every mistake is told at once", async (t) => {
+  try {
+    fromFile(t, '{"workers": 0,\n"serach": 1,\n"kernel": 5}', { overrides: [["search.queue", "x"]] });
+    t.fail("accepted");
+  } catch (error) {
+    const lines = (error as TrawlError).message.split("\n").map((line) => line.split(":").slice(0, 2).join(":"));
+    t.same(lines.sort(), ["FILE:1", "FILE:2", "FILE:3", "command line: search.queue"]);
+  }
+});
+
+t.test("mistakes on the command line", async (t) => {
+  const rows: [typed: Partial<TypedOptions>, message: string][] = [
+    [{ overrides: [["search.queue", "x"]] }, 'command line: search.queue: must be a whole number from 0 to 100000 (searches), not "x"'],
+    [{ overrides: [["serch.queue", "1"]] }, "command line: unknown key serch.queue; did you mean search.queue?"],
+    [{ overrides: [["repositories", "[]"]] }, "command line: repositories are named with --repository NAME=URL"],
+    [{ overrides: [["listen", "127.0.0.1:99999"]] }, "listen: the port of 127.0.0.1:99999 is above 65535"],
+    [{ repositories: ["just-a-name"] }, 'command line: --repository takes NAME=URL, not "just-a-name"'],
+    [{ repositories: ["a b=u"] }, "command line: repositories[0].name: must be a name"],
+    [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" stands above already'],
+  ];
+  for (const [typed, message] of rows) {
+    t.throws(() => resolveOptions({ ...nothingTyped, ...typed }),
+      { code: "bad-config", message: new RegExp(`^${escape(message)}`) }, message);
+  }
+});
+
+t.test("an address that others can reach is refused unless it is meant", async (t) => {
+  for (const listen of ["0.0.0.0:7080", "[::]:7080", "192.168.1.2:7080", "example.org:80", "127.0.0.1.example.org:80"]) {
+    const overrides: [string, string][] = [["listen", listen]];
+    t.throws(() => resolveOptions({ ...nothingTyped, overrides }),
+      { code: "bad-config", message: /is not a loopback address.*"auth": \{"public": true\}/ }, listen);
+    t.ok(resolveOptions({ ...nothingTyped, overrides: [...overrides, ["auth.public", "true"]] }));
+  }
+  for (const listen of ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80", "localhost:80"]) {
+    t.ok(resolveOptions({ ...nothingTyped, overrides: [["listen", listen]] }), listen);
+  }
+});
+
+t.test("repository names and URLs", async (t) => {
+  const good = ["linux", "github.com/owner/name", "a/b-c_d.e", "über/straße", "x..y"];
+  const bad = ["", "-rf", "/abs", "a/", "a//b", "a/../b", "a/./b", "../a", ".git", "a b", "a@b", "a:b", "a\\b", "a\nb"];
+  for (const name of good) t.equal(resolveRepository({ name, url: "https://h/x" }).name, name);
+  for (const name of bad) t.throws(() => resolveRepository({ name, url: "https://h/x" }), { code: "bad-config" }, JSON.stringify(name));
+  t.throws(() => resolveRepository({ name: "a", url: "--upload-pack=x" }), { code: "bad-config" });
+  t.throws(() => resolveRepository("a"), { code: "bad-config", message: /must be an object/ });
+
+  const urls: [url: string, absolute: string][] = [
+    ["x/y", "/base/x/y"], ["./x:y", "/base/x:y"], ["/abs", "/abs"], [".", "/base"],
+    ["https://h/x", "https://h/x"], ["git@host:path", "git@host:path"], ["host:path", "host:path"],
+    ["file:///x", "file:///x"], ["ssh://h/x", "ssh://h/x"],
+  ];
+  for (const [url, absolute] of urls) t.equal(absoluteUrl(url, "/base"), absolute, url);
+});
+
+t.test("the schema and the sample in config/ are those of the table", async (t) => {
+  t.same(JSON.parse(readFileSync("config/trawl.schema.json", "utf8")), configSchema(), "run `make config`");
+  const sample = readFileSync("config/trawl.jsonc", "utf8");
+  t.equal(sample, configSample(), "run `make config`");
+  t.ok(fromFile(t, sample, {}), "the sample is a good file");
+  const switchedOn = sample.replace(/^( *)\/\/ ( *(?:"\w+": |\{$|\},$))/gm, "$1$2");
+  t.ok(sample !== switchedOn && fromFile(t, switchedOn, {}), "also with every option switched on");
+  for (const key of Object.keys(optionTable)) {
+    t.match(switchedOn, new RegExp(`"${escape(key.split(".").at(-1)!)}": `), key);
+  }
+});
+
+t.test("nearest word", async (t) => {
+  const words = ["listen", "data", "search.queue"];
+  t.equal(nearestWord("listne", words), "listen");
+  t.equal(nearestWord("dta", words), "data");
+  t.equal(nearestWord("entirely", words), undefined);
+});
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
