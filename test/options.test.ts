@@ -49,9 +49,9 @@ t.test("a file", async (t) => {
   t.match(options, {
     listenHost: "::1", listenPort: 0, kernel: "ts", search: { queue: 0, defaultCount: 10_000 },
     repositories: [
-      { name: "a", url: join(directory, "..", "a"), branches: [], fork: false, private: false, interval: 0 },
+      { name: "a", url: join(directory, "..", "a"), branches: [], fork: false, private: false, intervalSeconds: 0 },
       { name: "host/b", url: "https://host/b", branches: ["next"], fork: true, stars: 3,
-        metadata: { team: "x", flag: null }, interval: 60 },
+        metadata: { team: "x", flag: null }, intervalSeconds: 60 },
     ],
   });
   t.equal(options.data, join(options.typed.configFile!, "..", "store"), "a relative path starts at the file");
@@ -93,6 +93,10 @@ t.test("mistakes in a file", async (t) => {
       'FILE:2: a repository named "a" stands above already'],
     ["metadata", '{"repositories": [{"name": "a", "url": "u", "metadata": {"k": 1}}]}',
       "FILE:1: repositories[0].metadata.k: must be an object whose values are texts or null, not 1"],
+    ["URL that is none", '{"repositories": [\n{"name": "a", "url": "ext::sh -c x"}]}', "FILE:2: repositories[0].url: must be"],
+    ["URL that runs commands", '{"repositories": [\n{"name": "a", "url": "ext::sh"}]}', 'FILE:2: unusable repository URL "ext::sh"'],
+    ["password in a bad URL", '{"repositories": [{"name": "a", "url": "https://u:secret@h/ x"}]}',
+      'FILE:1: repositories[0].url: must be a local path, file://, http(s)://, ssh:// or git@host:path, not "https://***@h/ x"'],
     ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" stands here twice'],
     ["syntax", '{\n"workers" 1}', "FILE:2: colon expected"],
     ["no closing brace", '{"workers": 1', "FILE:1: close brace expected"],

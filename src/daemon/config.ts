@@ -3,6 +3,8 @@ import { dirname, resolve } from "node:path";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { parseRemoteUrl, redactUrl } from "../git/remote-url.js";
+import type { RepositoryConfig } from "../model/repository.js";
 import { nearestWord } from "./nearest-word.js";
 import { allowedText, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
   type ResolvedOptions, type TypedOptions } from "./options.js";
@@ -24,7 +26,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     ...file ? fileRepositories(file, problems) : [],
     ...typed.repositories.map((text) => typedRepository(text, problems)),
   ];
-  checkNames(repositories, problems);
+  checkRepositories(repositories, problems);
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, problems);
   if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
@@ -34,17 +36,19 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     typed,
     listenHost,
     listenPort,
-    repositories: repositories.map(({ options }) => options),
+    repositories: repositories.map(({ config }) => config),
   };
 }
 
-/** One repository as JSON, checked like an item of the file and with every field filled in. */
-export function resolveRepository(value: unknown): RepositoryOptions {
+/** One repository as JSON, checked like an item of the file and with every field filled in. Throws `bad-config`. */
+export function resolveRepository(value: unknown): RepositoryConfig {
   if (!validRepository(value)) {
     const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
     throw new TrawlError("bad-config", problems.join("\n"));
   }
-  return withRepositoryDefaults(value as Partial<RepositoryOptions>, process.cwd());
+  const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
+  parseRemoteUrl(config.url);
+  return config;
 }
 
 /** A URL as it is, or an absolute path when it names a directory of this host. */
@@ -65,7 +69,7 @@ interface ConfigFile {
 /** A repository and where it was named. */
 interface PlacedRepository {
   readonly where: string;
-  readonly options: RepositoryOptions;
+  readonly config: RepositoryConfig;
 }
 
 const ajv = new Ajv2020({ allErrors: true });
@@ -144,7 +148,7 @@ function problemText(error: ErrorObject, path: readonly string[], found: unknown
     default: {
       const row = rowAt(path);
       const allowed = row ? allowedText(row) : error.keyword === "type" && error.params["type"] === "array" ? "a list" : "an object";
-      return `${key}: must be ${allowed}, not ${JSON.stringify(found)}`;
+      return `${key}: must be ${allowed}, not ${redactUrl(JSON.stringify(found) ?? "")}`;
     }
   }
 }
@@ -225,7 +229,7 @@ function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepositor
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   return items.map((item: Partial<RepositoryOptions>, at) => ({
     where: `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
-    options: withRepositoryDefaults(item, file.directory),
+    config: repositoryConfig(item, file.directory),
   }));
 }
 
@@ -237,20 +241,26 @@ function typedRepository(text: string, problems: string[]): PlacedRepository {
   else if (!validRepository(item)) {
     problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
   }
-  return { where, options: withRepositoryDefaults(item, process.cwd()) };
+  return { where, config: repositoryConfig(item, process.cwd()) };
 }
 
-function withRepositoryDefaults(item: Partial<RepositoryOptions>, base: string): RepositoryOptions {
+function repositoryConfig(item: Partial<RepositoryOptions>, base: string): RepositoryConfig {
   const defaults = Object.fromEntries(Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]));
-  const repository = { ...defaults, ...item } as RepositoryOptions;
-  return { ...repository, url: absoluteUrl(repository.url, base) };
+  const { interval, ...fields } = { ...defaults, ...item } as RepositoryOptions;
+  return { ...fields, url: absoluteUrl(fields.url, base), intervalSeconds: interval };
 }
 
-function checkNames(repositories: readonly PlacedRepository[], problems: string[]): void {
+function checkRepositories(repositories: readonly PlacedRepository[], problems: string[]): void {
+  if (problems.length > 0) return;
   const seen = new Set<string>();
-  for (const { where, options } of repositories) {
-    if (seen.has(options.name)) problems.push(`${where}: a repository named ${JSON.stringify(options.name)} stands above already`);
-    seen.add(options.name);
+  for (const { where, config: { name, url } } of repositories) {
+    if (seen.has(name)) problems.push(`${where}: a repository named ${JSON.stringify(name)} stands above already`);
+    seen.add(name);
+    try {
+      parseRemoteUrl(url);
+    } catch (error) {
+      problems.push(`${where}: ${messageOf(error)}`);
+    }
   }
 }
 

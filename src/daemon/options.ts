@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { logLevels } from "../base/log.js";
+import type { RepositoryConfig } from "../model/repository.js";
 
 /**
  * The one table of options: each row is a key of the configuration file, of `--set KEY=VALUE`, of the JSON schema and
@@ -82,6 +83,22 @@ export const optionTable = {
   "sync.timeoutSeconds": {
     kind: "integer", default: 300, min: 1, max: 86_400, unit: "seconds",
     description: "A fetch that says nothing for this long is given up.",
+  },
+  "git.home": {
+    kind: "string", default: "", pattern: "^(/.*)?$", allowed: "an absolute path, or nothing",
+    description: "HOME of git when it fetches: where .netrc and the store of a credential helper are looked for.",
+  },
+  "git.sshCommand": {
+    kind: "string", default: "", pattern: "", allowed: "a command, or nothing for ssh in batch mode",
+    description: "What git runs in place of ssh.",
+  },
+  "git.credentialHelper": {
+    kind: "string", default: "", pattern: "", allowed: "the name of a helper, such as store, or nothing",
+    description: "git's credential.helper for http(s).",
+  },
+  "git.followRedirects": {
+    kind: "boolean", default: false,
+    description: "Follow a redirect at the start of a fetch over http(s); it may lead into the inner network.",
   },
   "log.level": {
     kind: "choice", default: "info", choices: logLevels,
@@ -192,7 +209,7 @@ type GroupValues<Group extends string> = {
   readonly [Key in OptionKey as Key extends `${Group}.${infer Name}` ? Name : never]: ValueOf<Table[Key]>;
 };
 
-/** One configured repository, with every field. */
+/** An item of `repositories` as it stands in the file, with every field. */
 export type RepositoryOptions = { readonly [Key in keyof typeof repositoryTable]: ValueOf<(typeof repositoryTable)[Key]> };
 
 /**
@@ -212,7 +229,7 @@ export type ResolvedOptions = OptionValues & {
   readonly typed: TypedOptions;
   readonly listenHost: string;
   readonly listenPort: number;
-  readonly repositories: readonly RepositoryOptions[];
+  readonly repositories: readonly RepositoryConfig[];
 };
 
 /** What a row allows, in words, for error messages and for the sample. */
