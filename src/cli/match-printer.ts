@@ -1,0 +1,82 @@
+/** The parts of a match object that are printed; see the `matches` event. */
+export interface StreamMatch {
+  readonly type: string;
+  readonly repository: string;
+  readonly path?: string;
+  readonly branches?: readonly string[];
+  readonly lineMatches?: readonly LineMatch[];
+}
+
+export interface LineMatch {
+  readonly line: string;
+  /** 0-based. */
+  readonly lineNumber: number;
+  /** Start and length in code points. */
+  readonly offsetAndLengths: readonly (readonly [start: number, length: number])[];
+}
+
+/** Turns a match into the text that is written, with its line ends. */
+export type MatchPrinter = (match: StreamMatch) => string;
+
+/** For programs: `repo:path:line:text`, `repo:path` or `repo`, one line each. */
+export function plainPrinter(match: StreamMatch): string {
+  const place = placeOf(match, ":");
+  if (match.lineMatches === undefined) return `${place}\n`;
+  return match.lineMatches.map(({ line, lineNumber }) => `${place}:${lineNumber + 1}:${line}\n`).join("");
+}
+
+export function jsonPrinter(match: StreamMatch): string {
+  return `${JSON.stringify(match)}\n`;
+}
+
+/** For people: a heading for each file, line numbers, matches highlighted; colours as ripgrep's. */
+export function terminalPrinter(colours: boolean): MatchPrinter {
+  const paint = (code: string, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
+  let previousHadLines = false;
+  return (match) => {
+    const heading = `${paint(pathColour, visible(placeOf(match, " › ")))}\n`;
+    const lines = (match.lineMatches ?? []).map((lineMatch) => {
+      const number = paint(numberColour, String(lineMatch.lineNumber + 1));
+      return `${number}:${highlighted(lineMatch, (text) => paint(matchColour, text))}\n`;
+    });
+    const gap = previousHadLines ? "\n" : "";
+    previousHadLines = lines.length > 0;
+    return gap + heading + lines.join("");
+  };
+}
+
+const pathColour = "35";
+const numberColour = "32";
+const matchColour = "1;31";
+
+function placeOf(match: StreamMatch, separator: string): string {
+  const revision = match.branches?.[0] ? `@${match.branches[0]}` : "";
+  return [match.repository + revision, ...match.path === undefined ? [] : [match.path]].join(separator);
+}
+
+function highlighted(match: LineMatch, paint: (text: string) => string): string {
+  const { line } = match;
+  const slice = codePointSlicer(line);
+  let text = "";
+  let done = 0;
+  for (const [start, length] of match.offsetAndLengths) {
+    text += visible(slice(done, start)) + paint(visible(slice(start, start + length)));
+    done = start + length;
+  }
+  return text + visible(slice(done, line.length));
+}
+
+/** `slice` by code points, where JavaScript's counts UTF-16 units. */
+function codePointSlicer(text: string): (from: number, to: number) => string {
+  if (!/[\ud800-\udfff]/.test(text)) return (from, to) => text.slice(from, to);
+  const codePoints = Array.from(text);
+  return (from, to) => codePoints.slice(from, to).join("");
+}
+
+/** Control characters as pictures: what stands in a repository must not steer the terminal. */
+function visible(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
+  });
+}

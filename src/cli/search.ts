@@ -1,0 +1,188 @@
+import { get as httpGet, type IncomingMessage } from "node:http";
+import { get as httpsGet } from "node:https";
+import { TrawlError, messageOf } from "../base/errors.js";
+import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
+import { SseDecoder, type StreamEvent } from "./sse-decoder.js";
+
+export interface SearchCommand {
+  readonly query: string;
+  /** `http://HOST:PORT` of the daemon. */
+  readonly endpoint: string;
+  readonly json: boolean;
+  /** A number or "all"; undefined leaves it to the query. */
+  readonly count: string | undefined;
+  readonly patternType: string | undefined;
+}
+
+/** Where a command writes; `process.stdout` and `process.stderr`, or a test's. */
+export interface Terminal {
+  readonly out: NodeJS.WriteStream | NodeJS.WritableStream;
+  readonly err: NodeJS.WritableStream;
+  /** True when people read `out`. */
+  readonly isTerminal: boolean;
+  readonly colours: boolean;
+}
+
+export const exitCodes = { matches: 0, noMatches: 1, failed: 2 } as const;
+
+/** Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked. */
+export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
+  const response = await ask(searchUrl(command), command.endpoint);
+  const output = new Output(terminal.out);
+  const view = new SearchView(printerFor(command, terminal), terminal);
+  const decoder = new SseDecoder();
+  try {
+    for await (const bytes of response as AsyncIterable<Uint8Array>) {
+      const text = decoder.push(bytes).map((event) => view.show(event)).join("");
+      await output.write(text);
+      if (output.closed) break;
+    }
+  } catch (error) {
+    if (!output.closed && !view.done) throw brokenStream(error);
+  }
+  if (output.closed) return exitCodes.matches;
+  if (!view.done) throw brokenStream(undefined);
+  return view.finish();
+}
+
+function searchUrl(command: SearchCommand): URL {
+  const url = new URL(".api/search/stream", command.endpoint.endsWith("/") ? command.endpoint : `${command.endpoint}/`);
+  const count = command.count === undefined ? "" : ` count:${command.count}`;
+  url.searchParams.set("q", command.query + count);
+  url.searchParams.set("v", "V3");
+  if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
+  return url;
+}
+
+function printerFor(command: SearchCommand, terminal: Terminal): MatchPrinter {
+  if (command.json) return jsonPrinter;
+  return terminal.isTerminal ? terminalPrinter(terminal.colours) : plainPrinter;
+}
+
+async function ask(url: URL, endpoint: string): Promise<IncomingMessage> {
+  const get = url.protocol === "https:" ? httpsGet : httpGet;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { headers: { Accept: "text/event-stream" } }, resolve).on("error", (cause) => {
+      reject(new TrawlError("not-found", `no answer from ${endpoint}: ${messageOf(cause)}; is trawld running there? `
+        + "Start one with `trawl serve`, or name its address with --endpoint", { cause }));
+    });
+  });
+  if (response.statusCode === 200) return response;
+  const body = Buffer.concat(await response.toArray() as Buffer[]).toString().trim();
+  throw new TrawlError("overloaded", `${endpoint} answered ${response.statusCode}: ${body}`);
+}
+
+function brokenStream(cause: unknown): TrawlError {
+  return new TrawlError("cancelled", "the connection broke before the search was done: results are missing", { cause });
+}
+
+/** What the events of one search mean for the person who waits for it. */
+class SearchView {
+  readonly #print: MatchPrinter;
+  readonly #terminal: Terminal;
+  #matches = false;
+  #failed = false;
+  #progress: Progress | undefined;
+  #alert: Alert | undefined;
+  done = false;
+
+  constructor(print: MatchPrinter, terminal: Terminal) {
+    this.#print = print;
+    this.#terminal = terminal;
+  }
+
+  /** The text to print for this event. */
+  show(event: StreamEvent): string {
+    switch (event.name) {
+      case "matches": {
+        const matches = JSON.parse(event.data) as StreamMatch[];
+        this.#matches ||= matches.length > 0;
+        return matches.map((match) => this.#print(match)).join("");
+      }
+      case "progress":
+        this.#progress = JSON.parse(event.data) as Progress;
+        return "";
+      case "alert":
+        this.#alert = JSON.parse(event.data) as Alert;
+        return "";
+      case "error":
+        this.#failed = true;
+        this.#note((JSON.parse(event.data) as { message: string }).message);
+        return "";
+      case "done":
+        this.done = true;
+        return "";
+      default:
+        return "";
+    }
+  }
+
+  /** Tells what was left out and why; returns the exit code. An alert without any progress: the query did not run. */
+  finish(): number {
+    const progress = this.#progress;
+    for (const skipped of progress?.skipped ?? []) this.#note(skippedText(skipped));
+    if (this.#alert) this.#note(alertText(this.#alert));
+    if (progress && this.#terminal.isTerminal) {
+      this.#note(`${progress.matchCount} ${progress.matchCount === 1 ? "match" : "matches"} in ${progress.durationMs} ms`);
+    }
+    if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
+    return this.#matches ? exitCodes.matches : exitCodes.noMatches;
+  }
+
+  #note(text: string): void {
+    this.#terminal.err.write(`trawl: ${text}\n`);
+  }
+}
+
+interface Progress {
+  readonly matchCount: number;
+  readonly durationMs: number;
+  readonly skipped: readonly Skipped[];
+}
+
+interface Skipped {
+  readonly title: string;
+  readonly message: string;
+  readonly suggested?: { readonly title: string; readonly queryExpression: string };
+}
+
+interface Alert {
+  readonly title: string;
+  readonly description?: string;
+  readonly proposedQueries: readonly { readonly description?: string; readonly query: string }[] | null;
+}
+
+function skippedText({ title, message, suggested }: Skipped): string {
+  const hint = suggested ? ` (${suggested.title}: ${suggested.queryExpression})` : "";
+  return `${title}: ${message}${hint}`;
+}
+
+function alertText({ title, description, proposedQueries }: Alert): string {
+  const proposals = (proposedQueries ?? []).map((proposed) => `\n  try: ${proposed.query}`);
+  return `${title}${description ? `: ${description}` : ""}${proposals.join("")}`;
+}
+
+/** Writes no faster than the reader reads, and stops quietly when it is gone, as `head` is after its last line. */
+class Output {
+  readonly #stream: NodeJS.WritableStream;
+  #closed = false;
+  #wake: () => void = () => {};
+
+  constructor(stream: NodeJS.WritableStream) {
+    this.#stream = stream;
+    stream.on("drain", () => this.#wake());
+    stream.on("error", () => {
+      this.#closed = true;
+      this.#wake();
+    });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  async write(text: string): Promise<void> {
+    if (text === "" || this.#closed || this.#stream.write(text)) return;
+    await new Promise<void>((resolve) => { this.#wake = resolve; });
+  }
+}

@@ -1,0 +1,22 @@
+/** How a repository stands, as `trawl repo list`, `/readyz` and the control interface show it. */
+export interface RepositoryStatus {
+  readonly name: string;
+  /** Without user and password. */
+  readonly url: string;
+  /**
+   * `pending` until the first generation is searchable or the first sync failed. A searchable repository whose last
+   * sync failed stays `searchable`, with the error.
+   */
+  readonly state: "searchable" | "pending" | "failed";
+  /** What is being done, as in "fetching 45 %"; "" when nothing is. */
+  readonly activity: string;
+  /** What the last sync failed with; "" when it succeeded. */
+  readonly error: string;
+  /** RFC 3339; "" before the first fetch. */
+  readonly lastFetched: string;
+  readonly branches: readonly { readonly name: string; readonly commit: string }[];
+  readonly documentCount: number;
+  readonly contentBytes: number;
+  /** Documents that are found by name only, by reason. */
+  readonly skippedCounts: Readonly<Record<string, number>>;
+}
