@@ -2,9 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
-import { absoluteUrl, resolveOptions, resolveRepository } from "../src/daemon/config.js";
+import { resolveOptions, resolveRepository } from "../src/daemon/config.js";
 import { nearestWord } from "../src/daemon/nearest-word.js";
 import { optionTable, type ResolvedOptions, type TypedOptions } from "../src/daemon/options.js";
+import { absoluteUrl, nameOfUrl } from "../src/daemon/repository-url.js";
 import { configSample, configSchema } from "../src/daemon/schema.js";
 
 const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
@@ -125,7 +126,7 @@ t.test("mistakes on the command line", async (t) => {
     [{ overrides: [["serch.queue", "1"]] }, "command line: unknown key serch.queue; did you mean search.queue?"],
     [{ overrides: [["repositories", "[]"]] }, "command line: repositories are named with --repository NAME=URL"],
     [{ overrides: [["listen", "127.0.0.1:99999"]] }, "listen: the port of 127.0.0.1:99999 is above 65535"],
-    [{ repositories: ["just-a-name"] }, 'command line: --repository takes NAME=URL, not "just-a-name"'],
+    [{ repositories: ["a="] }, "command line: repositories[0].url: must be a local path"],
     [{ repositories: ["a b=u"] }, "command line: repositories[0].name: must be a name"],
     [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" stands above already'],
   ];
@@ -161,6 +162,16 @@ t.test("repository names and URLs", async (t) => {
     ["file:///x", "file:///x"], ["ssh://h/x", "ssh://h/x"],
   ];
   for (const [url, absolute] of urls) t.equal(absoluteUrl(url, "/base"), absolute, url);
+
+  const names: [url: string, name: string][] = [
+    ["https://host/owner/name.git", "host/owner/name"], ["https://user:pass@host:8443/a/b/", "host/a/b"],
+    ["ssh://git@host/x", "host/x"], ["git@host:owner/name.git", "host/owner/name"], ["host:path", "host/path"],
+    ["/home/me/work", "work"], ["/home/me/bare.git/", "bare"], ["file:///srv/x.git", "x"], ["/a/with space", "with-space"],
+  ];
+  for (const [url, name] of names) t.equal(nameOfUrl(url), name, url);
+  const typed = resolveOptions({ ...nothingTyped, repositories: ["https://host/x?a=b", "sub/dir", "n=git@h:p"] });
+  t.match(typed.repositories, [{ name: "host/x?a=b", url: "https://host/x?a=b" },
+    { name: "dir", url: join(process.cwd(), "sub/dir") }, { name: "n", url: "git@h:p" }]);
 });
 
 t.test("the schema and the sample in config/ are those of the table", async (t) => {

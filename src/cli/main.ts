@@ -50,7 +50,7 @@ function addServe(program: Command, exit: (code: number) => void): void {
     .option("--config <file>", "configuration file (JSONC); see config/trawl.jsonc")
     .addOption(new Option("--data <dir>", "directory of mirrors, shards and the control socket").env("TRAWL_DATA"))
     .option("--listen <host:port>", "address of the HTTP server; port 0 takes a free one")
-    .option("--repository <name=url>", "a repository to serve beside those of the configuration; repeatable", collect, [])
+    .option("--repository <[name=]url>", "a repository to serve beside those of the configuration; repeatable", collect, [])
     .option("--set <key=value>", "any option of the configuration, as in search.queue=10; repeatable", collect, [])
     .action(async (typed) => exit(await serve(typed)));
 }

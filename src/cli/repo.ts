@@ -1,4 +1,4 @@
-import { absoluteUrl } from "../daemon/config.js";
+import { absoluteUrl } from "../daemon/repository-url.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import { callDaemon } from "./control-client.js";
 

@@ -8,6 +8,7 @@ import type { RepositoryConfig } from "../model/repository.js";
 import { nearestWord } from "./nearest-word.js";
 import { allowedText, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
   type ResolvedOptions, type TypedOptions } from "./options.js";
+import { absoluteUrl, nameOfUrl } from "./repository-url.js";
 import { configSchema, repositorySchema, type JsonSchema } from "./schema.js";
 
 /**
@@ -49,12 +50,6 @@ export function resolveRepository(value: unknown): RepositoryConfig {
   const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
   parseRemoteUrl(config.url);
   return config;
-}
-
-/** A URL as it is, or an absolute path when it names a directory of this host. */
-export function absoluteUrl(url: string, base: string): string {
-  const isRemote = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) || /^[^/]+:/.test(url);
-  return isRemote ? url : resolve(base, url);
 }
 
 interface ConfigFile {
@@ -233,14 +228,12 @@ function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepositor
   }));
 }
 
+/** `NAME=URL`, or a URL alone, which gets a name of its own. */
 function typedRepository(text: string, problems: string[]): PlacedRepository {
   const where = "command line";
-  const at = text.indexOf("=");
-  const item = { name: text.slice(0, Math.max(at, 0)), url: text.slice(at + 1) };
-  if (at < 0) problems.push(`${where}: --repository takes NAME=URL, not ${JSON.stringify(text)}`);
-  else if (!validRepository(item)) {
-    problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
-  }
+  const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
+  const item = { name: name ?? "", url: url ?? "" };
+  if (!validRepository(item)) problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
   return { where, config: repositoryConfig(item, process.cwd()) };
 }
 

@@ -220,7 +220,7 @@ export interface TypedOptions {
   readonly configFile: string | undefined;
   /** Values of `TRAWL_DATA`, `--data`, `--listen` and `--set`, by key: they win over the file, later over earlier. */
   readonly overrides: readonly (readonly [key: string, text: string])[];
-  /** Values of `--repository NAME=URL`. */
+  /** Values of `--repository`: `NAME=URL` or a URL. */
   readonly repositories: readonly string[];
 }
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the build needs, as far as they are missing and this user may.
+set -euo pipefail
+
+required=(python3 make g++ git libkrb5-dev libssl-dev)
+optional=(ccache)
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "This is not a Debian system: make sure there are ${required[*]} (and ccache) in its own words."
+  exit 0
+fi
+
+missing_of() {
+  local package
+  for package in "$@"; do
+    if [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" != installed ]; then
+      echo "$package"
+    fi
+  done
+}
+
+mapfile -t missing < <(missing_of "${required[@]}")
+mapfile -t wanted < <(missing_of "${required[@]}" "${optional[@]}")
+[ ${#wanted[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
+
+if [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; then
+  echo "Installing Debian packages: ${wanted[*]} (about a minute)"
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+  exit 0
+fi
+
+echo "Debian packages are missing, and this user may not install them. Please run:"
+echo "  sudo apt-get install ${wanted[*]}"
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "Going on without: ccache only makes a second build of the native packages fast."
+  exit 0
+fi
+exit 1
