@@ -1,0 +1,189 @@
+/** The house rules as one test. It reads the checkout that it is started in. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+import t from "tap";
+import { metricTable } from "../src/base/metrics.js";
+import { optionTable } from "../src/daemon/options.js";
+
+/**
+ * A file imports only from its own folder or from one with a smaller number. The same table stands in ARCHITECTURE.md.
+ */
+const layers: Readonly<Record<string, number>> = {
+  base: 0, model: 1, regexp: 1, kernel: 1, query: 2, store: 2, git: 2, shard: 3, catalog: 3, account: 3, eval: 4, indexer: 4,
+  worker: 5, search: 6, sync: 7, graphql: 7, http: 8, daemon: 9, cli: 10,
+};
+
+/** The one folder that imports each heavy package. */
+const packageOwners: Readonly<Record<string, string>> = {
+  lmdb: "store", nodegit: "git", re2: "regexp", "uWebSockets.js": "http", piscina: "worker", "linguist-languages": "model",
+};
+
+/** What is started by name and not imported: the command, the daemon, worker files and scripts. */
+const isEntry = (path: string): boolean =>
+  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry))\.ts$/.test(path) || !path.startsWith("src/");
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  readonly allowedIn: RegExp;
+}
+
+const bans: readonly Ban[] = [
+  { pattern: /\bJSON\.parse\(/, instead: "JSON comes in only at the edges", allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|worker|graphql|account)\// },
+  { pattern: /\bBuffer\.allocUnsafe(Slow)?\(/, instead: "uninitializedBytes of base/bytes.ts", allowedIn: /^src\/base\/bytes\.ts$/ },
+  { pattern: /\bset(Timeout|Interval)\(/, instead: "base/deadline.ts", allowedIn: /^src\/(base\/deadline\.ts|sync\/)/ },
+  { pattern: /\bnew Error\(/, instead: "TrawlError with a code of base/errors.ts", allowedIn: /^src\/base\/errors\.ts$/ },
+  { pattern: /\bDate\.now\(\)/, instead: "monotonicMs of base/deadline.ts for durations, new Date() for dates", allowedIn: /^$/ },
+  { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
+  { pattern: /^export default /m, instead: "a named export", allowedIn: /^$/ },
+];
+
+/** Words that mark what is not finished; spelt so that this file does not hold them. */
+const leftovers = new RegExp(["FIX" + "ME", "TO" + "DO:", "\\.on" + "ly\\(", "console\\." + "log", "debug" + "ger;"].join("|"));
+
+const blobBytesMax = 512 * 1024;
+
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { encoding: "utf8" })
+  .split("\0").filter((path) => path !== "" && existsSync(path));
+const typescript = tracked.filter((path) => path.endsWith(".ts"));
+const sources = typescript.filter((path) => path.startsWith("src/"));
+const markdown = tracked.filter((path) => path.endsWith(".md"));
+const textOf = new Map(tracked.filter((path) => /\.(ts|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]));
+
+interface Import {
+  readonly from: string;
+  readonly specifier: string;
+  /** The file in this checkout, or undefined for a package. */
+  readonly to: string | undefined;
+  readonly typeOnly: boolean;
+}
+
+const imports: readonly Import[] = typescript.flatMap((from) => importsOf(from, textOf.get(from) ?? ""));
+
+function importsOf(from: string, text: string): Import[] {
+  const found: Import[] = [];
+  const statement = /^(import|export)(\s+type)?\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
+  for (const [whole, , type, named, bare, dynamic] of text.matchAll(statement)) {
+    const specifier = named ?? bare ?? dynamic ?? "";
+    const to = specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : undefined;
+    const names = /\{([^}]*)\}/.exec(whole)?.[1]?.split(",").map((name) => name.trim()).filter((name) => name !== "");
+    const onlyTypes = names !== undefined && !/^import\s+\w/.test(whole) && names.every((name) => name.startsWith("type "));
+    found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes });
+  }
+  return found;
+}
+
+function folderOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+/** Files of src/ that are loaded when this one is. */
+function reachableFrom(start: string): Set<string> {
+  const seen = new Set<string>();
+  const visit = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { from, to, typeOnly } of imports) if (from === path && to !== undefined && !typeOnly) visit(to);
+  };
+  visit(start);
+  return seen;
+}
+
+t.test("a folder imports only from folders below it", async (t) => {
+  for (const path of sources) {
+    if (layers[folderOf(path)] === undefined) t.fail(`${path}: folder ${folderOf(path)} has no number`);
+  }
+  for (const { from, to } of imports) {
+    if (!from.startsWith("src/") || to === undefined) continue;
+    if (!existsSync(to)) t.fail(`${from} imports ${to}, which is not there`);
+    const [own, other] = [layers[folderOf(from)] ?? -1, layers[folderOf(to)] ?? Infinity];
+    if (folderOf(from) !== folderOf(to) && other >= own) t.fail(`${from} (${own}) imports ${to} (${other})`);
+  }
+  t.ok(imports.length > 0);
+});
+
+t.test("ARCHITECTURE.md shows the same table", async (t) => {
+  const text = textOf.get("ARCHITECTURE.md");
+  if (text === undefined) return;
+  const rows = [...text.matchAll(/^\| `?(?:src\/)?([a-z]+)\/?`? \| (\d+) \|/gm)].map(([, folder, n]) => [folder, Number(n)]);
+  const shown = Object.fromEntries(rows) as Record<string, number>;
+  for (const folder of new Set(sources.map(folderOf))) t.equal(shown[folder], layers[folder], folder);
+  for (const folder of Object.keys(shown)) t.equal(shown[folder], layers[folder], folder);
+});
+
+t.test("one folder imports each heavy package", async (t) => {
+  for (const { from, specifier } of imports) {
+    const owner = packageOwners[specifier];
+    if (owner !== undefined && from.startsWith("src/") && folderOf(from) !== owner) {
+      t.fail(`${from} imports ${specifier}, which belongs to src/${owner}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("the main thread does not load what reads shards", async (t) => {
+  const start = "src/daemon/main.ts";
+  if (!existsSync(start)) return;
+  for (const path of reachableFrom(start)) t.notMatch(path, /^src\/(shard|eval|indexer)\//);
+});
+
+t.test("links and paths in the documentation exist", async (t) => {
+  for (const path of markdown) {
+    const text = (textOf.get(path) ?? "").replace(/^```[\s\S]*?^```/gm, "");
+    for (const [, target = ""] of text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)) {
+      if (!existsSync(join(dirname(path), target))) t.fail(`${path}: link to ${target}`);
+    }
+    for (const [target] of text.matchAll(/\bsrc\/[\w./-]*[\w-]/g)) {
+      if (!existsSync(target)) t.fail(`${path}: ${target}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("nothing is left over", async (t) => {
+  for (const path of tracked.filter((path) => /^(src|test|native-bench|scripts)\/.*\.ts$/.test(path))) {
+    const found = leftovers.exec(textOf.get(path) ?? "");
+    const isProgram = /^(native-bench|scripts)\//.test(path);
+    if (found && !(isProgram && found[0].startsWith("console"))) t.fail(`${path}: ${found[0]}`);
+  }
+  t.pass();
+});
+
+t.test("banned calls", async (t) => {
+  for (const path of sources) {
+    const code = (textOf.get(path) ?? "").replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    for (const { pattern, instead, allowedIn } of bans) {
+      if (pattern.test(code) && !allowedIn.test(path)) t.fail(`${path}: ${pattern.source}; instead: ${instead}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("names, orphans and sizes", async (t) => {
+  const imported = new Set(imports.map(({ to }) => to));
+  for (const path of typescript) {
+    t.match(basename(path), /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/, `${path} is in kebab case`);
+    if (!isEntry(path) && !imported.has(path)) t.fail(`${path}: nothing imports it`);
+  }
+  for (const path of tracked) {
+    if (path !== "package-lock.json" && statSync(path).size > blobBytesMax) t.fail(`${path} is larger than ${blobBytesMax} bytes`);
+  }
+});
+
+t.test("options and metrics are described", async (t) => {
+  const sample = textOf.get("config/trawl.jsonc") ?? "";
+  for (const [key, row] of Object.entries(optionTable)) {
+    if (!sample.includes(`"${key.split(".").at(-1)}":`)) t.fail(`config/trawl.jsonc lacks ${key}`);
+    t.match(row.description, /^[A-Z].*\.$|^git's .*\.$/, key);
+  }
+  for (const { name, help, kind } of Object.values(metricTable)) {
+    t.match(name, kind === "counter" ? /^trawl_[a-z_]+_total$/ : /^trawl_[a-z_]+(?<!_total)$/, name);
+    t.match(help, /^[A-Z].*\.$/, name);
+  }
+});
+
+t.test("it looked at the checkout", async (t) => {
+  t.ok(sources.length >= 30, `${sources.length} files in src`);
+  t.ok(imports.length >= 100, `${imports.length} imports`);
+});
