@@ -2,6 +2,12 @@ import { constants, createGzip, type Gzip } from "node:zlib";
 import { BlockQueue } from "./block-queue.js";
 
 /**
+ * A window of 8 KiB costs 64 KiB for each open stream where zlib's default takes 256; source code of this repository
+ * in pieces of 40 KB came out at 0.365 of its size instead of 0.353, a little faster (2 cores, 21 November 2026).
+ */
+const gzipOptions = { level: constants.Z_BEST_SPEED, windowBits: 13, memLevel: 6 };
+
+/**
  * Blocks in, gzip out, compressed on libuv's threads. After each batch the stream is flushed to a byte boundary:
  * without that a client would see an event only when later ones push it out.
  *
@@ -10,7 +16,7 @@ import { BlockQueue } from "./block-queue.js";
 export class GzipBlocks {
   /** What is to be written to the socket. */
   readonly output = new BlockQueue();
-  readonly #gzip: Gzip = createGzip({ level: constants.Z_BEST_SPEED });
+  readonly #gzip: Gzip = createGzip(gzipOptions);
   readonly #changed: () => void;
   #insideBytes = 0;
   #ended = false;
