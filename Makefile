@@ -29,7 +29,7 @@ help:
 	@echo "make clean            delete what was built; node_modules and data stay"
 
 run: build
-	@node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
+	@exec node scripts/run.mjs --data data $(if $(CONFIG),--config $(CONFIG),--repository "$(or $(REPO),trawl=$(CURDIR))")
 
 build: install kernel typescript
 
@@ -67,7 +67,7 @@ test: build
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
 	node_modules/.bin/tap --reporter=$$reporter --output-file=.tap/out.tap \
-	  $(if $(TESTS),$(TESTS:%=dist/test/%.test.js)); code=$$?; \
+	  $(if $(TESTS),$(TESTS:%=dist/test/%.test.js)); code=$$?; echo; \
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build

@@ -1,5 +1,6 @@
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
@@ -7,6 +8,13 @@ import { silentLog } from "../src/base/log.js";
 import { sleep } from "../src/base/deadline.js";
 import { callDaemon } from "../src/cli/control-client.js";
 import { ControlServer, type ControlHandlers } from "../src/http/control-server.js";
+
+/** Not tap's own: the path of a socket must be short. */
+function temporaryDirectory(t: { teardown: (fn: () => void) => void }): string {
+  const directory = mkdtempSync(join(tmpdir(), "trawl-control-"));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
 
 const noProgress = () => {};
 
@@ -18,7 +26,7 @@ async function start(t: { teardown: (fn: () => Promise<void>) => void }, directo
 }
 
 t.test("calls", async (t) => {
-  const directory = t.testdir();
+  const directory = temporaryDirectory(t);
   let left = false;
   await start(t, directory, {
     "GET /.api/repos": () => [{ name: "a" }],
@@ -56,7 +64,7 @@ t.test("calls", async (t) => {
   await t.rejects(post("/nowhere", undefined), { code: "not-found" });
   await t.rejects(post("/.api/repos", "x".repeat(2 << 20)), { code: "bad-request", message: /larger than/ });
 
-  const socket = new (await import("node:net")).Socket().connect(join(directory, "control.sock"));
+  const socket = connect(join(directory, "control.sock"));
   socket.write("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
   await sleep(30);
   socket.destroy();
@@ -65,7 +73,7 @@ t.test("calls", async (t) => {
 });
 
 t.test("the socket", async (t) => {
-  const directory = t.testdir();
+  const directory = temporaryDirectory(t);
   const path = join(directory, "control.sock");
   const umask = process.umask();
   const server = await start(t, directory, { "GET /a": () => 1 });
@@ -90,7 +98,7 @@ t.test("the socket", async (t) => {
 });
 
 t.test("a daemon that closes the connection in the middle", async (t) => {
-  const directory = t.testdir();
+  const directory = temporaryDirectory(t);
   const rude = createServer((socket) => socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"progress\":1}\n"));
   await new Promise<void>((resolve) => rude.listen(join(directory, "control.sock"), resolve));
   t.teardown(() => rude.close());
