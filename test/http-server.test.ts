@@ -1,5 +1,4 @@
-import { connect, type AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import t from "tap";
 import { silentLog } from "../src/base/log.js";
 import { sleep } from "../src/base/deadline.js";
@@ -137,3 +136,77 @@ t.test("stop cuts what does not end in time", async (t) => {
   await server.stop(50);
   await t.rejects(body, "the client sees that the answer is not whole");
 });
+
+t.test("rude requests harm nobody", async (t) => {
+  const { server, port, url } = startServer(() => {}, (server) => {
+    server.route("GET", "/", (request, response) => response.reply(200, plainText, `${request.query.length}`));
+    server.route("GET", "/repos/NAME", (request, response) => response.reply(200, plainText, request.params["NAME"] ?? ""));
+    server.routeWithBody("POST", "/echo", 1000, (request, response) => response.reply(200, plainText, request.body));
+  });
+  t.teardown(() => server.stop(0));
+  const rows: [name: string, bytes: string | Buffer, answer: RegExp][] = [
+    ["no HTTP at all", "hello\r\n\r\n", /^(HTTP\/1\.1 [45]|$)/],
+    ["HTTP/1.0", "GET / HTTP/1.0\r\n\r\n", /^HTTP\/1\.1 505/],
+    ["no host", "GET / HTTP/1.1\r\n\r\n", /^(HTTP\/1\.1 400|$)/],
+    ["header without end", `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(1 << 20)}`, /^(HTTP\/1\.1 4|$)/],
+    ["a thousand headers", `GET / HTTP/1.1\r\nHost: x\r\n${"X-A: b\r\n".repeat(1000)}\r\n`, /^(HTTP\/1\.1 4|$)/],
+    ["both length and chunks", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", /^HTTP\/1\.1 400/],
+    ["two lengths", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef", /^(HTTP\/1\.1|$)/],
+    ["negative length", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", /^(HTTP\/1\.1 4|$)/],
+    ["bad chunk", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n", /^(HTTP\/1\.1|$)/],
+    ["NUL and bytes that are no text", Buffer.from("GET /repos/\u0000\u00ff%00%ff HTTP/1.1\r\nHost: x\r\nX: \u0000\u00fe\r\n\r\n", "latin1"), /^(HTTP\/1\.1|$)/],
+    ["query of 3,000 bytes", `GET /?${"%41".repeat(1000)} HTTP/1.1\r\nHost: x\r\n\r\n`, /\r\n\r\n3000$/],
+    ["several at once", "GET /?1 HTTP/1.1\r\nHost: x\r\n\r\nGET /?22 HTTP/1.1\r\nHost: x\r\n\r\n", /\r\n\r\n1HTTP[\s\S]*\r\n\r\n2$/],
+    ["a method of its own", "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", /^(HTTP\/1\.1 405|$)/],
+    ["path outside", "GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", /^HTTP\/1\.1 404/],
+  ];
+  for (const [name, bytes, answer] of rows) {
+    t.match(await rawExchange(port, bytes), answer, name);
+    t.equal(await (await fetch(`${url}/?ab`)).text(), "2", `and then an honest request, after: ${name}`);
+  }
+});
+
+t.test("clients that leave by the hundred leave nothing behind", async (t) => {
+  let begun = 0;
+  let closed = 0;
+  const { server, port } = startServer(() => {}, (server) => {
+    server.route("GET", "/", (_request, response) => {
+      begun++;
+      response.onClosed(() => { closed++; });
+      response.startStream(200, plainText).write(Buffer.from("x"));
+    });
+  });
+  t.teardown(() => server.stop(0));
+  const sockets = Array.from({ length: 300 }, () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    return socket;
+  });
+  for (let n = 0; n < 200 && begun < 300; n++) await sleep(10);
+  t.equal(server.openResponses, 300);
+  for (const [at, socket] of sockets.entries()) {
+    if (at % 2 === 0) socket.destroy();
+    else socket.resetAndDestroy();
+  }
+  for (let n = 0; n < 200 && closed < 300; n++) await sleep(10);
+  t.equal(closed, 300);
+  t.equal(server.openResponses, 0);
+});
+
+/** What the server answers within a moment. */
+function rawExchange(port: number, bytes: string | Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1");
+    const finish = () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.on("data", (data) => { answer += data.toString("latin1"); });
+    socket.on("error", finish);
+    socket.on("close", finish);
+    socket.write(bytes);
+    setTimeout(finish, 60);
+  });
+}
