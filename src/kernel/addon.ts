@@ -1,0 +1,49 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Kernel } from "./kernel.js";
+
+/** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
+export type NativeMethods = Omit<Kernel, "name">;
+
+/** What the C++ addon exports: the same loops for each vector unit that this processor has, and without one. */
+export interface Addon {
+  readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
+  limitUnsentBytes(port: number, bytes: number): boolean;
+}
+
+const addonPath = "src/kernel/native/build/Release/trawl_kernel.node";
+const require = createRequire(import.meta.url);
+
+let loaded: Addon | undefined;
+
+/** Throws `bad-config` when the addon is not built. */
+export function loadAddon(): Addon {
+  loaded ??= requireAddon(join(checkoutRoot(dirname(fileURLToPath(import.meta.url))), addonPath));
+  return loaded;
+}
+
+function requireAddon(path: string): Addon {
+  if (!existsSync(path)) throw unusable(`${path} does not exist`, undefined);
+  try {
+    return require(path) as Addon;
+  } catch (error) {
+    throw unusable(`${path} does not load: ${messageOf(error)}`, error);
+  }
+}
+
+function unusable(reason: string, cause: unknown): TrawlError {
+  const remedy = 'build it with "make build", or set "kernel": "ts" to run without it';
+  return new TrawlError("bad-config", `the native kernel cannot be used: ${reason}; ${remedy}`, { cause });
+}
+
+/** The folder of our package.json, from which compiled code lies some folders down. */
+function checkoutRoot(folder: string): string {
+  const manifest = join(folder, "package.json");
+  if (existsSync(manifest) && (require(manifest) as { name?: string }).name === "trawl") return folder;
+  const parent = dirname(folder);
+  if (parent === folder) throw unusable("no package.json of trawl is above the compiled code", undefined);
+  return checkoutRoot(parent);
+}

@@ -1,0 +1,125 @@
+/**
+ * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
+ * as JSON bytes. `native.ts` calls the C++ addon, `portable.ts` is the same in plain TypeScript; the property tests
+ * hold each against the other.
+ *
+ * Contract, for every method:
+ * - All positions and lengths are byte offsets into the `Uint8Array` given, never relative to its `ArrayBuffer`.
+ * - Nothing is retained after the call returns; arguments may be views over an LMDB map and are only read, except the
+ *   output arrays, which are written from the index given.
+ * - No method allocates in proportion to the text; `buildPostings` is the exception and says how much.
+ *
+ * Caller guarantees: ranges lie within the text, `from <= to`, capacities are what the array lengths say.
+ */
+export interface Kernel {
+  readonly name: "native" | "ts";
+
+  /**
+   * Finds occurrences of `needle` that start inside the ranges.
+   *
+   * `ranges` holds triples (`from`, `to`, `end`): a match starts in `[from, to)` and ends at or before `end`. Ranges are
+   * sorted by `from` and do not overlap. Matches are leftmost and non-overlapping, also across two ranges that share
+   * an `end` (the same content). With `foldAscii` the needle is given ASCII-lowered, and A-Z in the text equal a-z;
+   * other bytes compare exactly.
+   *
+   * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
+   * `rows`): the caller zeroes it before the first call, and a later call with the same cursor goes on where the former
+   * stopped, after the pairs that `rows` holds. A caller that has taken the pairs away sets `cursor[2]` to 0. Returns
+   * true when all ranges are done, false when `rows` is full, which may be right after the last row.
+   */
+  scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean,
+    rows: Uint32Array, cursor: Uint32Array): boolean;
+
+  /**
+   * As `scan`, but a row is the line that holds an occurrence, without its newline: (`lineStart`, `lineEnd`), each
+   * line once, in order. A line is bounded by `delimiter` (10 for content, 0 for a list of names) and by
+   * `floor`..`end`, where the floor is given by a fourth number: here `ranges` holds quadruples (`from`, `to`, `end`,
+   * `floor`). After a row the scan goes on past that line, so a dense line costs one row. An occurrence that contains
+   * the delimiter belongs to the line it starts on.
+   */
+  scanLines(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean,
+    delimiter: number, rows: Uint32Array, cursor: Uint32Array): boolean;
+
+  /** Number of newline bytes (10) in `text[from, to)`. */
+  countNewlines(text: Uint8Array, from: number, to: number): number;
+
+  /** For i in [0, out.length): `out[i]` = newlines in `text[0, i * step)`, all of it within the text. */
+  newlineTable(text: Uint8Array, step: number, out: Uint32Array): void;
+
+  /**
+   * Trigrams of every unit to sorted posting lists.
+   *
+   * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive symbols
+   * of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the trigram,
+   * strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1).
+   * Needs about 4 bytes per (unit, trigram) pair and 24 MiB of tables, given back on return.
+   */
+  buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
+
+  /** Number of distinct trigrams in `text[from, to)`, counted up to `limit + 1`. */
+  distinctTrigrams(text: Uint8Array, from: number, to: number, limit: number): number;
+
+  /**
+   * Decodes one posting list into `out` (unit numbers) from index 0; returns how many. The list occupies
+   * `postings[from, to)`.
+   */
+  decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number;
+
+  /** Keeps those of `units[0, count)` (sorted) that are in the posting list; in place; returns how many stay. */
+  intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
+
+  /**
+   * Writes the JSON of the `lineMatches` array elements, comma-separated, without the brackets:
+   * `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start and length in code points.
+   *
+   * `rows` holds pairs (start, end), sorted, non-overlapping, within one content `[contentFrom, contentTo)`. Pairs
+   * `[rowFrom, rowTo)` are written as far as they fit in `out` from `outFrom`. `lineNumberOf(contentFrom)` is 0 at
+   * `contentFrom`: `firstLine` is the 0-based line number of the line that holds `lineHint`, a line start at or before
+   * the first row, both given by the caller (cheap through the newline table).
+   * A line that holds several rows is one element. A row that spans lines is an entry on each of them, up to the end
+   * of the line for all but the last; pieces of zero length are dropped, and a line without other pieces has no
+   * element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are written as U+FFFD, one for each byte, and count as one code point.
+   * A line longer than `lineBytesMax` is cut there (at a code point); entries past the cut stay as they are.
+   *
+   * `result` receives (0) bytes written up to the last whole element, i.e. the new `out` position, (1) the next row to
+   * write: `rowTo` when done, (2) the line start of the last line looked at, (3) its line number: hints for the next
+   * call. Bytes of `out` from (0) on are left in any state. When not even the first element fits, (0) is `outFrom` and
+   * (1) is `rowFrom`: the caller brings a larger buffer. A row that spans lines is never split over two calls, nor are
+   * two rows on one line. Elements of consecutive calls belong to the same array; the caller puts the comma between.
+   */
+  encodeLineMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array, rowFrom: number,
+    rowTo: number, lineHint: number, firstLine: number, lineBytesMax: number, out: Uint8Array, outFrom: number,
+    result: Uint32Array): void;
+
+  /**
+   * As `encodeLineMatches`, but elements of `chunkMatches`:
+   * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":{"offset","line","column"},
+   * "end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was cut. `offset` is in bytes from
+   * the start of the content, `line` 0-based, `column` in code points. A chunk is the lines of its rows plus
+   * `contextLines` before and after; chunks whose lines touch or overlap are one, as long as it has no more than
+   * 1,000 rows (a longer run of touching lines goes on in a further chunk without repeated lines). Rows that share a line
+   * share a chunk, however many.
+   * The lines of a row are those from the one that holds its start to the one that holds its end, be it at column 0. No
+   * newline after the last line. Lines longer than `lineBytesMax` are cut.
+   * A chunk is never split over two calls. When pair `rowFrom - 1` is of the same content, an earlier call has written it
+   * and the context before the first chunk leaves out what that call wrote after it; so resume with the same `rows`.
+   */
+  encodeChunkMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array, rowFrom: number,
+    rowTo: number, lineHint: number, firstLine: number, contextLines: number, lineBytesMax: number, out: Uint8Array,
+    outFrom: number, result: Uint32Array): void;
+
+  /**
+   * Writes `text[from, to)` as a JSON string with its quotes into `out` at `outFrom`, bytes that are not UTF-8 as U+FFFD;
+   * returns the new position. Caller guarantees 6 * (to - from) + 2 bytes of room.
+   */
+  encodeString(text: Uint8Array, from: number, to: number, out: Uint8Array, outFrom: number): number;
+}
+
+/** Posting lists of one shard: list i (of trigram keys[i]) is `bytes[offsets[i], offsets[i + 1])`. */
+export interface Postings {
+  /** Sorted, distinct. */
+  readonly keys: Uint32Array;
+  /** One longer than `keys`. */
+  readonly offsets: Uint32Array;
+  readonly bytes: Uint8Array;
+}

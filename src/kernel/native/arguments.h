@@ -1,0 +1,84 @@
+// Reads the arguments of a call. The first one that does not fit makes the whole call throw a TypeError; the readers
+// then give empty values, so that a function reads all of its arguments and asks `sound` once.
+#pragma once
+
+#define NAPI_VERSION 8
+#include <node_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes.h"
+
+namespace trawl {
+
+struct Words {
+  uint32_t* data;
+  size_t length;
+};
+
+class Arguments {
+ public:
+  static constexpr size_t countMax = 14;
+
+  Arguments(napi_env env, napi_callback_info info) : env_(env) {
+    size_t count = countMax;
+    sound_ = napi_get_cb_info(env, info, &count, values_, nullptr, &data_) == napi_ok;
+  }
+
+  // What the function was made with.
+  void* data() const { return data_; }
+
+  Text bytes(size_t index) {
+    Array array = typedArray(index, napi_uint8_array);
+    return {static_cast<uint8_t*>(array.data), array.length};
+  }
+
+  Words words(size_t index) {
+    Array array = typedArray(index, napi_uint32_array);
+    return {static_cast<uint32_t*>(array.data), array.length};
+  }
+
+  uint32_t number(size_t index) {
+    double value = -1;
+    bool fits = napi_get_value_double(env_, values_[index], &value) == napi_ok && value >= 0 && value <= UINT32_MAX &&
+                value == static_cast<double>(static_cast<uint32_t>(value));
+    need(fits);
+    return fits ? static_cast<uint32_t>(value) : 0;
+  }
+
+  bool flag(size_t index) {
+    bool value = false;
+    need(napi_get_value_bool(env_, values_[index], &value) == napi_ok);
+    return value;
+  }
+
+  void need(bool condition) { sound_ = sound_ && condition; }
+
+  bool sound() const { return sound_; }
+
+ private:
+  struct Array {
+    void* data;
+    size_t length;
+  };
+
+  // Positions are 32 bits wide, so a longer array is refused.
+  Array typedArray(size_t index, napi_typedarray_type wanted) {
+    napi_typedarray_type type;
+    size_t length;
+    void* data;
+    bool fits = napi_get_typedarray_info(env_, values_[index], &type, &length, &data, nullptr, nullptr) == napi_ok &&
+                type == wanted && length <= UINT32_MAX;
+    need(fits);
+    if (!fits) return {nullptr, 0};
+    return {data, length};
+  }
+
+  napi_env env_;
+  napi_value values_[countMax];
+  void* data_ = nullptr;
+  bool sound_;
+};
+
+}  // namespace trawl

@@ -1,0 +1,264 @@
+// The functions that native.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
+// array, and hands plain pointers to the loops it was made for.
+#include "arguments.h"
+#include "loops.h"
+#include "postings.h"
+#include "socket.h"
+
+namespace trawl {
+namespace {
+
+const Loops& loopsFor(const Arguments& given) { return *static_cast<const Loops*>(given.data()); }
+
+napi_value misuse(napi_env env, const char* name) {
+  char message[96] = "arguments of the wrong type or out of range: ";
+  size_t at = 0;
+  while (message[at] != 0) at++;
+  while (*name != 0 && at + 1 < sizeof message) message[at++] = *name++;
+  napi_throw_type_error(env, nullptr, message);
+  return nullptr;
+}
+
+napi_value outOfMemory(napi_env env) {
+  napi_throw_error(env, "ERR_MEMORY_ALLOCATION_FAILED", "no memory for posting lists");
+  return nullptr;
+}
+
+napi_value number(napi_env env, size_t value) {
+  napi_value result = nullptr;
+  napi_create_uint32(env, static_cast<uint32_t>(value), &result);
+  return result;
+}
+
+napi_value boolean(napi_env env, bool value) {
+  napi_value result = nullptr;
+  napi_get_boolean(env, value, &result);
+  return result;
+}
+
+bool isLowered(Text needle) {
+  for (size_t i = 0; i < needle.length; i++) {
+    if (needle.data[i] >= 'A' && needle.data[i] <= 'Z') return false;
+  }
+  return true;
+}
+
+// scan(text, ranges, rangeCount, needle, foldAscii, rows, cursor); scanLines has a delimiter before the rows.
+napi_value scanWith(napi_env env, napi_callback_info info, bool byLine) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  Words ranges = given.words(1);
+  size_t rangeCount = given.number(2);
+  Text needle = given.bytes(3);
+  bool fold = given.flag(4);
+  size_t index = 5;
+  uint32_t delimiter = byLine ? given.number(index++) : 0;
+  Words rows = given.words(index++);
+  Words cursor = given.words(index);
+  given.need(rangeCount * (byLine ? 4 : 3) <= ranges.length && needle.length > 0 && delimiter < 256);
+  given.need(cursor.length >= 3 && (!fold || isLowered(needle)));
+  if (!given.sound()) return misuse(env, byLine ? "scanLines" : "scan");
+  ScanJob job = {text, ranges.data, rangeCount, makeNeedle(needle.data, needle.length, fold),
+                 static_cast<uint8_t>(delimiter), rows.data, rows.length / 2, cursor.data};
+  Outcome outcome = byLine ? loopsFor(given).scanLines(job) : loopsFor(given).scan(job);
+  if (outcome == Outcome::misuse) return misuse(env, byLine ? "scanLines: ranges" : "scan: ranges");
+  return boolean(env, outcome == Outcome::done);
+}
+
+napi_value scan(napi_env env, napi_callback_info info) { return scanWith(env, info, false); }
+
+napi_value scanLines(napi_env env, napi_callback_info info) { return scanWith(env, info, true); }
+
+napi_value countNewlines(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  size_t from = given.number(1), to = given.number(2);
+  given.need(from <= to && to <= text.length);
+  if (!given.sound()) return misuse(env, "countNewlines");
+  return number(env, loopsFor(given).countNewlines(text, from, to));
+}
+
+napi_value newlineTable(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  size_t step = given.number(1);
+  Words out = given.words(2);
+  given.need(out.length == 0 || (out.length - 1) * step <= text.length);
+  if (!given.sound()) return misuse(env, "newlineTable");
+  size_t newlines = 0;
+  for (size_t i = 0; i < out.length; i++) {
+    out.data[i] = static_cast<uint32_t>(newlines);
+    if (i + 1 < out.length) newlines += loopsFor(given).countNewlines(text, i * step, (i + 1) * step);
+  }
+  return nullptr;
+}
+
+// Adds a typed array of `length` elements to `object` and points `data` at its bytes.
+bool addArray(napi_env env, napi_value object, const char* name, napi_typedarray_type type, size_t length,
+              void** data) {
+  napi_value buffer, array;
+  size_t elementSize = type == napi_uint32_array ? sizeof(uint32_t) : 1;
+  return napi_create_arraybuffer(env, length * elementSize, data, &buffer) == napi_ok &&
+         napi_create_typedarray(env, type, length, buffer, 0, &array) == napi_ok &&
+         napi_set_named_property(env, object, name, array) == napi_ok;
+}
+
+napi_value buildPostings(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  Words units = given.words(1);
+  size_t unitCount = given.number(2);
+  given.need(2 * unitCount <= units.length);
+  for (size_t i = 0; given.sound() && i < unitCount; i++) {
+    given.need(units.data[2 * i] <= units.data[2 * i + 1] && units.data[2 * i + 1] <= text.length);
+  }
+  if (!given.sound()) return misuse(env, "buildPostings");
+  PostingsBuilder builder;
+  if (!builder.gather(text, units.data, unitCount) || builder.byteCount() > UINT32_MAX) return outOfMemory(env);
+  napi_value result;
+  void *keys, *offsets, *bytes;
+  bool made = napi_create_object(env, &result) == napi_ok &&
+              addArray(env, result, "keys", napi_uint32_array, builder.keyCount(), &keys) &&
+              addArray(env, result, "offsets", napi_uint32_array, builder.keyCount() + 1, &offsets) &&
+              addArray(env, result, "bytes", napi_uint8_array, builder.byteCount(), &bytes);
+  if (!made) return outOfMemory(env);
+  builder.write(static_cast<uint32_t*>(keys), static_cast<uint32_t*>(offsets), static_cast<uint8_t*>(bytes));
+  return result;
+}
+
+napi_value distinctTrigrams(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  size_t from = given.number(1), to = given.number(2), limit = given.number(3);
+  given.need(from <= to && to <= text.length);
+  if (!given.sound()) return misuse(env, "distinctTrigrams");
+  return number(env, distinctTrigrams(text, from, to, limit));
+}
+
+napi_value decodePostings(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text postings = given.bytes(0);
+  size_t from = given.number(1), to = given.number(2);
+  Words out = given.words(3);
+  given.need(from <= to && to <= postings.length);
+  if (!given.sound()) return misuse(env, "decodePostings");
+  size_t count = decodePostings(postings, from, to, out.data, out.length);
+  return count == noRoom ? misuse(env, "decodePostings: out") : number(env, count);
+}
+
+napi_value intersectPostings(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text postings = given.bytes(0);
+  size_t from = given.number(1), to = given.number(2);
+  Words units = given.words(3);
+  size_t count = given.number(4);
+  given.need(from <= to && to <= postings.length && count <= units.length);
+  if (!given.sound()) return misuse(env, "intersectPostings");
+  return number(env, intersectPostings(postings, from, to, units.data, count));
+}
+
+// (text, contentFrom, contentTo, rows, rowFrom, rowTo, lineHint, firstLine, lineBytesMax, out, outFrom, result);
+// chunks have the number of context lines before lineBytesMax.
+napi_value encodeWith(napi_env env, napi_callback_info info, bool chunks) {
+  Arguments given(env, info);
+  EncodeJob job = {};
+  job.text = given.bytes(0);
+  job.contentFrom = given.number(1);
+  job.contentTo = given.number(2);
+  Words rows = given.words(3);
+  job.rows = rows.data;
+  job.rowFrom = given.number(4);
+  job.rowTo = given.number(5);
+  job.lineHint = given.number(6);
+  job.firstLine = given.number(7);
+  size_t index = 8;
+  job.contextLines = chunks ? given.number(index++) : 0;
+  job.lineBytesMax = given.number(index++);
+  Text out = given.bytes(index++);
+  job.out = const_cast<uint8_t*>(out.data);
+  job.outLength = out.length;
+  job.outFrom = given.number(index++);
+  Words result = given.words(index);
+  job.result = result.data;
+  given.need(job.contentFrom <= job.lineHint && job.lineHint <= job.contentTo && job.contentTo <= job.text.length);
+  given.need(job.rowFrom <= job.rowTo && 2 * job.rowTo <= rows.length);
+  given.need(job.outFrom <= job.outLength && result.length >= 4);
+  if (!given.sound()) return misuse(env, chunks ? "encodeChunkMatches" : "encodeLineMatches");
+  Outcome outcome = chunks ? loopsFor(given).encodeChunkMatches(job) : loopsFor(given).encodeLineMatches(job);
+  if (outcome == Outcome::misuse) return misuse(env, chunks ? "encodeChunkMatches: rows" : "encodeLineMatches: rows");
+  return nullptr;
+}
+
+napi_value encodeLineMatches(napi_env env, napi_callback_info info) { return encodeWith(env, info, false); }
+
+napi_value encodeChunkMatches(napi_env env, napi_callback_info info) { return encodeWith(env, info, true); }
+
+napi_value encodeString(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  size_t from = given.number(1), to = given.number(2);
+  Text out = given.bytes(3);
+  size_t outFrom = given.number(4);
+  given.need(from <= to && to <= text.length && outFrom <= out.length);
+  given.need(given.sound() && out.length - outFrom >= 6 * (to - from) + 2);
+  if (!given.sound()) return misuse(env, "encodeString");
+  return number(env, loopsFor(given).encodeString(text, from, to, const_cast<uint8_t*>(out.data), outFrom));
+}
+
+napi_value limitUnsent(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  uint32_t port = given.number(0), bytes = given.number(1);
+  given.need(port <= 65535 && bytes <= INT32_MAX);
+  if (!given.sound()) return misuse(env, "limitUnsentBytes");
+  return boolean(env, limitUnsentBytes(static_cast<int>(port), static_cast<int>(bytes)));
+}
+
+struct Export {
+  const char* name;
+  napi_callback function;
+};
+
+const Export kernelFunctions[] = {
+    {"scan", scan},
+    {"scanLines", scanLines},
+    {"countNewlines", countNewlines},
+    {"newlineTable", newlineTable},
+    {"buildPostings", buildPostings},
+    {"distinctTrigrams", distinctTrigrams},
+    {"decodePostings", decodePostings},
+    {"intersectPostings", intersectPostings},
+    {"encodeLineMatches", encodeLineMatches},
+    {"encodeChunkMatches", encodeChunkMatches},
+    {"encodeString", encodeString},
+};
+
+bool addFunction(napi_env env, napi_value object, const Export& entry, const Loops* loops) {
+  napi_value function;
+  return napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, const_cast<Loops*>(loops),
+                              &function) == napi_ok &&
+         napi_set_named_property(env, object, entry.name, function) == napi_ok;
+}
+
+// One object of functions for each kind of loops that runs here.
+bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
+  if (loops == nullptr) return true;
+  napi_value kernel;
+  if (napi_create_object(env, &kernel) != napi_ok) return false;
+  for (const Export& entry : kernelFunctions) {
+    if (!addFunction(env, kernel, entry, loops)) return false;
+  }
+  return napi_set_named_property(env, kernels, loops->name, kernel) == napi_ok;
+}
+
+}  // namespace
+}  // namespace trawl
+
+NAPI_MODULE_INIT() {
+  using namespace trawl;
+  napi_value kernels;
+  bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx2Loops()) &&
+              addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
+              napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
+              addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr);
+  return made ? exports : nullptr;
+}

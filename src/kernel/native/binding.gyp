@@ -1,0 +1,20 @@
+{
+  "targets": [
+    {
+      "target_name": "trawl_kernel",
+      "sources": [
+        "binding.cc",
+        "loops.cc",
+        "loops-avx2.cc",
+        "loops-neon.cc",
+        "loops-swar.cc",
+        "needle.cc",
+        "postings.cc",
+        "socket.cc"
+      ],
+      "defines": ["NAPI_VERSION=8"],
+      "cflags_cc": ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"],
+      "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2"]
+    }
+  ]
+}

@@ -1,0 +1,170 @@
+// Writes `chunkMatches`: runs of lines with rows on them, and their context.
+#pragma once
+
+#include "json-writer.h"
+#include "lines.h"
+#include "loops.h"
+#include "utf8.h"
+
+namespace trawl {
+
+// A longer run of touching lines goes on in a further chunk, unless the next row shares the last line.
+constexpr size_t chunkRowsMax = 1000;
+
+template <class V>
+struct ChunkEncoder {
+  const EncodeJob& job;
+  Lines<V> lines;
+  JsonWriter<V> json;
+  // The line of the next row, and the row.
+  Line line;
+  size_t row;
+  // Lines before this number are in an earlier chunk.
+  uint64_t taken = 0;
+
+  explicit ChunkEncoder(const EncodeJob& job)
+      : job(job), lines{job.text, job.contentFrom, job.contentTo}, json(job.out, job.outFrom, job.outLength),
+        line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom) {}
+
+  Outcome run() {
+    if (row < job.rowTo) {
+      if (!isSound(job, row)) return Outcome::misuse;
+      lines.seek(line, rowAt(job, row).start);
+      takeFormerCall();
+    }
+    while (row < job.rowTo) {
+      Line firstLine = line, lastLine = line;
+      size_t firstRow = row;
+      if (!gather(lastLine)) return Outcome::misuse;
+      size_t before = json.at;
+      writeChunk(firstRow, firstLine, lastLine);
+      if (json.full) {
+        finish(before, firstRow, firstLine);
+        return Outcome::full;
+      }
+    }
+    finish(json.at, row, line);
+    return Outcome::done;
+  }
+
+ private:
+  void finish(size_t at, size_t nextRow, const Line& hint) {
+    job.result[0] = static_cast<uint32_t>(at);
+    job.result[1] = static_cast<uint32_t>(nextRow);
+    job.result[2] = static_cast<uint32_t>(hint.start);
+    job.result[3] = hint.number;
+  }
+
+  // What a former call wrote for the row before, when that is of the same content.
+  void takeFormerCall() {
+    if (row == 0 || rowAt(job, row - 1).start < job.contentFrom || rowAt(job, row - 1).end > line.end) return;
+    size_t end = rowAt(job, row - 1).end;
+    size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n').count : 0;
+    taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;
+  }
+
+  // Moves on over the rows of one chunk. Afterwards `lastLine` is the last line of their last row, and `line` and `row`
+  // are those after the chunk.
+  bool gather(Line& lastLine) {
+    for (size_t count = 1;; count++) {
+      lines.seek(lastLine, rowAt(job, row).end);
+      line = lastLine;
+      row++;
+      if (row == job.rowTo) return true;
+      if (!isSound(job, row)) return false;
+      lines.seek(line, rowAt(job, row).start);
+      if (line.number == lastLine.number) continue;
+      if (count >= chunkRowsMax) return true;
+      if (line.number - lastLine.number > 2 * static_cast<uint64_t>(job.contextLines) + 1) return true;
+    }
+  }
+
+  void writeChunk(size_t firstRow, const Line& firstLine, const Line& lastLine) {
+    Line top = withContextBefore(firstLine);
+    Line bottom = withContextAfter(lastLine);
+    if (json.at > job.outFrom) json.raw(",");
+    json.raw("{\"content\":\"");
+    bool cut = writeContent(top.start, bottom.end);
+    json.raw("\",\"contentStart\":");
+    writeLocation(top.start, top.number, 0);
+    json.raw(",\"ranges\":[");
+    writeRanges(firstRow, firstLine);
+    json.raw("]");
+    if (cut) json.raw(",\"contentTruncated\":true");
+    json.raw("}");
+    taken = static_cast<uint64_t>(bottom.number) + 1;
+  }
+
+  Line withContextBefore(Line at) const {
+    for (uint32_t i = 0; i < job.contextLines && at.start > job.contentFrom && at.number > taken; i++) {
+      lines.previous(at);
+    }
+    return at;
+  }
+
+  // Stops before the line of the next row, which is in a further chunk.
+  Line withContextAfter(Line at) const {
+    bool last = row == job.rowTo;
+    for (uint32_t i = 0; i < job.contextLines && lines.hasNext(at) && (last || at.number + 1 < line.number); i++) {
+      lines.next(at);
+    }
+    return at;
+  }
+
+  // Writes the lines of [from, to); true when one of them was cut.
+  bool writeContent(size_t from, size_t to) {
+    if (to - from <= job.lineBytesMax) {
+      json.string(job.text, from, to);
+      return false;
+    }
+    bool anyCut = false;
+    while (!json.full) {
+      size_t end = findFirst<V>(job.text, from, to, '\n');
+      size_t cut = cutAtCodePoint(job.text, from, end, job.lineBytesMax);
+      anyCut = anyCut || cut < end;
+      json.string(job.text, from, cut);
+      if (end == to) break;
+      json.raw("\\n");
+      from = end + 1;
+    }
+    return anyCut;
+  }
+
+  void writeRanges(size_t firstRow, Line at) {
+    Columns<V> columns(job.text, at.start, at.end);
+    for (size_t i = firstRow; i < row && !json.full; i++) {
+      Row range = rowAt(job, i);
+      if (i > firstRow) json.raw(",");
+      json.raw("{\"start\":");
+      writeBound(range.start, at, columns);
+      json.raw(",\"end\":");
+      writeBound(range.end, at, columns);
+      json.raw("}");
+    }
+  }
+
+  void writeBound(size_t position, Line& at, Columns<V>& columns) {
+    if (position > at.end) {
+      lines.seek(at, position);
+      columns = Columns<V>(job.text, at.start, at.end);
+    }
+    writeLocation(position, at.number, columns.columnAt(position));
+  }
+
+  void writeLocation(size_t position, uint32_t number, uint32_t column) {
+    json.raw("{\"offset\":");
+    json.number(static_cast<uint32_t>(position - job.contentFrom));
+    json.raw(",\"line\":");
+    json.number(number);
+    json.raw(",\"column\":");
+    json.number(column);
+    json.raw("}");
+  }
+};
+
+template <class V>
+static Outcome encodeChunkMatches(const EncodeJob& job) {
+  return ChunkEncoder<V>(job).run();
+}
+
+}  // namespace trawl

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "bytes.h"
+#include "utf8.h"
+
+namespace trawl {
+
+// How an ASCII byte is written within a JSON string when it cannot stand for itself; length 0 for those that can.
+struct Escape {
+  uint8_t length;
+  char text[7];
+};
+
+constexpr Escape escapeOf(unsigned byte) {
+  const char* hex = "0123456789abcdef";
+  switch (byte) {
+    case '"': return {2, {'\\', '"'}};
+    case '\\': return {2, {'\\', '\\'}};
+    case '\b': return {2, {'\\', 'b'}};
+    case '\f': return {2, {'\\', 'f'}};
+    case '\n': return {2, {'\\', 'n'}};
+    case '\r': return {2, {'\\', 'r'}};
+    case '\t': return {2, {'\\', 't'}};
+    default:
+      if (byte >= 0x20) return {0, {}};
+      return {6, {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]}};
+  }
+}
+
+struct EscapeTable {
+  Escape of[128];
+  constexpr EscapeTable() : of() {
+    for (unsigned byte = 0; byte < 128; byte++) of[byte] = escapeOf(byte);
+  }
+};
+
+static constexpr EscapeTable escapes;
+
+// Appends to a buffer of fixed size. What does not fit sets `full`, which stays set; bytes after the last position that
+// the caller takes as whole are left in any state.
+template <class V>
+struct JsonWriter {
+  uint8_t* out;
+  size_t at;
+  size_t capacity;
+  bool full = false;
+
+  JsonWriter(uint8_t* out, size_t at, size_t capacity) : out(out), at(at), capacity(capacity) {}
+
+  template <size_t size>
+  void raw(const char (&literal)[size]) {
+    copy(reinterpret_cast<const uint8_t*>(literal), size - 1);
+  }
+
+  void number(uint32_t value) {
+    uint8_t digits[10];
+    size_t start = sizeof digits;
+    do {
+      digits[--start] = static_cast<uint8_t>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+    copy(digits + start, sizeof digits - start);
+  }
+
+  // [from, to) as the inside of a JSON string.
+  void string(Text text, size_t from, size_t to) {
+    while (from < to && !full) {
+      from += plainRun(text, from, to);
+      while (from < to && !full) {
+        size_t taken = special(text, from, to);
+        if (taken == 0) break;
+        from += taken;
+      }
+    }
+  }
+
+ private:
+  void copy(const uint8_t* bytes, size_t length) {
+    if (capacity - at < length) {
+      full = true;
+      return;
+    }
+    memcpy(out + at, bytes, length);
+    at += length;
+  }
+
+  // Copies bytes that stand for themselves, up to the first other one; returns how many.
+  size_t plainRun(Text text, size_t from, size_t to) {
+    const typename V::Reg quote = V::splat('"'), backslash = V::splat('\\');
+    size_t start = from;
+    while (from < to && text.length - from >= V::width && capacity - at >= V::width) {
+      typename V::Reg value = V::load(text.data + from);
+      V::store(out + at, value);
+      auto quoted = V::either(V::equal(value, quote), V::equal(value, backslash));
+      auto mask = V::mask(V::either(quoted, V::controlOrHigh(value)));
+      size_t run = mask != 0 ? laneOf<V>(mask) : V::width;
+      if (run > to - from) run = to - from;
+      from += run;
+      at += run;
+      if (run < V::width) return from - start;
+    }
+    while (from < to && text.data[from] < 0x80 && escapes.of[text.data[from]].length == 0 && at < capacity) {
+      out[at++] = text.data[from++];
+    }
+    if (from < to && at == capacity) full = true;
+    return from - start;
+  }
+
+  // Writes the one special byte or sequence at `from`; returns how many bytes of text that was, 0 when it is plain.
+  size_t special(Text text, size_t from, size_t to) {
+    uint8_t byte = text.data[from];
+    if (byte < 0x80) {
+      const Escape& escape = escapes.of[byte];
+      if (escape.length == 0) return 0;
+      copy(reinterpret_cast<const uint8_t*>(escape.text), escape.length);
+      return 1;
+    }
+    size_t length = sequenceLength(text, from, to);
+    if (length == 0) {
+      raw("\xef\xbf\xbd");
+      return 1;
+    }
+    copy(text.data + from, length);
+    return length;
+  }
+};
+
+}  // namespace trawl

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "bytes.h"
+#include "loops.h"
+
+namespace trawl {
+
+// A line of one content: [start, end) without its newline, and its 0-based number.
+struct Line {
+  size_t start;
+  size_t end;
+  uint32_t number;
+};
+
+// Walks forward over the lines of one content [from, to). Each byte is looked at a constant number of times.
+template <class V>
+struct Lines {
+  Text text;
+  size_t from;
+  size_t to;
+
+  Line lineAt(size_t start, uint32_t number) const {
+    return {start, findFirst<V>(text, start, to, '\n'), number};
+  }
+
+  // Goes on to the line that holds `position`, which is not before `line.start`. A newline belongs to its line.
+  void seek(Line& line, size_t position) const {
+    if (position <= line.end) return;
+    Counted passed = countBytes<V>(text, line.end, position, '\n');
+    line = lineAt(passed.afterLast, line.number + static_cast<uint32_t>(passed.count));
+  }
+
+  // False on the last line; the nothing after a final newline is no line.
+  bool hasNext(const Line& line) const { return line.end < to && line.end + 1 < to; }
+
+  void next(Line& line) const { line = lineAt(line.end + 1, line.number + 1); }
+
+  // The line before one that does not start the content.
+  void previous(Line& line) const {
+    size_t end = line.start - 1;
+    line = {afterLast<V>(text, from, end, '\n'), end, line.number - 1};
+  }
+};
+
+struct Row {
+  size_t start;
+  size_t end;
+};
+
+static inline Row rowAt(const EncodeJob& job, size_t index) {
+  return {job.rows[2 * index], job.rows[2 * index + 1]};
+}
+
+// True when row `index` lies in the content, after the line hint and the row before.
+static inline bool isSound(const EncodeJob& job, size_t index) {
+  Row row = rowAt(job, index);
+  size_t floor = index > job.rowFrom ? rowAt(job, index - 1).end : job.lineHint;
+  return floor <= row.start && row.start <= row.end && row.end <= job.contentTo;
+}
+
+}  // namespace trawl

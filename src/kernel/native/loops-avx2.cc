@@ -1,0 +1,36 @@
+#if defined(__x86_64__)
+// System headers come before the target is raised: their functions may be shared with the rest of the program, which
+// must run where AVX2 is missing. Our own headers come after: a template has the target of the place it stands at.
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
+#else
+#pragma GCC target("avx2,bmi,bmi2,popcnt")
+#endif
+
+#include "simd-avx2.h"
+#include "loops-of.h"
+
+namespace trawl {
+
+const Loops* avx2Loops() { return loopsOf<Avx2>(); }
+
+}  // namespace trawl
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+#include "loops.h"
+
+namespace trawl {
+
+const Loops* avx2Loops() { return nullptr; }
+
+}  // namespace trawl
+#endif

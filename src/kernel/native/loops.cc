@@ -1,0 +1,15 @@
+#include "loops.h"
+
+namespace trawl {
+
+const Loops* usableAvx2Loops() {
+#if defined(__x86_64__)
+  bool runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+              __builtin_cpu_supports("popcnt");
+  return runs ? avx2Loops() : nullptr;
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace trawl

@@ -1,0 +1,213 @@
+// Finding a needle: compare its two rarest bytes for a whole lane of start positions at once, verify what is left, and
+// take matches up on the spot. After a match (or the line of one) everything before the next possible start is dropped
+// from the lane, so a dense run costs one step for each row, not one for each position.
+#pragma once
+
+#include "bytes.h"
+#include "loops.h"
+
+namespace trawl {
+
+// Rows that are the matches themselves.
+template <class V>
+struct MatchRows {
+  static constexpr size_t rangeStride = 3;
+
+  uint32_t* out;
+  size_t capacity;
+  size_t written;
+  // No match may start before this.
+  size_t next;
+  size_t length;
+
+  explicit MatchRows(const ScanJob& job)
+      : out(job.rows), capacity(job.rowCapacity), written(job.cursor[2]), next(job.cursor[1]),
+        length(job.needle.length) {}
+
+  bool enter(const uint32_t*) { return true; }
+
+  // False when that was the last row there is room for.
+  bool add(size_t start) {
+    next = start + length;
+    out[2 * written] = static_cast<uint32_t>(start);
+    out[2 * written + 1] = static_cast<uint32_t>(next);
+    return ++written < capacity;
+  }
+};
+
+// Rows that are the lines that hold a match.
+template <class V>
+struct LineRows {
+  static constexpr size_t rangeStride = 4;
+
+  Text text;
+  uint8_t delimiter;
+  uint32_t* out;
+  size_t capacity;
+  size_t written;
+  size_t next;
+  size_t floor = 0;
+  size_t end = 0;
+
+  explicit LineRows(const ScanJob& job)
+      : text(job.text), delimiter(job.delimiter), out(job.rows), capacity(job.rowCapacity),
+        written(job.cursor[2]), next(job.cursor[1]) {}
+
+  bool enter(const uint32_t* range) {
+    end = range[2];
+    floor = range[3];
+    return floor <= range[0];
+  }
+
+  bool add(size_t start) {
+    size_t lineEnd = findFirst<V>(text, start, end, delimiter);
+    out[2 * written] = static_cast<uint32_t>(afterLast<V>(text, floor, start, delimiter));
+    out[2 * written + 1] = static_cast<uint32_t>(lineEnd);
+    // Not past `end`: the next content may begin right there.
+    next = lineEnd < end ? lineEnd + 1 : end;
+    return ++written < capacity;
+  }
+};
+
+template <class V, bool fold, class Rows>
+struct Scanner {
+  using Reg = typename V::Reg;
+  using Mask = typename V::Mask;
+
+  Text text;
+  Needle needle;
+  Rows rows;
+  Reg firstByte, firstCase, secondByte, secondCase;
+  // The needle from its start, zero-padded, and the lanes it fills.
+  Reg head;
+  Mask headLanes;
+
+  explicit Scanner(const ScanJob& job) : text(job.text), needle(job.needle), rows(job) {
+    firstByte = V::splat(needle.bytes[needle.first]);
+    firstCase = V::splat(caseBit(needle.bytes[needle.first]));
+    secondByte = V::splat(needle.bytes[needle.second]);
+    secondCase = V::splat(caseBit(needle.bytes[needle.second]));
+    uint8_t padded[V::width] = {};
+    for (size_t i = 0; i < needle.length && i < V::width; i++) padded[i] = needle.bytes[i];
+    head = V::load(padded);
+    headLanes = keepBelow<V>(V::mask(V::equal(head, head)), needle.length);
+  }
+
+  // Only a letter and its capital become equal under this bit, so the comparison stays exact.
+  static uint8_t caseBit(uint8_t byte) { return fold && byte >= 'a' && byte <= 'z' ? 0x20 : 0; }
+
+  Reg folded(Reg value) const {
+    if constexpr (fold) return V::lower(value);
+    else return value;
+  }
+
+  // Equal bytes of both kinds for the starts in [at, at + width).
+  Reg candidates(size_t at) const {
+    Reg first = V::load(text.data + at + needle.first);
+    Reg second = V::load(text.data + at + needle.second);
+    if constexpr (fold) {
+      first = V::either(first, firstCase);
+      second = V::either(second, secondCase);
+    }
+    return V::both(V::equal(first, firstByte), V::equal(second, secondByte));
+  }
+
+  bool verify(size_t start) const {
+    if (needle.length <= 2) return true;
+    if (text.length - start < V::width) return verifyBytes(start);
+    Mask equal = V::mask(V::equal(folded(V::load(text.data + start)), head));
+    if ((equal & headLanes) != headLanes) return false;
+    return needle.length <= V::width || verifyRest(start);
+  }
+
+  // The needle past its first lane; the last lane overlaps the one before.
+  bool verifyRest(size_t start) const {
+    for (size_t done = V::width; done < needle.length; done += V::width) {
+      size_t at = done + V::width <= needle.length ? done : needle.length - V::width;
+      Reg value = folded(V::load(text.data + start + at));
+      if (V::mask(V::equal(value, V::load(needle.bytes + at))) != headLanes) return false;
+    }
+    return true;
+  }
+
+  bool verifyBytes(size_t start) const {
+    for (size_t i = 0; i < needle.length; i++) {
+      uint8_t byte = text.data[start + i];
+      if (fold && byte >= 'A' && byte <= 'Z') byte |= 0x20;
+      if (byte != needle.bytes[i]) return false;
+    }
+    return true;
+  }
+
+  // Takes up the candidates of one lane; false when the rows are full.
+  bool take(size_t at, Mask candidate) {
+    if (candidate == 0) return true;
+    if (rows.next > at) candidate = keepFrom<V>(candidate, rows.next - at);
+    while (candidate != 0) {
+      size_t start = at + laneOf<V>(candidate);
+      if (!verify(start)) {
+        candidate &= candidate - 1;
+        continue;
+      }
+      if (!rows.add(start)) return false;
+      candidate = keepFrom<V>(candidate, rows.next - at);
+    }
+    return true;
+  }
+
+  // Scans starts in [from, limit); every match that starts there lies within the text.
+  bool scanStarts(size_t from, size_t limit) {
+    constexpr size_t quad = 4 * V::width;
+    for (size_t at = from; ; ) {
+      if (at < rows.next) at = rows.next;
+      if (at >= limit) return true;
+      size_t readable = text.length - at - needle.second;
+      if (limit - at >= quad && readable >= quad) {
+        if (!takeQuad(at)) return false;
+        at += quad;
+      } else if (readable >= V::width) {
+        if (!take(at, keepBelow<V>(V::mask(candidates(at)), limit - at))) return false;
+        at += V::width;
+      } else {
+        if (verifyBytes(at) && !rows.add(at)) return false;
+        at++;
+      }
+    }
+  }
+
+  bool takeQuad(size_t at) {
+    constexpr size_t w = V::width;
+    Reg a = candidates(at), b = candidates(at + w), c = candidates(at + 2 * w), d = candidates(at + 3 * w);
+    if (V::isZero(V::either(V::either(a, b), V::either(c, d)))) return true;
+    return take(at, V::mask(a)) && take(at + w, V::mask(b)) && take(at + 2 * w, V::mask(c)) &&
+           take(at + 3 * w, V::mask(d));
+  }
+
+  Outcome run(const ScanJob& job) {
+    if (rows.written >= rows.capacity) return Outcome::full;
+    Outcome outcome = Outcome::done;
+    size_t index = job.cursor[0];
+    for (; index < job.rangeCount; index++) {
+      const uint32_t* range = job.ranges + Rows::rangeStride * index;
+      size_t from = range[0], to = range[1], end = range[2];
+      if (from > to || to > text.length || end > text.length || !rows.enter(range)) return Outcome::misuse;
+      if (end < needle.length) continue;
+      size_t limit = to < end - needle.length + 1 ? to : end - needle.length + 1;
+      if (scanStarts(from, limit)) continue;
+      outcome = Outcome::full;
+      break;
+    }
+    job.cursor[0] = static_cast<uint32_t>(index);
+    job.cursor[1] = static_cast<uint32_t>(rows.next);
+    job.cursor[2] = static_cast<uint32_t>(rows.written);
+    return outcome;
+  }
+};
+
+template <class V, template <class> class Rows>
+static Outcome scanInto(const ScanJob& job) {
+  if (job.needle.fold) return Scanner<V, true, Rows<V>>(job).run(job);
+  return Scanner<V, false, Rows<V>>(job).run(job);
+}
+
+}  // namespace trawl

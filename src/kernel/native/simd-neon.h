@@ -1,0 +1,41 @@
+// Sixteen bytes at a time on 64-bit ARM, where NEON is always present.
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trawl {
+
+struct Neon {
+  using Reg = uint8x16_t;
+  using Mask = uint64_t;
+  static constexpr const char* name = "neon";
+  static constexpr size_t width = 16;
+  static constexpr size_t stride = 4;
+
+  static Reg load(const uint8_t* from) { return vld1q_u8(from); }
+  static void store(uint8_t* to, Reg value) { vst1q_u8(to, value); }
+  static Reg splat(uint8_t byte) { return vdupq_n_u8(byte); }
+  static Reg either(Reg a, Reg b) { return vorrq_u8(a, b); }
+  static Reg both(Reg a, Reg b) { return vandq_u8(a, b); }
+  static bool isZero(Reg a) { return vmaxvq_u8(a) == 0; }
+
+  static Reg equal(Reg a, Reg b) { return vceqq_u8(a, b); }
+  // NEON has no movemask: a narrowing shift leaves four bits for each byte, of which the top one is kept.
+  static Mask mask(Reg equalBytes) {
+    uint8x8_t nibbles = vshrn_n_u16(vreinterpretq_u16_u8(equalBytes), 4);
+    return vget_lane_u64(vreinterpret_u64_u8(nibbles), 0) & 0x8888888888888888u;
+  }
+  static Mask highBits(Reg a) { return mask(vcgeq_u8(a, splat(0x80))); }
+  // Bytes below 0x20 or from 0x80 up: as signed numbers, all that is below 0x20.
+  static Reg controlOrHigh(Reg a) { return vcltq_s8(vreinterpretq_s8_u8(a), vdupq_n_s8(0x20)); }
+
+  static Reg lower(Reg a) {
+    Reg upper = both(vcgeq_u8(a, splat('A')), vcleq_u8(a, splat('Z')));
+    return either(a, both(upper, splat(0x20)));
+  }
+};
+
+}  // namespace trawl

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytes.h"
+
+namespace trawl {
+
+static inline bool isContinuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
+
+// Length of the well-formed sequence of two to four bytes at `at` that ends by `to`, or 0. Overlong forms, surrogates
+// and code points past U+10FFFF are not well-formed; each of their bytes counts by itself.
+static inline size_t sequenceLength(Text text, size_t at, size_t to) {
+  const uint8_t* p = text.data + at;
+  size_t room = to - at;
+  uint8_t lead = p[0];
+  if (lead < 0xc2 || lead > 0xf4 || room < 2 || !isContinuation(p[1])) return 0;
+  if (lead < 0xe0) return 2;
+  if (room < 3 || !isContinuation(p[2])) return 0;
+  if (lead < 0xf0) {
+    if ((lead == 0xe0 && p[1] < 0xa0) || (lead == 0xed && p[1] >= 0xa0)) return 0;
+    return 3;
+  }
+  if (room < 4 || !isContinuation(p[3])) return 0;
+  if ((lead == 0xf0 && p[1] < 0x90) || (lead == 0xf4 && p[1] >= 0x90)) return 0;
+  return 4;
+}
+
+// The last position not after `from + bytesMax` that does not split a code point of [from, to).
+static inline size_t cutAtCodePoint(Text text, size_t from, size_t to, size_t bytesMax) {
+  if (to - from <= bytesMax) return to;
+  size_t cut = from + bytesMax;
+  for (size_t back = 1; back <= 3 && back <= bytesMax && isContinuation(text.data[cut - back + 1]); back++) {
+    if (sequenceLength(text, cut - back, to) > back) return cut - back;
+  }
+  return cut;
+}
+
+// Counts code points from a line's start to growing positions, in one walk over the line.
+template <class V>
+struct Columns {
+  Text text;
+  size_t lineEnd;
+  size_t at;
+  uint32_t column = 0;
+
+  Columns(Text text, size_t lineStart, size_t lineEnd) : text(text), lineEnd(lineEnd), at(lineStart) {}
+
+  // Number of code points that start before `to`.
+  uint32_t columnAt(size_t to) {
+    while (at < to) {
+      if (text.data[at] >= 0x80) {
+        size_t length = sequenceLength(text, at, lineEnd);
+        at += length != 0 ? length : 1;
+        column++;
+        continue;
+      }
+      size_t ascii = asciiRun(to);
+      at += ascii;
+      column += static_cast<uint32_t>(ascii);
+    }
+    return column;
+  }
+
+ private:
+  // Some of the ASCII bytes at `at`: at least one, at most a lane.
+  size_t asciiRun(size_t to) const {
+    if (text.length - at < V::width) return 1;
+    auto mask = V::highBits(V::load(text.data + at));
+    size_t run = mask != 0 ? laneOf<V>(mask) : V::width;
+    return run < to - at ? run : to - at;
+  }
+};
+
+}  // namespace trawl

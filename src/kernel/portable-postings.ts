@@ -1,0 +1,140 @@
+import { classOf, trigramBits } from "./alphabet.js";
+import type { Postings } from "./kernel.js";
+
+const trigramCount = 1 << trigramBits;
+const trigramMask = trigramCount - 1;
+
+/**
+ * Reads the text once, noting the distinct trigrams of each unit one after the other; then the size of every posting
+ * list is known, and a pass over the notes writes the lists in place.
+ */
+export function buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings {
+  const lastUnit = new Uint32Array(trigramCount);
+  const sizes = new Uint32Array(trigramCount);
+  const unitEnds = new Uint32Array(unitCount);
+  let noted: Uint32Array = new Uint32Array(65536);
+  let count = 0;
+  for (let unit = 0; unit < unitCount; unit++) {
+    const from = units[2 * unit];
+    const to = units[2 * unit + 1];
+    noted = withRoom(noted, count, to - from);
+    count = noteUnit(text, from, to, unit + 1, lastUnit, sizes, noted, count);
+    unitEnds[unit] = count;
+  }
+  return writeLists(noted, unitEnds, lastUnit, sizes);
+}
+
+function withRoom(noted: Uint32Array, count: number, more: number): Uint32Array {
+  if (noted.length - count >= more) return noted;
+  const grown = new Uint32Array(Math.ceil(noted.length * 1.5) + more);
+  grown.set(noted.subarray(0, count));
+  return grown;
+}
+
+/** `number` is the unit's, plus one; 0 in `lastUnit` stands for no unit. */
+function noteUnit(text: Uint8Array, from: number, to: number, number: number, lastUnit: Uint32Array,
+  sizes: Uint32Array, noted: Uint32Array, count: number): number {
+  let trigram = (classOf[text[from]] << 7) | classOf[text[from + 1]];
+  for (let i = from + 2; i < to; i++) {
+    trigram = ((trigram << 7) | classOf[text[i]]) & trigramMask;
+    if (lastUnit[trigram] === number) continue;
+    sizes[trigram] += varintSize(number - lastUnit[trigram]);
+    lastUnit[trigram] = number;
+    noted[count++] = trigram;
+  }
+  return count;
+}
+
+function writeLists(noted: Uint32Array, unitEnds: Uint32Array, lastUnit: Uint32Array, sizes: Uint32Array): Postings {
+  const keys = new Uint32Array(sizes.reduce((count, size) => count + (size > 0 ? 1 : 0), 0));
+  const offsets = new Uint32Array(keys.length + 1);
+  let key = 0;
+  let offset = 0;
+  for (let trigram = 0; trigram < trigramCount; trigram++) {
+    if (sizes[trigram] === 0) continue;
+    keys[key] = trigram;
+    offsets[key++] = offset;
+    offset += sizes[trigram];
+    sizes[trigram] = offsets[key - 1];
+  }
+  offsets[key] = offset;
+  const bytes = new Uint8Array(offset);
+  lastUnit.fill(0);
+  // From here on `sizes` holds where the next number of each list goes.
+  for (let unit = 0, i = 0; unit < unitEnds.length; unit++) {
+    for (; i < unitEnds[unit]; i++) {
+      const trigram = noted[i];
+      sizes[trigram] = writeVarint(bytes, sizes[trigram], unit + 1 - lastUnit[trigram]);
+      lastUnit[trigram] = unit + 1;
+    }
+  }
+  return { keys, offsets, bytes };
+}
+
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) size++;
+  return size;
+}
+
+function writeVarint(out: Uint8Array, at: number, value: number): number {
+  for (; value >= 0x80; value >>>= 7) out[at++] = (value & 0x7f) | 0x80;
+  out[at++] = value;
+  return at;
+}
+
+/** For each trigram the number of the last call that saw it, so that nothing need be cleared between calls. */
+let lastCall: Uint32Array | undefined;
+let callNumber = 0;
+
+export function distinctTrigrams(text: Uint8Array, from: number, to: number, limit: number): number {
+  callNumber = (callNumber + 1) >>> 0;
+  if (lastCall === undefined || callNumber === 0) {
+    lastCall = new Uint32Array(trigramCount);
+    callNumber = 1;
+  }
+  let distinct = 0;
+  let trigram = (classOf[text[from]] << 7) | classOf[text[from + 1]];
+  for (let i = from + 2; i < to && distinct <= limit; i++) {
+    trigram = ((trigram << 7) | classOf[text[i]]) & trigramMask;
+    if (lastCall[trigram] === callNumber) continue;
+    lastCall[trigram] = callNumber;
+    distinct++;
+  }
+  return distinct;
+}
+
+export function decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number {
+  let count = 0;
+  let unit = -1;
+  for (let at = from; at < to;) {
+    let byte = postings[at++];
+    let delta = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = postings[at++];
+      delta |= (byte & 0x7f) << shift;
+    }
+    unit += delta;
+    out[count++] = unit;
+  }
+  return count;
+}
+
+export function intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array,
+  count: number): number {
+  let kept = 0;
+  let next = 0;
+  let unit = -1;
+  for (let at = from; at < to && next < count;) {
+    let byte = postings[at++];
+    let delta = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = postings[at++];
+      delta |= (byte & 0x7f) << shift;
+    }
+    unit += delta;
+    while (next < count && units[next] < unit) next++;
+    if (next < count && units[next] === unit) units[kept++] = units[next++];
+  }
+  return kept;
+}
