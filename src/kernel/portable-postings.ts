@@ -46,7 +46,7 @@ function noteUnit(text: Uint8Array, from: number, to: number, number: number, la
 }
 
 function writeLists(noted: Uint32Array, unitEnds: Uint32Array, lastUnit: Uint32Array, sizes: Uint32Array): Postings {
-  const keys = new Uint32Array(sizes.reduce((count, size) => count + (size > 0 ? 1 : 0), 0));
+  const keys = new Uint32Array(countNonZero(sizes));
   const offsets = new Uint32Array(keys.length + 1);
   let key = 0;
   let offset = 0;
@@ -69,6 +69,12 @@ function writeLists(noted: Uint32Array, unitEnds: Uint32Array, lastUnit: Uint32A
     }
   }
   return { keys, offsets, bytes };
+}
+
+function countNonZero(numbers: Uint32Array): number {
+  let count = 0;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== 0) count++;
+  return count;
 }
 
 function varintSize(value: number): number {
