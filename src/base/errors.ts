@@ -1,0 +1,74 @@
+/**
+ * The one error table. Each error has a code (stable, for programs), a level (how loudly it is logged) and, where one
+ * fits, an HTTP status and a process exit code. Messages say what, where and how to mend it.
+ */
+export const errorTable = {
+  /** A bug of ours. */
+  internal: { level: "error", httpStatus: 500 },
+  /** The configuration file or a command-line option is unusable. */
+  "bad-config": { level: "error", httpStatus: 400 },
+  /** The caller's request is malformed. */
+  "bad-request": { level: "info", httpStatus: 400 },
+  /** The query text does not parse or validate. */
+  "bad-query": { level: "info", httpStatus: 400 },
+  /** No such repository, shard, revision or route. */
+  "not-found": { level: "info", httpStatus: 404 },
+  /** The thing exists already, or is in use. */
+  conflict: { level: "info", httpStatus: 409 },
+  /** A limit on queued or concurrent work is reached; retry later. */
+  overloaded: { level: "warn", httpStatus: 503 },
+  /** The daemon is stopping. */
+  "shutting-down": { level: "info", httpStatus: 503 },
+  /** git failed, timed out or was refused. */
+  git: { level: "warn", httpStatus: 502 },
+  /** A shard's bytes fail their checks. */
+  "corrupt-shard": { level: "error", httpStatus: 500 },
+  /** Writing or syncing the store failed (disk full, read-only). */
+  storage: { level: "error", httpStatus: 500 },
+  /** The data directory has a format this program cannot read. */
+  "format-version": { level: "error", httpStatus: 500 },
+  /** Stopped by a stop flag, a deadline or a signal. */
+  cancelled: { level: "info", httpStatus: 499 },
+} as const;
+
+export type ErrorCode = keyof typeof errorTable;
+export type ErrorLevel = (typeof errorTable)[ErrorCode]["level"];
+
+/** An error with a code from the table. `cause` keeps what lay beneath it. */
+export class TrawlError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "TrawlError";
+    this.code = code;
+  }
+
+  get level(): ErrorLevel {
+    return errorTable[this.code].level;
+  }
+
+  get httpStatus(): number {
+    return errorTable[this.code].httpStatus;
+  }
+}
+
+/** An error as plain data: what crosses a thread boundary, where own properties of an Error are lost. */
+export interface SerializedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+export function serializeError(error: unknown): SerializedError {
+  if (error instanceof TrawlError) return { code: error.code, message: error.message };
+  return { code: "internal", message: messageOf(error) };
+}
+
+export function deserializeError(error: SerializedError): TrawlError {
+  return new TrawlError(error.code, error.message);
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

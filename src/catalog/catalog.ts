@@ -1,0 +1,308 @@
+import { assert } from "../base/assert.js";
+import { TrawlError } from "../base/errors.js";
+import type { Repository, RepositoryConfig } from "../model/repository.js";
+import type { RecordChange, RecordStore } from "../store/record-store.js";
+import { encodeCards } from "./repository-cards.js";
+
+/** What is recorded of a live shard. */
+export interface ShardRecord {
+  readonly id: number;
+  /** Bytes of the stored value. */
+  readonly storedBytes: number;
+  readonly contentBytes: number;
+  readonly documentCount: number;
+  /** By repository number in the shard: the repository's id, or 0 when its documents here are hidden. */
+  readonly repositoryIds: readonly number[];
+}
+
+/** A live shard as a search sees it. Immutable but for `verified`; a change makes a new one. */
+export interface LiveShard {
+  readonly record: ShardRecord;
+  /** `encodeCards` of its repositories. */
+  readonly cards: Uint8Array;
+  /** Bit per document that is invisible, in shared memory; undefined when there is none. */
+  readonly tombstones: Uint32Array | undefined;
+  readonly tombstoneCount: number;
+  /** Shared between threads: bit 1 when the index sections' checksums were found right, bit 2 when the content's. */
+  readonly verified: Int32Array;
+}
+
+/** What one flip changes. All of it becomes visible at once, or nothing. */
+export interface CatalogChange {
+  readonly repositories?: readonly Repository[];
+  readonly removedRepositoryIds?: readonly number[];
+  readonly addedShards?: readonly ShardRecord[];
+  readonly removedShardIds?: readonly number[];
+  /** Documents that become invisible, by shard. */
+  readonly tombstones?: ReadonlyMap<number, readonly number[]>;
+  /** Repositories all of whose documents in a shard become invisible, by shard. */
+  readonly hidden?: ReadonlyMap<number, readonly number[]>;
+}
+
+/** The shards as they were when a search began; they stay readable until `release`. */
+export interface CatalogView {
+  readonly shards: readonly LiveShard[];
+  release(): void;
+}
+
+const repositoryPrefix = "repository/";
+const shardPrefix = "shard/";
+const tombstonePrefix = "tombstones/";
+const countersKey = "counters";
+
+/**
+ * The record of repositories, indexed commits and live shards: in memory for reading, in the record store for keeping.
+ *
+ * `commit` is the catalog flip: one LMDB transaction, awaited until the disk has it, then one synchronous step in
+ * memory, so that a search sees all of a change or nothing. A shard that a flip removed stays readable until the last
+ * view that holds it is released; then `onRetired` is called with its id.
+ *
+ * Lives on the main thread, which alone writes it.
+ */
+export class Catalog {
+  readonly #store: RecordStore;
+  readonly #onRetired: (shardIds: number[]) => void;
+  readonly #repositories = new Map<number, Repository>();
+  readonly #repositoryIdOfName = new Map<string, number>();
+  readonly #shards = new Map<number, LiveShard>();
+  readonly #viewCountOfShard = new Map<number, number>();
+  readonly #retiring = new Set<number>();
+  #nextRepositoryId = 1;
+  #orderedShards: readonly LiveShard[] | undefined;
+  #commits: Promise<void> = Promise.resolve();
+
+  constructor(store: RecordStore, onRetired: (shardIds: number[]) => void) {
+    this.#store = store;
+    this.#onRetired = onRetired;
+    this.#load();
+  }
+
+  repositories(): IterableIterator<Repository> {
+    return this.#repositories.values();
+  }
+
+  get repositoryCount(): number {
+    return this.#repositories.size;
+  }
+
+  repository(id: number): Repository | undefined {
+    return this.#repositories.get(id);
+  }
+
+  repositoryByName(name: string): Repository | undefined {
+    const id = this.#repositoryIdOfName.get(name);
+    return id === undefined ? undefined : this.#repositories.get(id);
+  }
+
+  shard(id: number): LiveShard | undefined {
+    return this.#shards.get(id);
+  }
+
+  /** Live shards; those of repositories with more stars first, then older ones first. */
+  shards(): readonly LiveShard[] {
+    this.#orderedShards ??= [...this.#shards.values()].sort((a, b) =>
+      this.#starsOf(b) - this.#starsOf(a) || a.record.id - b.record.id);
+    return this.#orderedShards;
+  }
+
+  /** Live shards that hold documents of the repository. */
+  shardsOf(repositoryId: number): LiveShard[] {
+    return [...this.#shards.values()].filter((shard) => shard.record.repositoryIds.includes(repositoryId));
+  }
+
+  /** Pins the live shards; the caller releases the view when its last reader has ended. */
+  view(): CatalogView {
+    const shards = this.shards();
+    for (const { record } of shards) this.#viewCountOfShard.set(record.id, (this.#viewCountOfShard.get(record.id) ?? 0) + 1);
+    let released = false;
+    return {
+      shards,
+      release: () => {
+        if (released) return;
+        released = true;
+        this.#unpin(shards);
+      },
+    };
+  }
+
+  /** A record for a new repository; `commit` makes it known. */
+  newRepository(config: RepositoryConfig, configured: boolean): Repository {
+    if (this.#repositoryIdOfName.has(config.name)) {
+      throw new TrawlError("conflict", `there is a repository named ${JSON.stringify(config.name)} already; remove it first, or choose another name`);
+    }
+    return {
+      ...config, configured, id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], defaultBranch: "", lastFetched: "",
+      lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {},
+    };
+  }
+
+  /** Notes in memory that a fetch found nothing new: not worth a write. */
+  noteFetched(repositoryId: number, fetched: string): void {
+    const repository = this.#repositories.get(repositoryId);
+    if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastFetched: fetched, lastError: "" });
+  }
+
+  /** Makes the change durable, then visible. Changes are applied one after the other, in the order of the calls. */
+  commit(change: CatalogChange): Promise<void> {
+    const done = this.#commits.then(async () => {
+      const staged = this.#stage(change);
+      await this.#store.apply(staged.records);
+      this.#show(change, staged.shards);
+    });
+    this.#commits = done.catch(() => undefined);
+    return done;
+  }
+
+  #starsOf(shard: LiveShard): number {
+    let stars = 0;
+    for (const id of shard.record.repositoryIds) stars = Math.max(stars, this.#repositories.get(id)?.stars ?? 0);
+    return stars;
+  }
+
+  #unpin(shards: readonly LiveShard[]): void {
+    const free: number[] = [];
+    for (const { record } of shards) {
+      const count = (this.#viewCountOfShard.get(record.id) ?? 0) - 1;
+      assert(count >= 0, "a shard is released as often as it is pinned");
+      if (count > 0) {
+        this.#viewCountOfShard.set(record.id, count);
+        continue;
+      }
+      this.#viewCountOfShard.delete(record.id);
+      if (this.#retiring.delete(record.id)) free.push(record.id);
+    }
+    if (free.length > 0) this.#onRetired(free);
+  }
+
+  /** Works out the records to write and the shards to show, without changing what is visible. */
+  #stage(change: CatalogChange): { records: RecordChange[]; shards: Map<number, LiveShard> } {
+    const updated = new Map((change.repositories ?? []).map((repository) => [repository.id, repository]));
+    const removed = new Set(change.removedRepositoryIds);
+    const removedShards = new Set(change.removedShardIds);
+    const repositoryOf = (id: number): Repository | undefined =>
+      removed.has(id) ? undefined : (updated.get(id) ?? this.#repositories.get(id));
+    const records: RecordChange[] = [
+      ...[...updated.values()].map((repository) => ({ key: repositoryPrefix + repository.id, value: encode(repository) })),
+      ...[...removed].map((id) => ({ key: repositoryPrefix + id, value: undefined })),
+      { key: countersKey, value: encode({ nextRepositoryId: this.#nextRepositoryId }) },
+    ];
+    const shards = new Map<number, LiveShard>();
+    for (const record of change.addedShards ?? []) {
+      records.push({ key: shardPrefix + record.id, value: encode(record) });
+      shards.set(record.id, liveShard(record, repositoryOf, [], undefined));
+    }
+    for (const shard of this.#shards.values()) {
+      if (removedShards.has(shard.record.id)) {
+        records.push({ key: shardPrefix + shard.record.id, value: undefined });
+        records.push({ key: tombstonePrefix + shard.record.id, value: undefined });
+        continue;
+      }
+      const next = this.#stageShard(shard, change, updated, removed, repositoryOf);
+      if (next === undefined) continue;
+      shards.set(next.record.id, next);
+      if (next.record !== shard.record) records.push({ key: shardPrefix + next.record.id, value: encode(next.record) });
+      if (next.tombstones !== shard.tombstones && next.tombstones !== undefined) {
+        records.push({ key: tombstonePrefix + next.record.id, value: Buffer.from(new Uint8Array(next.tombstones.buffer)) });
+      }
+    }
+    return { records, shards };
+  }
+
+  /** The shard after the change, undefined when it stays as it is. */
+  #stageShard(shard: LiveShard, change: CatalogChange, updated: ReadonlyMap<number, Repository>,
+    removed: ReadonlySet<number>, repositoryOf: (id: number) => Repository | undefined): LiveShard | undefined {
+    const added = change.tombstones?.get(shard.record.id) ?? [];
+    const hidden = new Set([...(change.hidden?.get(shard.record.id) ?? []), ...removed]);
+    const hides = shard.record.repositoryIds.some((id) => hidden.has(id));
+    const touched = hides || added.length > 0 || shard.record.repositoryIds.some((id) => updated.has(id));
+    if (!touched) return undefined;
+    const record = hides
+      ? { ...shard.record, repositoryIds: shard.record.repositoryIds.map((id) => (hidden.has(id) ? 0 : id)) }
+      : shard.record;
+    return liveShard(record, repositoryOf, added, shard);
+  }
+
+  #show(change: CatalogChange, shards: ReadonlyMap<number, LiveShard>): void {
+    for (const repository of change.repositories ?? []) this.#setRepository(repository);
+    for (const id of change.removedRepositoryIds ?? []) {
+      const name = this.#repositories.get(id)?.name;
+      if (name !== undefined && this.#repositoryIdOfName.get(name) === id) this.#repositoryIdOfName.delete(name);
+      this.#repositories.delete(id);
+    }
+    for (const [id, shard] of shards) this.#shards.set(id, shard);
+    this.#orderedShards = undefined;
+    const free: number[] = [];
+    for (const id of change.removedShardIds ?? []) {
+      if (!this.#shards.delete(id)) continue;
+      if (this.#viewCountOfShard.has(id)) this.#retiring.add(id);
+      else free.push(id);
+    }
+    if (free.length > 0) this.#onRetired(free);
+  }
+
+  #setRepository(repository: Repository): void {
+    this.#repositories.set(repository.id, repository);
+    this.#repositoryIdOfName.set(repository.name, repository.id);
+  }
+
+  #load(): void {
+    const counters = this.#store.get(countersKey);
+    if (counters !== undefined) this.#nextRepositoryId = decode<{ nextRepositoryId: number }>(counters).nextRepositoryId;
+    for (const { value } of this.#store.withPrefix(repositoryPrefix)) this.#setRepository(decode<Repository>(value));
+    for (const { value } of this.#store.withPrefix(shardPrefix)) {
+      const record = decode<ShardRecord>(value);
+      const stored = this.#store.get(tombstonePrefix + record.id);
+      const tombstones = stored === undefined ? undefined : shareWords(stored);
+      this.#shards.set(record.id, {
+        record,
+        cards: encodeCards(record.repositoryIds.map((id) => this.#repositories.get(id))),
+        tombstones,
+        tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
+        verified: new Int32Array(new SharedArrayBuffer(4)),
+      });
+    }
+  }
+}
+
+function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository | undefined,
+  addedTombstones: readonly number[], before: LiveShard | undefined): LiveShard {
+  const tombstones = addedTombstones.length === 0 ? before?.tombstones : addBits(before?.tombstones, addedTombstones, record.documentCount);
+  return {
+    record,
+    cards: encodeCards(record.repositoryIds.map(repositoryOf)),
+    tombstones,
+    tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
+    verified: before?.verified ?? new Int32Array(new SharedArrayBuffer(4)),
+  };
+}
+
+function addBits(before: Uint32Array | undefined, added: readonly number[], bitCount: number): Uint32Array {
+  const words = new Uint32Array(new SharedArrayBuffer(Math.ceil(bitCount / 32) * 4));
+  if (before !== undefined) words.set(before);
+  for (const bit of added) {
+    assert(bit < bitCount, "a tombstone names a document of its shard");
+    words[bit >>> 5] |= 1 << (bit & 31);
+  }
+  return words;
+}
+
+function countBits(words: Uint32Array): number {
+  let count = 0;
+  for (let word of words) for (; word !== 0; word &= word - 1) count++;
+  return count;
+}
+
+function shareWords(bytes: Buffer): Uint32Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return new Uint32Array(shared.buffer);
+}
+
+function encode(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** Records are our own writing, checked by LMDB's transaction, so their shape is taken as it was written. */
+function decode<T>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString()) as T;
+}

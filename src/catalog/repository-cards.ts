@@ -1,0 +1,61 @@
+import { defaultBranchBit, type Repository } from "../model/repository.js";
+
+/**
+ * What a match says of its repository, for each repository of one shard, in shared memory: the workers read it without
+ * a message, and a search keeps the cards of the generation that it began with.
+ *
+ * Layout in words: count n, then n + 1 byte offsets from the start, then the cards as JSON. A hidden repository has an
+ * empty card: its documents in this shard are not searched.
+ */
+export interface RepositoryCard {
+  readonly id: number;
+  readonly name: string;
+  readonly stars: number;
+  readonly lastFetched: string;
+  /** Bit of the default branch, -1 when it is not indexed. */
+  readonly defaultBit: number;
+  readonly branches: readonly { readonly name: string; readonly bit: number; readonly commit: string }[];
+}
+
+export function cardOf(repository: Repository): RepositoryCard {
+  return {
+    id: repository.id,
+    name: repository.name,
+    stars: repository.stars,
+    lastFetched: repository.lastFetched,
+    defaultBit: defaultBranchBit(repository),
+    branches: repository.indexedBranches,
+  };
+}
+
+/** `repositories[i]` is the one with number i in the shard; undefined hides it. */
+export function encodeCards(repositories: readonly (Repository | undefined)[]): Uint8Array {
+  const cards = repositories.map((repository) =>
+    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(cardOf(repository))));
+  const headBytes = (cards.length + 2) * 4;
+  const byteCount = cards.reduce((sum, card) => sum + card.length, headBytes);
+  const shared = new Uint8Array(new SharedArrayBuffer(Math.ceil(byteCount / 4) * 4));
+  const words = new Uint32Array(shared.buffer);
+  words[0] = cards.length;
+  let at = headBytes;
+  cards.forEach((card, i) => {
+    words[i + 1] = at;
+    shared.set(card, at);
+    at += card.length;
+  });
+  words[cards.length + 1] = at;
+  return shared;
+}
+
+/** The card of repository number `number`, undefined when it is hidden. */
+export function decodeCard(cards: Uint8Array, number: number): RepositoryCard | undefined {
+  const words = new Uint32Array(cards.buffer, cards.byteOffset, number + 3);
+  const from = words[number + 1];
+  const to = words[number + 2];
+  if (from === to) return undefined;
+  return parseCard(Buffer.from(cards.slice(from, to)));
+}
+
+function parseCard(bytes: Buffer): RepositoryCard {
+  return JSON.parse(bytes.toString()) as RepositoryCard;
+}

@@ -1,0 +1,97 @@
+import { TrawlError, messageOf } from "../base/errors.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { ControlCall, ControlHandlers } from "../http/control-server.js";
+import type { RepositoryStatus } from "../model/repository-status.js";
+import type { Searcher } from "../search/searcher.js";
+import type { SyncManager } from "../sync/sync-manager.js";
+import { resolveRepository } from "./config.js";
+
+/** What the control interface commands. */
+export interface Controlled {
+  readonly sync: SyncManager;
+  readonly catalog: Catalog;
+  readonly searcher: Searcher;
+}
+
+/** The control interface's routes; `cli/` is their client. */
+export function controlHandlers({ sync, catalog, searcher }: Controlled): ControlHandlers {
+  const statusOf = (name: string): RepositoryStatus => {
+    const status = sync.statuses().find((other) => other.name === name);
+    if (status === undefined) throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`);
+    return status;
+  };
+  return {
+    "GET /.api/repos": () => sync.statuses(),
+    "POST /.api/repos": async ({ body, progress }: ControlCall) => {
+      const config = resolveRepository(body);
+      await withActivity(sync, config.name, progress, () => sync.add(config));
+      return statusOf(config.name);
+    },
+    "DELETE /.api/repos/NAME": async ({ params }: ControlCall) => {
+      await sync.remove(params["NAME"] ?? "");
+      return null;
+    },
+    "POST /.api/repos/NAME/sync": async ({ params, progress }: ControlCall) => {
+      const name = params["NAME"] ?? "";
+      await withActivity(sync, name, progress, () => sync.sync(name));
+      return statusOf(name);
+    },
+    "POST /.api/sync": async () => {
+      // Each repository's own status says how its sync ended.
+      await Promise.allSettled([...catalog.repositories()].map((repository) => sync.sync(repository.name)));
+      return sync.statuses();
+    },
+    "POST /explain": ({ body }: ControlCall) => searcher.explain(readExplain(body)),
+    "POST /check": ({ body, progress }: ControlCall) => check(sync, isRepair(body), progress),
+  };
+}
+
+/** Shows what a sync is doing, each time it does something else. */
+async function withActivity<T>(sync: SyncManager, name: string, progress: (value: unknown) => void, work: () => Promise<T>): Promise<T> {
+  let shown = "";
+  const stop = sync.onActivity(name, (activity) => {
+    if (activity === shown) return;
+    shown = activity;
+    progress(`${name}: ${activity}`);
+  });
+  try {
+    return await work();
+  } finally {
+    stop();
+  }
+}
+
+async function check(sync: SyncManager, repair: boolean, progress: (value: unknown) => void): Promise<{ shards: number; faults: number }> {
+  let shards = 0;
+  const damaged: number[] = [];
+  for await (const { shardId, error } of sync.check()) {
+    shards++;
+    if (error === undefined) continue;
+    damaged.push(shardId);
+    progress(error.message);
+  }
+  if (!repair || damaged.length === 0) return { shards, faults: damaged.length };
+  let faults = 0;
+  for (const shardId of damaged) {
+    try {
+      await sync.rebuild(shardId);
+      progress(`shard ${shardId} was built again`);
+    } catch (error) {
+      faults++;
+      progress(`shard ${shardId} could not be built again: ${messageOf(error)}`);
+    }
+  }
+  return { shards, faults };
+}
+
+function readExplain(body: unknown): { query: string; patternType: string } {
+  if (typeof body === "object" && body !== null && "query" in body && typeof body.query === "string") {
+    const patternType = "patternType" in body && typeof body.patternType === "string" ? body.patternType : "";
+    return { query: body.query, patternType };
+  }
+  throw new TrawlError("bad-request", "explain takes {\"query\": TEXT, \"patternType\": TEXT}");
+}
+
+function isRepair(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "repair" in body && body.repair === true;
+}

@@ -1,0 +1,176 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { callAfter } from "../base/deadline.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import { createLog, type Log, type LogLevel } from "../base/log.js";
+import { createMetrics } from "../base/metrics.js";
+import { Catalog } from "../catalog/catalog.js";
+import { ControlServer } from "../http/control-server.js";
+import { addRoutes } from "../http/routes.js";
+import { HttpServer } from "../http/uws.js";
+import { limitUnsentBytes } from "../kernel/socket.js";
+import { Searcher } from "../search/searcher.js";
+import { SliceScheduler } from "../search/slice-scheduler.js";
+import { RecordStore } from "../store/record-store.js";
+import { ShardStore } from "../store/shard-store.js";
+import { SyncManager } from "../sync/sync-manager.js";
+import { IngestPool, SearchPool } from "../worker/pools.js";
+import { resolveOptions } from "./config.js";
+import { controlHandlers } from "./control.js";
+import type { ResolvedOptions } from "./options.js";
+import { readiness } from "./readiness.js";
+
+/** Version of the data directory as a whole; a shard has its own. 1: first. */
+const dataVersion = 1;
+
+/** Open streams get this long to end after the order to stop; the process is gone within ten seconds. */
+const drainMs = 4_000;
+const exitMs = 9_000;
+
+/** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
+const unsentBytesMax = 128 * 1024;
+
+/**
+ * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reads the configuration again: its list
+ * of repositories takes effect, other options need a new start and are named in the log.
+ */
+export async function runDaemon(options: ResolvedOptions): Promise<number> {
+  const log = createLog(options.log.level as LogLevel);
+  const daemon = new Daemon(options, log);
+  const url = await daemon.start();
+  process.stdout.write(`trawld: listening on ${url}\n`);
+  process.on("SIGHUP", () => void daemon.reload());
+  await stopSignal();
+  log.info("stopping");
+  callAfter(exitMs, () => process.exit(0));
+  await daemon.stop();
+  return 0;
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGTERM", resolve);
+    process.once("SIGINT", resolve);
+  });
+}
+
+/** The parts of one daemon, put together. */
+class Daemon {
+  readonly #options: ResolvedOptions;
+  readonly #log: Log;
+  readonly #catalog: Catalog;
+  readonly #records: RecordStore;
+  readonly #searchPool: SearchPool;
+  readonly #ingestPool: IngestPool;
+  readonly #searcher: Searcher;
+  readonly #sync: SyncManager;
+  readonly #server: HttpServer;
+  readonly #control: ControlServer;
+
+  constructor(options: ResolvedOptions, log: Log) {
+    this.#options = options;
+    this.#log = log;
+    prepareData(options.data);
+    const metrics = createMetrics();
+    const orphans = new Orphans(options.data);
+    this.#records = new RecordStore(join(options.data, "catalog"));
+    this.#catalog = new Catalog(this.#records, (shardIds) => this.#sync.retire(shardIds));
+    const settings = { dataFolder: options.data, kernel: options.kernel };
+    const pressure = new Int32Array(new SharedArrayBuffer(4));
+    this.#searchPool = new SearchPool({ ...settings, pressure }, options.workers, log);
+    this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.#sync.noteProgress(progress));
+    this.#sync = new SyncManager(this.#catalog, this.#ingestPool, {
+      dataFolder: options.data,
+      limits: { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount },
+      fetch: {
+        silenceMs: options.sync.timeoutSeconds * 1000, home: options.git.home, sshCommand: options.git.sshCommand,
+        credentialHelper: options.git.credentialHelper, followRedirects: options.git.followRedirects,
+      },
+      intervalMsMin: options.sync.intervalSeconds * 1000,
+      intervalMsMax: options.sync.maxIntervalSeconds * 1000,
+    }, log, metrics.metrics, orphans.nextShardId);
+    this.#searcher = new Searcher({
+      catalog: this.#catalog,
+      pool: this.#searchPool,
+      scheduler: new SliceScheduler(options.workers, pressure),
+      log,
+      defaultCount: options.search.defaultCount,
+      defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
+      maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
+      onShardFailure: (shardId) => this.#sync.repair(shardId),
+      onWorkerLost: () => metrics.metrics.workersLost.inc({ pool: "search" }),
+    }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
+    this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    addRoutes(this.#server, {
+      search: this.#searcher, readiness: () => readiness(this.#sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
+    });
+    this.#control = new ControlServer(controlHandlers({ sync: this.#sync, catalog: this.#catalog, searcher: this.#searcher }), log);
+    const unknown = orphans.ids.filter((id) => this.#catalog.shard(id) === undefined);
+    if (unknown.length > 0) this.#sync.retire(unknown);
+    const lost = this.#catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
+    for (const shard of lost) this.#sync.repair(shard.record.id);
+  }
+
+  /** Returns the address. The control socket comes first: it is also the lock on the data directory. */
+  async start(): Promise<string> {
+    await this.#control.listen(this.#options.data);
+    const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
+    const host = this.#options.listenHost.includes(":") ? `[${this.#options.listenHost}]` : this.#options.listenHost;
+    const url = `http://${host}:${port}`;
+    this.#searcher.baseUrl = url;
+    await this.#sync.start(this.#options.repositories);
+    return url;
+  }
+
+  async reload(): Promise<void> {
+    try {
+      const fresh = resolveOptions(this.#options.typed);
+      await this.#sync.configure(fresh.repositories);
+      this.#log.info({ repositories: fresh.repositories.length }, "configuration read again; options other than repositories need a restart");
+    } catch (error) {
+      this.#log.error(`the configuration stays as it was: ${messageOf(error)}`);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const streams = this.#server.stop(drainMs);
+    await this.#searcher.stop();
+    await Promise.all([streams, this.#control.close(), this.#sync.close()]);
+    await Promise.all([this.#searchPool.close(), this.#ingestPool.close()]);
+    await this.#records.close();
+  }
+
+  #tuneListener(port: number): void {
+    if (this.#options.kernel === "native" && !limitUnsentBytes(port, unsentBytesMax)) {
+      this.#log.warn("the system does not bound unsent bytes; very slow clients may be cut");
+    }
+  }
+}
+
+/** The shards that the store holds, whether the catalog knows them or not. */
+class Orphans {
+  readonly ids: readonly number[];
+
+  constructor(dataFolder: string) {
+    const store = new ShardStore(join(dataFolder, "shards"));
+    this.ids = store.ids();
+  }
+
+  get nextShardId(): number {
+    return this.ids.reduce((max, id) => Math.max(max, id), 0) + 1;
+  }
+}
+
+/** Makes the data directory, or refuses one of another version. */
+function prepareData(dataFolder: string): void {
+  const versionFile = join(dataFolder, "version");
+  try {
+    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+    if (!existsSync(versionFile)) writeFileSync(versionFile, `${dataVersion}\n`);
+  } catch (error) {
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
+  }
+  const version = Number(readFileSync(versionFile, "utf8"));
+  if (version === dataVersion) return;
+  throw new TrawlError("format-version", `${dataFolder} has data of version ${version}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data.`);
+}

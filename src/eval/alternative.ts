@@ -1,0 +1,342 @@
+import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
+import type { Kernel } from "../kernel/kernel.js";
+import type { Leaf, TextNode, TextPlan } from "../query/plan.js";
+import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import { intersect, unite, type ContentSet } from "./content-set.js";
+import { planLeaf, type LeafPlan } from "./leaf-plan.js";
+import { LeafScan } from "./leaf-scan.js";
+import { matchPaths } from "./path-match.js";
+import type { Rows } from "./rows.js";
+import type { RepositorySelection, RevisionChoice, SearchStats } from "./search-options.js";
+
+/** What a search sees of a live shard, besides its bytes. */
+export interface ShardSight {
+  readonly cards: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+}
+
+/** One place of a leaf in the tree, bound to a shard. */
+interface BoundLeaf {
+  readonly kind: "leaf";
+  readonly plan: LeafPlan;
+  /** Undefined when contents don't count. */
+  readonly scan: LeafScan | undefined;
+  /** 1 for each document whose path it matches; undefined when paths don't count. */
+  readonly pathBits: Uint8Array | undefined;
+  readonly matcher: Matcher;
+  /** For each place in the block's contents: the first row, and the one past the last. */
+  rowFrom: Uint32Array;
+  rowTo: Uint32Array;
+  /** 1 for each document of the block that satisfies the node; empty before the node was evaluated. */
+  result: Uint8Array;
+}
+
+type BoundNode =
+  | BoundLeaf
+  | { readonly kind: "not"; readonly child: BoundNode; result: Uint8Array }
+  | { readonly kind: "and" | "or"; readonly children: readonly BoundNode[]; result: Uint8Array };
+
+const noBits = new Uint8Array(0);
+
+const passes = 1;
+const fails = 2;
+
+/**
+ * One basic query bound to one shard: it names candidates, and decides a block of contents at a time.
+ *
+ * `decide` works on sets, not on documents: each node of the pattern tree takes the documents that are still alive and
+ * gives those that satisfy it. *And* hands the survivors of its cheaper side to the dearer one, *not* looks only at
+ * what the positive side left, and a leaf scans only the contents of documents that are alive. So text is read only
+ * where no cheaper condition has decided.
+ *
+ * Contract: `decide` is called with ascending contents. What it found (`documents`, `satisfied`, `rowsOf`) is valid until
+ * the next call.
+ */
+export class Alternative {
+  /** Documents of the block that pass all filters, ascending. */
+  readonly documents: number[] = [];
+  /** 1 where `documents[i]` satisfies the pattern. */
+  satisfied: Uint8Array = noBits;
+  readonly #root: BoundNode | undefined;
+  readonly #leaves: BoundLeaf[] = [];
+  readonly #reader: ShardReader;
+  readonly #sight: ShardSight;
+  readonly #selection: RepositorySelection;
+  readonly #filters: readonly { readonly matcher: Matcher; readonly negated: boolean; readonly highlighted: boolean }[];
+  readonly #filterVerdicts: Uint8Array;
+  readonly #choices = new Map<number, readonly RevisionChoice[]>();
+  readonly #cards = new Map<number, RepositoryCard | undefined>();
+  /** Place in the block's contents of each entry of `documents`. */
+  readonly #contentPlaces: number[] = [];
+
+  constructor(text: TextPlan, selection: RepositorySelection, reader: ShardReader, sight: ShardSight, kernel: Kernel,
+    useIndex: boolean) {
+    this.#selection = selection;
+    this.#reader = reader;
+    this.#sight = sight;
+    this.#filterVerdicts = new Uint8Array(reader.documentCount);
+    this.#filters = text.pathFilters.map((filter) =>
+      ({ matcher: compileRegexp(filter.source, filter.foldCase), negated: filter.negated, highlighted: filter.highlighted }));
+    this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text, kernel, useIndex);
+  }
+
+  /** True when this alternative searches some repository of the shard. */
+  get hasRepositories(): boolean {
+    return this.#reader.repositories.some((_, number) => this.#choicesOf(number).length > 0);
+  }
+
+  /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
+  candidates(): ContentSet {
+    return this.#root === undefined ? undefined : this.#candidatesOf(this.#root);
+  }
+
+  addStats(stats: SearchStats): void {
+    for (const leaf of this.#leaves) {
+      stats.postingBytes += leaf.scan === undefined ? 0 : leaf.plan.postingBytes;
+      stats.scannedBytes += leaf.scan?.scannedBytes ?? 0;
+    }
+  }
+
+  decide(contents: Uint32Array): void {
+    this.#takeDocuments(contents);
+    for (const leaf of this.#leaves) leaf.result = noBits;
+    const alive = new Uint8Array(this.documents.length).fill(1);
+    this.satisfied = this.#root === undefined || this.documents.length === 0 ? alive : this.#evaluate(this.#root, alive, contents);
+  }
+
+  /** The revisions of document `documents[i]` that this alternative searches. */
+  revisionsOf(i: number): readonly RevisionChoice[] {
+    const document = this.documents[i];
+    const mask = this.#reader.documentBranches[document];
+    const choices = this.#choicesOf(this.#reader.documentRepository[document]);
+    return choices.length === 1 ? choices : choices.filter((choice) => ((mask >>> choice.bit) & 1) === 1);
+  }
+
+  cardOf(document: number): RepositoryCard {
+    return this.#card(this.#reader.documentRepository[document]) as RepositoryCard;
+  }
+
+  /**
+   * Adds to `rows` the ranges in the content of `documents[i]` of all leaves that hold on the way from the root. Returns
+   * how many leaves added some: with more than one the caller makes them disjoint.
+   */
+  addRows(i: number, rows: Rows): number {
+    return this.#root === undefined ? 0 : addRowsOf(this.#root, i, this.#contentPlaces[i], rows);
+  }
+
+  /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */
+  addPathRows(i: number, rows: Rows): void {
+    const path = this.#reader.pathOf(this.documents[i]);
+    for (const filter of this.#filters) if (filter.highlighted && !filter.negated) filter.matcher.findAll(path, 0, rows);
+    if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
+  }
+
+  #bind(node: TextNode, text: TextPlan, kernel: Kernel, useIndex: boolean): BoundNode {
+    switch (node.kind) {
+      case "leaf": return this.#bindLeaf(text.leaves[node.leaf], text, kernel, useIndex);
+      case "not": return { kind: "not", child: this.#bind(node.child, text, kernel, useIndex), result: noBits };
+      case "and":
+      case "or":
+        return { kind: node.kind, children: node.children.map((child) => this.#bind(child, text, kernel, useIndex)), result: noBits };
+    }
+  }
+
+  #bindLeaf(leaf: Leaf, text: TextPlan, kernel: Kernel, useIndex: boolean): BoundLeaf {
+    const matcher = compileRegexp(leaf.source, leaf.foldCase);
+    const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
+    const bound: BoundLeaf = {
+      kind: "leaf",
+      plan,
+      matcher,
+      scan: leaf.inContent && text.content ? new LeafScan(plan, this.#reader, kernel, matcher, leaf.foldCase) : undefined,
+      pathBits: leaf.inPath && text.path ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, matcher) : undefined,
+      rowFrom: new Uint32Array(0),
+      rowTo: new Uint32Array(0),
+      result: noBits,
+    };
+    this.#leaves.push(bound);
+    return bound;
+  }
+
+  #candidatesOf(node: BoundNode): ContentSet {
+    switch (node.kind) {
+      case "leaf": return this.#leafCandidates(node);
+      case "not": return undefined;
+      case "and": return node.children.map((child) => this.#candidatesOf(child)).reduce(intersect);
+      case "or": return node.children.map((child) => this.#candidatesOf(child)).reduce(unite);
+    }
+  }
+
+  #leafCandidates(leaf: BoundLeaf): ContentSet {
+    const inContent = leaf.scan === undefined ? new Uint32Array(0) : leaf.plan.candidates;
+    return leaf.pathBits === undefined ? inContent : unite(inContent, this.#contentsOfDocuments(leaf.pathBits));
+  }
+
+  #contentsOfDocuments(bits: Uint8Array): Uint32Array {
+    const contents: number[] = [];
+    const first = this.#reader.contentFirstDocument;
+    let content = 0;
+    for (let document = bits.indexOf(1); document >= 0; document = bits.indexOf(1, document + 1)) {
+      while (first[content + 1] <= document) content++;
+      if (contents[contents.length - 1] !== content) contents.push(content);
+    }
+    return Uint32Array.from(contents);
+  }
+
+  #takeDocuments(contents: Uint32Array): void {
+    const reader = this.#reader;
+    this.documents.length = 0;
+    this.#contentPlaces.length = 0;
+    for (let place = 0; place < contents.length; place++) {
+      const end = reader.contentFirstDocument[contents[place] + 1];
+      for (let document = reader.contentFirstDocument[contents[place]]; document < end; document++) {
+        if (!this.#isVisible(document) || !this.#passesFilters(document)) continue;
+        this.documents.push(document);
+        this.#contentPlaces.push(place);
+      }
+    }
+  }
+
+  #isVisible(document: number): boolean {
+    const { tombstones } = this.#sight;
+    if (tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1) return false;
+    const mask = this.#reader.documentBranches[document];
+    for (const choice of this.#choicesOf(this.#reader.documentRepository[document])) {
+      if (((mask >>> choice.bit) & 1) === 1) return true;
+    }
+    return false;
+  }
+
+  #passesFilters(document: number): boolean {
+    if (this.#filters.length === 0) return true;
+    if (this.#filterVerdicts[document] === 0) {
+      const path = this.#reader.pathOf(document);
+      const passed = this.#filters.every((filter) => filter.matcher.test(path) !== filter.negated);
+      this.#filterVerdicts[document] = passed ? passes : fails;
+    }
+    return this.#filterVerdicts[document] === passes;
+  }
+
+  /** Revisions to search of repository number `number`; none when it is hidden or not selected. */
+  #choicesOf(number: number): readonly RevisionChoice[] {
+    let choices = this.#choices.get(number);
+    if (choices === undefined) {
+      choices = this.#findChoices(number);
+      this.#choices.set(number, choices);
+    }
+    return choices;
+  }
+
+  #findChoices(number: number): readonly RevisionChoice[] {
+    const id = this.#reader.repositories[number];
+    const { repositoryIds, revisions } = this.#selection;
+    if (repositoryIds !== undefined && ((repositoryIds[id >>> 5] >>> (id & 31)) & 1) === 0) return [];
+    const card = this.#card(number);
+    if (card === undefined) return [];
+    const chosen = revisions?.get(id);
+    if (chosen !== undefined) return chosen;
+    return card.defaultBit < 0 ? [] : [{ typed: "", bit: card.defaultBit }];
+  }
+
+  #card(number: number): RepositoryCard | undefined {
+    if (!this.#cards.has(number)) this.#cards.set(number, decodeCard(this.#sight.cards, number));
+    return this.#cards.get(number);
+  }
+
+  #evaluate(node: BoundNode, alive: Uint8Array, contents: Uint32Array): Uint8Array {
+    node.result = this.#evaluateNode(node, alive, contents);
+    return node.result;
+  }
+
+  #evaluateNode(node: BoundNode, alive: Uint8Array, contents: Uint32Array): Uint8Array {
+    switch (node.kind) {
+      case "leaf": return this.#evaluateLeaf(node, alive, contents);
+      case "not": {
+        const excluded = this.#evaluate(node.child, alive, contents);
+        return alive.map((bit, i) => bit & (excluded[i] ^ 1));
+      }
+      case "and": {
+        let survivors = alive;
+        for (const child of cheapestFirst(node.children)) survivors = this.#evaluate(child, survivors, contents);
+        return survivors;
+      }
+      case "or": {
+        const result = new Uint8Array(alive.length);
+        for (const child of node.children) {
+          const bits = this.#evaluate(child, alive, contents);
+          for (let i = 0; i < bits.length; i++) result[i] |= bits[i];
+        }
+        return result;
+      }
+    }
+  }
+
+  #evaluateLeaf(leaf: BoundLeaf, alive: Uint8Array, contents: Uint32Array): Uint8Array {
+    const result = new Uint8Array(alive.length);
+    if (leaf.scan !== undefined) this.#scanLeaf(leaf, leaf.scan, alive, contents, result);
+    if (leaf.pathBits !== undefined) {
+      for (let i = 0; i < alive.length; i++) result[i] |= alive[i] & leaf.pathBits[this.documents[i]];
+    }
+    return result;
+  }
+
+  /** Scans the contents of living documents for the leaf, notes the rows, and sets the bits of documents that have some. */
+  #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, contents: Uint32Array, result: Uint8Array): void {
+    const places: number[] = [];
+    for (let i = 0; i < alive.length; i++) {
+      const place = this.#contentPlaces[i];
+      if (alive[i] === 1 && places[places.length - 1] !== place) places.push(place);
+    }
+    scan.scan(Uint32Array.from(places, (place) => contents[place]));
+    if (leaf.rowFrom.length < contents.length) {
+      leaf.rowFrom = new Uint32Array(contents.length);
+      leaf.rowTo = new Uint32Array(contents.length);
+    }
+    leaf.rowFrom.fill(0);
+    leaf.rowTo.fill(0);
+    places.forEach((place, k) => {
+      leaf.rowFrom[place] = scan.rowStart[k];
+      leaf.rowTo[place] = scan.rowStart[k + 1];
+    });
+    for (let i = 0; i < alive.length; i++) {
+      const place = this.#contentPlaces[i];
+      if (alive[i] === 1 && leaf.rowTo[place] > leaf.rowFrom[place]) result[i] = 1;
+    }
+  }
+}
+
+/** Positive leaves by number of candidates, then the rest in written order. */
+function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
+  const cost = (node: BoundNode): number => (node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32);
+  return [...children].sort((a, b) => cost(a) - cost(b));
+}
+
+function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): number {
+  if (node.result[i] !== 1) return 0;
+  switch (node.kind) {
+    case "leaf": return addLeafRows(node, place, rows);
+    case "not": return 0;
+    case "and":
+    case "or": return node.children.reduce((leafCount, child) => leafCount + addRowsOf(child, i, place, rows), 0);
+  }
+}
+
+function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
+  if (leaf.scan === undefined) return 0;
+  const { words } = leaf.scan.rows;
+  for (let row = leaf.rowFrom[place]; row < leaf.rowTo[place]; row++) rows.push(words[row * 2], words[row * 2 + 1]);
+  return leaf.rowTo[place] > leaf.rowFrom[place] ? 1 : 0;
+}
+
+function addPathRowsOf(node: BoundNode, i: number, document: number, path: Buffer, rows: Rows): void {
+  if (node.result[i] !== 1) return;
+  switch (node.kind) {
+    case "leaf":
+      if (node.pathBits?.[document] === 1) node.matcher.findAll(path, 0, rows);
+      break;
+    case "not": break;
+    case "and":
+    case "or": for (const child of node.children) addPathRowsOf(child, i, document, path, rows);
+  }
+}

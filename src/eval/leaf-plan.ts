@@ -1,0 +1,132 @@
+import type { Kernel } from "../kernel/kernel.js";
+import type { Leaf } from "../query/plan.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import { intersect, unite, type ContentSet } from "./content-set.js";
+import { lookUpLiteral, unitsOf, type LiteralLists } from "./posting-lookup.js";
+
+/** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
+const clauseCostFactor = 16;
+
+const trigramBytes = 3;
+
+/** One literal to scan for, with the units it can start in; no units: anywhere. */
+export interface LiteralScan {
+  readonly needle: Buffer;
+  readonly units: Uint32Array | undefined;
+}
+
+/**
+ * How one leaf is found in the contents of one shard.
+ *
+ * - `literal`: an exact literal, found by the kernel alone.
+ * - `lines`: each match lies in a line that holds one of the literals; the kernel finds those lines, RE2 searches them.
+ * - `contents`: RE2 searches whole contents.
+ */
+export interface LeafPlan {
+  readonly method: "literal" | "lines" | "contents";
+  readonly scans: readonly LiteralScan[];
+  /**
+   * Contents that the index cannot rule out. Sound, because a match holds, for each clause, one of its literals, a
+   * literal lies in the unit lists of all its trigrams, and the contents for which "ignore case" reaches outside ASCII
+   * (`foldExceptions`) are always among them.
+   */
+  readonly candidates: ContentSet;
+  /** Contents that RE2 searches whole whatever the method says. Ascending. */
+  readonly exceptions: Uint32Array;
+  /** Bytes of posting lists read. */
+  readonly postingBytes: number;
+}
+
+const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text); // eslint-disable-line no-control-regex
+
+/** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
+export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean): LeafPlan {
+  const { literal, clauses, crossesLines } = leaf.analysis;
+  const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
+  const exact = literal !== undefined && (!leaf.foldCase || isAscii(literal)) ? foldedBytes(literal, leaf.foldCase) : undefined;
+  const wanted = exact !== undefined ? [[exact]] : clauses.map((clause) => clause.map((text) => Buffer.from(text)));
+  const lookups = useIndex ? lookUpClauses(wanted, reader) : [];
+  if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
+  const [best, ...others] = lookups;
+  const scans = best.alternatives.filter((found) => found.lists.length > 0)
+    .map((found) => ({ needle: found.literal, units: unitsOf(reader, kernel, found) }));
+  let candidates = contentsOfScans(scans, reader);
+  let postingBytes = best.cost;
+  for (const clause of others) {
+    if (clause.cost > best.cost * clauseCostFactor) continue;
+    postingBytes += clause.cost;
+    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map((found) =>
+      ({ needle: found.literal, units: unitsOf(reader, kernel, found) })), reader));
+  }
+  candidates = unite(candidates, exceptions);
+  if (exact !== undefined) {
+    return { method: "literal", scans, candidates, exceptions, postingBytes };
+  }
+  return { method: crossesLines ? "contents" : "lines", scans, candidates, exceptions, postingBytes };
+}
+
+function planWithoutIndex(leaf: Leaf, exact: Buffer | undefined, exceptions: Uint32Array): LeafPlan {
+  const rest = { candidates: undefined, exceptions, postingBytes: 0 };
+  if (exact !== undefined) return { method: "literal", scans: [{ needle: exact, units: undefined }], ...rest };
+  const clause = leaf.analysis.clauses[0];
+  if (clause === undefined || leaf.analysis.crossesLines || clause.length > 4) return { method: "contents", scans: [], ...rest };
+  return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };
+}
+
+/** The bytes that the kernel scans for: with case ignored, ASCII letters in lower case. */
+function foldedBytes(literal: string, foldCase: boolean): Buffer {
+  return Buffer.from(foldCase ? literal.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : literal);
+}
+
+interface ClauseLookup {
+  readonly alternatives: readonly LiteralLists[];
+  /** Bytes of the shortest lists of all alternatives. */
+  readonly cost: number;
+}
+
+/** The clauses whose literals all have a trigram, cheapest first. */
+function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardReader): ClauseLookup[] {
+  return clauses
+    .filter((clause) => clause.every((literal) => literal.length >= trigramBytes))
+    .map((clause) => {
+      const alternatives = clause.map((literal) => lookUpLiteral(reader, literal));
+      return { alternatives, cost: alternatives.reduce((sum, found) => sum + found.cost, 0) };
+    })
+    .sort((a, b) => a.cost - b.cost);
+}
+
+function contentsOfScans(scans: readonly LiteralScan[], reader: ShardReader): ContentSet {
+  let contents: ContentSet = new Uint32Array(0);
+  for (const { units } of scans) contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
+  return contents;
+}
+
+function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
+  const firstUnit = reader.contentFirstUnit;
+  const out = new Uint32Array(Math.min(units.length, reader.contentCount));
+  let count = 0;
+  let content = 0;
+  for (let i = 0; i < units.length; i++) {
+    if (count > 0 && units[i] < firstUnit[content + 1]) continue;
+    content = nextContent(firstUnit, content, units[i], reader.contentCount);
+    out[count++] = content;
+  }
+  return out.subarray(0, count);
+}
+
+/** The content that unit `unit` belongs to, which is `from` or a later one: doubling steps, then bisection. */
+export function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
+  let low = from;
+  let step = 1;
+  while (low + step < contentCount && firstUnit[low + step] <= unit) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step, contentCount);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (firstUnit[middle] <= unit) low = middle;
+    else high = middle;
+  }
+  return low;
+}

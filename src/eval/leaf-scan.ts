@@ -1,0 +1,191 @@
+import type { Kernel } from "../kernel/kernel.js";
+import type { Matcher } from "../regexp/compile.js";
+import { unitBytes } from "../shard/format.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import type { LeafPlan, LiteralScan } from "./leaf-plan.js";
+import { Rows } from "./rows.js";
+
+const newline = 10;
+
+/** Capacity that a leaf's rows begin with. */
+const rowCountInitial = 4096;
+
+/**
+ * Finds the rows of one leaf in the contents of one shard, a block of contents at a time.
+ *
+ * Contract: `scan` is called with ascending contents, and over all calls contents only ascend. After it, the rows of
+ * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted and disjoint, until the next `scan`.
+ */
+export class LeafScan {
+  readonly rows = new Rows(rowCountInitial);
+  rowStart = new Uint32Array(64);
+  /** Bytes of text looked at, over all calls. */
+  scannedBytes = 0;
+  readonly #plan: LeafPlan;
+  readonly #reader: ShardReader;
+  readonly #kernel: Kernel;
+  readonly #matcher: Matcher;
+  readonly #foldCase: boolean;
+  readonly #cursor = new Uint32Array(3);
+  readonly #lines = new Rows(rowCountInitial);
+  readonly #unitCursors: number[];
+  #ranges = new Uint32Array(256);
+  #rangeCount = 0;
+  #exceptionCursor = 0;
+
+  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, foldCase: boolean) {
+    this.#plan = plan;
+    this.#reader = reader;
+    this.#kernel = kernel;
+    this.#matcher = matcher;
+    this.#foldCase = foldCase;
+    this.#unitCursors = plan.scans.map(() => 0);
+  }
+
+  scan(contents: Uint32Array): void {
+    this.rows.clear();
+    if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
+    switch (this.#plan.method) {
+      case "literal": this.#scanLiteral(contents); break;
+      case "lines": this.#scanLines(contents); break;
+      case "contents": for (const content of contents) this.#searchContent(content); break;
+    }
+    this.#segment(contents);
+  }
+
+  #scanLiteral(contents: Uint32Array): void {
+    const [scan] = this.#plan.scans;
+    if (scan === undefined) return this.#searchExceptions(contents);
+    const hasExceptions = this.#plan.exceptions.length > 0;
+    this.#makeRanges(contents, scan, 0, 3);
+    this.#cursor.fill(0);
+    const rows = this.rows;
+    while (!this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scan.needle, this.#foldCase, rows.words, this.#cursor)) {
+      rows.count = this.#cursor[2];
+      rows.grow();
+    }
+    rows.count = this.#cursor[2];
+    if (hasExceptions) this.#searchExceptions(contents);
+  }
+
+  #scanLines(contents: Uint32Array): void {
+    const lines = this.#lines;
+    lines.clear();
+    const scans = this.#plan.scans;
+    for (let i = 0; i < scans.length; i++) {
+      this.#makeRanges(contents, scans[i], i, 4);
+      const before = lines.count;
+      this.#cursor.fill(0);
+      this.#cursor[2] = before;
+      while (!this.#kernel.scanLines(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, newline, lines.words, this.#cursor)) {
+        lines.count = this.#cursor[2];
+        lines.grow();
+      }
+      lines.count = this.#cursor[2];
+    }
+    if (scans.length > 1) lines.makeDisjoint(0);
+    for (let i = 0; i < lines.count; i++) this.#search(lines.words[i * 2], lines.words[i * 2 + 1]);
+    this.#searchExceptions(contents);
+  }
+
+  /** Searches the exceptions among `contents` whole, and sorts what was found in among the rest. */
+  #searchExceptions(contents: Uint32Array): void {
+    const exceptions = this.#plan.exceptions;
+    let found = false;
+    for (const content of contents) {
+      while (this.#exceptionCursor < exceptions.length && exceptions[this.#exceptionCursor] < content) this.#exceptionCursor++;
+      if (exceptions[this.#exceptionCursor] !== content) continue;
+      found = true;
+      this.#searchContent(content);
+    }
+    // An exception's whole content was left out of the ranges, so no row is there twice.
+    if (found) this.rows.makeDisjoint(0);
+  }
+
+  #searchContent(content: number): void {
+    if (content < this.#reader.contentCount) this.#search(this.#reader.contentStart[content], this.#reader.contentStart[content + 1]);
+  }
+
+  #search(from: number, to: number): void {
+    this.scannedBytes += to - from;
+    this.#matcher.findAll(this.#reader.content.subarray(from, to), from, this.rows);
+  }
+
+  /** Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start). */
+  #makeRanges(contents: Uint32Array, scan: LiteralScan, scanNumber: number, width: 3 | 4): void {
+    const reader = this.#reader;
+    const { exceptions } = this.#plan;
+    let exceptionCursor = this.#exceptionCursor;
+    this.#rangeCount = 0;
+    for (const content of contents) {
+      if (content >= reader.contentCount) continue;
+      while (exceptionCursor < exceptions.length && exceptions[exceptionCursor] < content) exceptionCursor++;
+      if (exceptions[exceptionCursor] === content) continue;
+      const start = reader.contentStart[content];
+      const end = reader.contentStart[content + 1];
+      if (scan.units === undefined) this.#addRange(width, start, end, end, start);
+      else this.#addUnits(scan.units, scanNumber, content, start, end, width);
+    }
+  }
+
+  #addUnits(units: Uint32Array, scanNumber: number, content: number, start: number, end: number, width: 3 | 4): void {
+    const firstUnit = this.#reader.contentFirstUnit[content];
+    const endUnit = this.#reader.contentFirstUnit[content + 1];
+    let at = seek(units, this.#unitCursors[scanNumber], firstUnit);
+    while (at < units.length && units[at] < endUnit) {
+      const from = units[at++];
+      let to = from + 1;
+      while (at < units.length && units[at] === to && to < endUnit) {
+        at++;
+        to++;
+      }
+      this.#addRange(width, start + (from - firstUnit) * unitBytes, Math.min(end, start + (to - firstUnit) * unitBytes), end, start);
+    }
+    this.#unitCursors[scanNumber] = at;
+  }
+
+  #addRange(width: 3 | 4, from: number, to: number, end: number, floor: number): void {
+    const at = this.#rangeCount * width;
+    if (at + width > this.#ranges.length) {
+      const grown = new Uint32Array(this.#ranges.length * 2);
+      grown.set(this.#ranges);
+      this.#ranges = grown;
+    }
+    this.#ranges[at] = from;
+    this.#ranges[at + 1] = to;
+    this.#ranges[at + 2] = end;
+    if (width === 4) this.#ranges[at + 3] = floor;
+    this.#rangeCount++;
+    this.scannedBytes += to - from;
+  }
+
+  /** Notes where each content's rows begin. */
+  #segment(contents: Uint32Array): void {
+    const { words, count } = this.rows;
+    let row = 0;
+    for (let i = 0; i < contents.length; i++) {
+      this.rowStart[i] = row;
+      const end = contents[i] < this.#reader.contentCount ? this.#reader.contentStart[contents[i] + 1] : 0;
+      while (row < count && words[row * 2] < end) row++;
+    }
+    this.rowStart[contents.length] = row;
+  }
+}
+
+/** The first index at or after `from` with `sorted[index] >= value`: doubling steps, then bisection. */
+function seek(sorted: Uint32Array, from: number, value: number): number {
+  if (from >= sorted.length || sorted[from] >= value) return from;
+  let low = from;
+  let step = 1;
+  while (low + step < sorted.length && sorted[low + step] < value) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step, sorted.length);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle;
+    else high = middle;
+  }
+  return high;
+}

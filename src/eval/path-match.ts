@@ -1,0 +1,50 @@
+import type { Kernel } from "../kernel/kernel.js";
+import type { Matcher } from "../regexp/compile.js";
+import type { RegexpAnalysis } from "../regexp/analysis.js";
+import { lastAtMost, type ShardReader } from "../shard/shard-reader.js";
+import { Rows } from "./rows.js";
+
+/** Above this many literals a pass over the paths for each costs more than testing every path. */
+const scannedLiteralsMax = 8;
+
+const kelvinSign = Buffer.from("\u212a");
+const longS = Buffer.from("\u017f");
+
+/**
+ * Bit per document whose path the regexp matches.
+ *
+ * The kernel looks for the regexp's required literals in the list of paths, and RE2 tests the paths that hold one. Sound,
+ * because a matching path holds a literal of each clause; where case folding could reach outside ASCII, every path is
+ * tested.
+ */
+export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: RegexpAnalysis, foldCase: boolean, matcher: Matcher): Uint8Array {
+  const matches = new Uint8Array(reader.documentCount);
+  const clause = analysis.clauses.find((literals) => literals.length <= scannedLiteralsMax);
+  if (clause === undefined || (foldCase && holdsFoldException(reader.paths))) {
+    for (let document = 0; document < reader.documentCount; document++) {
+      if (matcher.test(reader.pathOf(document))) matches[document] = 1;
+    }
+    return matches;
+  }
+  const rows = new Rows(64);
+  const ranges = Uint32Array.of(0, reader.paths.length, reader.paths.length, 0);
+  const cursor = new Uint32Array(3);
+  for (const literal of clause) {
+    rows.clear();
+    cursor.fill(0);
+    while (!kernel.scanLines(reader.paths, ranges, 1, Buffer.from(literal), foldCase, 0, rows.words, cursor)) {
+      rows.count = cursor[2];
+      rows.grow();
+    }
+    rows.count = cursor[2];
+    for (let i = 0; i < rows.count; i++) {
+      const document = lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount);
+      if (matches[document] === 0 && matcher.test(reader.pathOf(document))) matches[document] = 1;
+    }
+  }
+  return matches;
+}
+
+function holdsFoldException(paths: Buffer): boolean {
+  return paths.includes(kelvinSign) || paths.includes(longS);
+}

@@ -1,0 +1,75 @@
+import type { SearchPlan } from "../query/plan.js";
+
+/** What the workers need to know of a search: plain data, the same for every shard. */
+export interface SearchOptions {
+  readonly plan: SearchPlan;
+  readonly chunkMatches: boolean;
+  readonly contextLines: number;
+  readonly lineBytesMax: number;
+  /** At most this many matches are found, and at most so many are written; counted over all workers. */
+  readonly matchCountMax: number;
+  readonly displayCountMax: number;
+  /** By alternative of the plan: which repositories it searches. */
+  readonly selections: readonly RepositorySelection[];
+  /** False makes every document a candidate: a test of the verification alone. */
+  readonly useIndex: boolean;
+}
+
+export interface RepositorySelection {
+  /** Bit per repository id; undefined for all. */
+  readonly repositoryIds: Uint32Array | undefined;
+  /** By repository id: the revisions to search. A repository without an entry is searched at its default branch. */
+  readonly revisions: ReadonlyMap<number, readonly RevisionChoice[]> | undefined;
+}
+
+/** A revision of one repository as the user wrote it, and the indexed branch that it names. */
+export interface RevisionChoice {
+  readonly typed: string;
+  readonly bit: number;
+}
+
+/**
+ * Words of the control block of one search, in shared memory: the main thread and the workers see each other through it.
+ */
+export const controlWords = {
+  /** Not 0: stop as soon as possible. */
+  stop: 0,
+  /** The next place in the list of shards to take. */
+  nextShard: 1,
+  /** Bytes that may still be sent before the client must read; workers subtract, the main thread adds. */
+  credit: 2,
+  /** Matches found, also past the limit. */
+  matchCount: 3,
+  /** Matches written, never past the display limit. */
+  displayCount: 4,
+  /** 1 when a match was left out because of the limit. */
+  limitHit: 5,
+} as const;
+
+export const controlWordCount = 8;
+
+/** Counters of one search's work; each is summed over shards, and the metric of the same name over searches. */
+export interface SearchStats {
+  /** Shards opened. */
+  shardsSearched: number;
+  /** Shards in which the index left no candidate. */
+  shardsRuledOut: number;
+  /** Bytes of posting lists decoded or intersected. */
+  postingBytes: number;
+  /** Contents that the index could not rule out. */
+  candidateContents: number;
+  /** Bytes of text looked at by the kernel or RE2. */
+  scannedBytes: number;
+  /** Documents that passed repository, branch, path and language filters. */
+  documentsFiltered: number;
+  /** Documents with at least one result. */
+  documentsMatched: number;
+}
+
+export function noStats(): SearchStats {
+  return { shardsSearched: 0, shardsRuledOut: 0, postingBytes: 0, candidateContents: 0, scannedBytes: 0, documentsFiltered: 0, documentsMatched: 0 };
+}
+
+export function addStats(sum: SearchStats, other: SearchStats): void {
+  for (const key of Object.keys(sum) as (keyof SearchStats)[]) sum[key] += other[key];
+}

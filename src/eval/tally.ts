@@ -1,0 +1,30 @@
+/** Match counts of one batch of results by what the filters are made of. Plain data: it crosses to the main thread. */
+export interface Tally {
+  /** By repository id, "@" and the revision as typed. */
+  readonly repositories: Map<string, number>;
+  readonly languages: Map<string, number>;
+  /** By place in `fileKinds`. */
+  readonly fileKinds: number[];
+  /** Ranges in contents. */
+  contentMatches: number;
+  /** Highlights in paths, or 1 for a path result without. */
+  pathMatches: number;
+}
+
+export function emptyTally(): Tally {
+  return { repositories: new Map(), languages: new Map(), fileKinds: [0, 0, 0, 0, 0, 0, 0, 0], contentMatches: 0, pathMatches: 0 };
+}
+
+export function addTally(sum: Tally, other: Tally): void {
+  for (const [key, count] of other.repositories) increase(sum.repositories, key, count);
+  for (const [key, count] of other.languages) increase(sum.languages, key, count);
+  other.fileKinds.forEach((count, i) => {
+    sum.fileKinds[i] += count;
+  });
+  sum.contentMatches += other.contentMatches;
+  sum.pathMatches += other.pathMatches;
+}
+
+export function increase(counts: Map<string, number>, key: string, count: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + count);
+}

@@ -1,0 +1,57 @@
+import type { Kernel } from "../kernel/kernel.js";
+import { detectLanguage } from "../model/language.js";
+import type { SkipReason } from "../model/skip-reason.js";
+
+/** What decides whether a document's content is indexed. */
+export interface ContentLimits {
+  readonly fileBytesMax: number;
+  /** Matches paths that `fileBytesMax` does not hold for. */
+  readonly largeFiles: RegExp | undefined;
+  readonly trigramCountMax: number;
+}
+
+/** Below this size a content cannot have more trigrams than any sensible limit. */
+const trigramCheckBytesMin = 100_000;
+
+/** Languages are told from this many bytes at the start of a file. */
+const languageHeadBytes = 4096;
+
+/** Why `content` is not indexed, or "none". */
+export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
+  if (isTooLarge(content.length, path, limits)) return "too-large";
+  if (content.includes(0)) return "binary";
+  if (content.length > trigramCheckBytesMin && kernel.distinctTrigrams(content, 0, content.length, limits.trigramCountMax) > limits.trigramCountMax) {
+    return "too-many-trigrams";
+  }
+  return "none";
+}
+
+export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimits): boolean {
+  return byteCount > limits.fileBytesMax && !(limits.largeFiles?.test(path.toString()) ?? false);
+}
+
+/** The linguist name of the document's language, "" when unknown. */
+export function languageOf(path: Buffer, content: Buffer): string {
+  return detectLanguage(path.toString(), content.subarray(0, languageHeadBytes))?.name ?? "";
+}
+
+/**
+ * One regexp for a list of globs: `*` and `?` stay within a path segment, `**` crosses them. A glob without a slash is
+ * matched against the file name, another one against the whole path. Undefined for an empty list.
+ */
+export function globsToRegExp(globs: readonly string[]): RegExp | undefined {
+  if (globs.length === 0) return undefined;
+  return new RegExp(globs.map((glob) => (glob.includes("/") ? `^${globSource(glob)}$` : `(?:^|/)${globSource(glob)}$`)).join("|"), "s");
+}
+
+function globSource(glob: string): string {
+  return glob.replace(/\*\*\/|\*\*|\*|\?|[.+^${}()|[\]\\]/g, (part) => {
+    switch (part) {
+      case "**/": return "(?:.*/)?";
+      case "**": return ".*";
+      case "*": return "[^/]*";
+      case "?": return "[^/]";
+      default: return `\\${part}`;
+    }
+  });
+}

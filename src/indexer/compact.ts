@@ -1,0 +1,68 @@
+import { TrawlError } from "../base/errors.js";
+import { languageNumberOf, skipCodeOf } from "../shard/format.js";
+import { ShardReader } from "../shard/shard-reader.js";
+import type { DocumentInput } from "../shard/shard-builder.js";
+import { skipReasonOf } from "../model/skip-reason.js";
+import type { ShardSnapshot } from "../store/shard-store.js";
+import type { SourceShard } from "./index-changes.js";
+import type { ShardOutput } from "./shard-output.js";
+
+/** A shard to merge. `repositoryIds` has 0 for each repository number that is hidden in it. */
+export interface CompactSource extends SourceShard {
+  readonly repositoryIds: readonly number[];
+}
+
+/**
+ * Copies the living documents of the sources to the output. Every checksum of a source is verified first, so that damage
+ * is not copied into a shard with right ones. Throws `corrupt-shard`, or `cancelled` when asked to stop.
+ */
+export async function compact(sources: readonly CompactSource[], snapshot: ShardSnapshot, output: ShardOutput, stop: () => boolean): Promise<void> {
+  for (const source of sources) {
+    const bytes = snapshot.get(source.id);
+    if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
+    const reader = new ShardReader(source.id, bytes);
+    reader.verify("index");
+    reader.verify("content");
+    await copyLiving(reader, source, output, stop);
+  }
+  await output.flush();
+}
+
+async function copyLiving(reader: ShardReader, source: CompactSource, output: ShardOutput, stop: () => boolean): Promise<void> {
+  const languages = reader.languages();
+  for (let content = 0; content <= reader.contentCount; content++) {
+    if (content % 256 === 0 && stop()) throw new TrawlError("cancelled", "the merge was stopped");
+    const living = livingDocuments(reader, source, content, languages);
+    if (living.length === 0) continue;
+    if (content === reader.contentCount) {
+      for (const document of living) output.addSkipped(document);
+      continue;
+    }
+    const { oid } = living[0];
+    const known = output.contentOf(oid);
+    const text = reader.content.subarray(reader.contentStart[content], reader.contentStart[content + 1]);
+    const number = known >= 0 ? known : await output.addContent(oid, text);
+    for (const document of living) output.addDocument(number, document);
+  }
+}
+
+function livingDocuments(reader: ShardReader, source: CompactSource, content: number, languages: readonly string[]): DocumentInput[] {
+  const living: DocumentInput[] = [];
+  const end = reader.contentFirstDocument[content + 1];
+  for (let document = reader.contentFirstDocument[content]; document < end; document++) {
+    const { tombstones } = source;
+    if (tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1) continue;
+    const repositoryId = source.repositoryIds[reader.documentRepository[document]];
+    if (repositoryId === 0) continue;
+    const info = reader.documentInfo[document];
+    living.push({
+      repositoryId,
+      path: Buffer.from(reader.pathOf(document)),
+      branchMask: reader.documentBranches[document],
+      oid: reader.oidOf(document),
+      language: languages[languageNumberOf(info)],
+      skipReason: skipReasonOf(skipCodeOf(info)),
+    });
+  }
+  return living;
+}

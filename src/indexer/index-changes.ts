@@ -1,0 +1,158 @@
+import { diffTrees, type TreeChange } from "../git/objects.js";
+import type { StopSignal } from "../git/run.js";
+import type { IndexedBranch } from "../model/repository.js";
+import { skipCodeOf } from "../shard/format.js";
+import { ShardReader } from "../shard/shard-reader.js";
+import type { ShardSnapshot } from "../store/shard-store.js";
+import { skipReasonOf, type SkipReason } from "../model/skip-reason.js";
+import { isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
+
+/** A shard that may hold documents of the repository. */
+export interface SourceShard {
+  readonly id: number;
+  readonly tombstones: Uint32Array | undefined;
+}
+
+/** What a set of changed paths means for the index: documents that go, and documents that come. */
+export interface Delta {
+  readonly tombstones: Map<number, number[]>;
+  readonly entries: Entry[];
+  /** What the tombstones take from the repository's counters. A content that other documents share counts as gone too. */
+  readonly dead: DocumentCounts;
+  /** Paths that differ, over all branches. */
+  readonly changedPathCount: number;
+}
+
+/** A living document of a changed path. */
+interface OldDocument {
+  readonly shardId: number;
+  readonly document: number;
+  readonly oid: string;
+  readonly branchMask: number;
+  readonly isFile: boolean;
+  readonly skipReason: SkipReason;
+  readonly contentBytes: number;
+}
+
+/** What happened to one path: by branch bit, the blob that it has after the change. */
+interface PathChange {
+  readonly path: Buffer;
+  readonly after: { readonly bit: number; readonly oid: string | null; readonly isFile: boolean }[];
+}
+
+/**
+ * Gives each wanted branch its bit: a branch that was indexed keeps its own, and one that is new takes the bit of one
+ * that is gone, first of one with the same commit (a renamed branch). So a bit always has a commit to compare with,
+ * and work is in proportion to the difference. Undefined when a branch is new and no bit is free: then all documents
+ * get new masks.
+ */
+export function carryBits(old: readonly IndexedBranch[], wanted: ReadonlyMap<string, string>): IndexedBranch[] | undefined {
+  const free = old.filter((branch) => !wanted.has(branch.name));
+  const carried: IndexedBranch[] = [];
+  for (const [name, commit] of wanted) {
+    const kept = old.find((branch) => branch.name === name);
+    if (kept !== undefined) {
+      carried.push({ name, commit, bit: kept.bit });
+      continue;
+    }
+    const same = free.findIndex((branch) => branch.commit === commit);
+    const [taken] = free.splice(Math.max(0, same), 1);
+    if (taken === undefined) return undefined;
+    carried.push({ name, commit, bit: taken.bit });
+  }
+  return carried;
+}
+
+/** Works out the delta between the indexed commits and the wanted ones, bit by bit. */
+export async function findDelta(mirror: string, repositoryId: number, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[],
+  shards: readonly SourceShard[], snapshot: ShardSnapshot, verify: (reader: ShardReader) => void, stop: StopSignal): Promise<Delta> {
+  const changes = new Map<string, PathChange>();
+  for (const branch of wanted) {
+    const before = old.find((other) => other.bit === branch.bit);
+    if (before === undefined || before.commit === branch.commit) continue;
+    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop)) noteChange(changes, branch.bit, change);
+  }
+  const documents = findDocuments(repositoryId, changes, shards, snapshot, verify);
+  const delta: Delta = { tombstones: new Map(), entries: [], dead: noCounts(), changedPathCount: changes.size };
+  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], delta);
+  return delta;
+}
+
+function noteChange(changes: Map<string, PathChange>, bit: number, change: TreeChange): void {
+  const key = change.path.toString("latin1");
+  let noted = changes.get(key);
+  if (noted === undefined) {
+    noted = { path: change.path, after: [] };
+    changes.set(key, noted);
+  }
+  noted.after.push({ bit, oid: change.newOid, isFile: isRegular(change.newMode) });
+}
+
+/** The living documents of the changed paths, by path. One shard is open at a time: small ones share a buffer. */
+function findDocuments(repositoryId: number, changes: ReadonlyMap<string, PathChange>, shards: readonly SourceShard[],
+  snapshot: ShardSnapshot, verify: (reader: ShardReader) => void): Map<string, OldDocument[]> {
+  const found = new Map<string, OldDocument[]>();
+  for (const shard of shards) {
+    const bytes = snapshot.get(shard.id);
+    if (bytes === undefined) continue;
+    const reader = new ShardReader(shard.id, bytes);
+    verify(reader);
+    for (const [key, change] of changes) {
+      for (const document of reader.documentsAt(repositoryId, change.path)) {
+        if (isDead(shard.tombstones, document)) continue;
+        const old = describeDocument(reader, document);
+        const list = found.get(key);
+        if (list === undefined) found.set(key, [old]);
+        else list.push(old);
+      }
+    }
+  }
+  return found;
+}
+
+function describeDocument(reader: ShardReader, document: number): OldDocument {
+  const skipReason = skipReasonOf(skipCodeOf(reader.documentInfo[document]));
+  const content = reader.contentOf(document);
+  return {
+    shardId: reader.id, document, oid: reader.oidOf(document), branchMask: reader.documentBranches[document],
+    isFile: skipReason !== "not-regular", skipReason,
+    contentBytes: content < reader.contentCount ? reader.contentStart[content + 1] - reader.contentStart[content] : 0,
+  };
+}
+
+function isDead(tombstones: Uint32Array | undefined, document: number): boolean {
+  return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
+}
+
+/** A document whose mask stays is kept; one whose mask changes goes, and comes again with the new one. */
+function applyChange(change: PathChange, documents: readonly OldDocument[], delta: Delta): void {
+  const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
+  const keyOf = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
+  for (const { oid, isFile, branchMask } of documents) masks.set(keyOf(oid, isFile), { mask: branchMask, oid, isFile });
+  for (const { bit, oid, isFile } of change.after) {
+    for (const state of masks.values()) state.mask &= ~(1 << bit);
+    if (oid === null) continue;
+    const state = masks.get(keyOf(oid, isFile));
+    if (state === undefined) masks.set(keyOf(oid, isFile), { mask: 1 << bit, oid, isFile });
+    else state.mask |= 1 << bit;
+  }
+  for (const document of documents) {
+    const key = keyOf(document.oid, document.isFile);
+    const state = masks.get(key);
+    if (state !== undefined && state.mask >>> 0 === document.branchMask >>> 0) {
+      masks.delete(key);
+      continue;
+    }
+    bury(document, delta);
+  }
+  for (const { mask, oid, isFile } of masks.values()) if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, branchMask: mask });
+}
+
+function bury(document: OldDocument, { tombstones, dead }: Delta): void {
+  const list = tombstones.get(document.shardId);
+  if (list === undefined) tombstones.set(document.shardId, [document.document]);
+  else list.push(document.document);
+  dead.documentCount++;
+  dead.contentBytes += document.contentBytes;
+  if (document.skipReason !== "none") dead.skippedCounts[document.skipReason] = (dead.skippedCounts[document.skipReason] ?? 0) + 1;
+}

@@ -1,0 +1,154 @@
+import { BlobReader } from "../git/blob-reader.js";
+import { fileMode, listTree, type TreeEntry } from "../git/objects.js";
+import type { StopSignal } from "../git/run.js";
+import type { Kernel } from "../kernel/kernel.js";
+import type { IndexedBranch } from "../model/repository.js";
+import type { SkipReason } from "../model/skip-reason.js";
+import { isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "./classify.js";
+import type { ShardOutput } from "./shard-output.js";
+
+/** Whatever the options say, a larger file is not indexed: it would not fit a shard's 32-bit positions comfortably. */
+const contentBytesLimit = 1 << 30;
+
+/** git counts as hung when it takes longer for one step of reading. */
+const readSilenceMs = 120_000;
+
+const fileTypeMask = 0o170000;
+
+/** One path and blob at some branches: what becomes a document. */
+export interface Entry {
+  readonly path: Buffer;
+  readonly oid: string;
+  /** True for a file; false for a symbolic link or a submodule. */
+  readonly isFile: boolean;
+  branchMask: number;
+}
+
+/** Counters of one repository's documents; what a delta adds may be counted on top of the former. */
+export interface DocumentCounts {
+  documentCount: number;
+  contentBytes: number;
+  readonly skippedCounts: Record<string, number>;
+}
+
+export function noCounts(): DocumentCounts {
+  return { documentCount: 0, contentBytes: 0, skippedCounts: {} };
+}
+
+/** What indexing works with. */
+export interface IndexContext {
+  /** Directory of the mirror. */
+  readonly mirror: string;
+  readonly repositoryId: number;
+  readonly output: ShardOutput;
+  readonly kernel: Kernel;
+  readonly limits: ContentLimits;
+  readonly stop: StopSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** Every entry of the branches' trees, the same path and blob at several branches once. */
+export async function entriesOfBranches(mirror: string, branches: readonly IndexedBranch[], stop: StopSignal): Promise<Entry[]> {
+  const known = new Map<string, Entry>();
+  const entries: Entry[] = [];
+  for (const branch of branches) {
+    const bit = 1 << branch.bit;
+    for (const item of await listTree(mirror, branch.commit, "without-sizes", stop)) {
+      const key = branches.length > 1 ? `${item.oid} ${item.path.toString("latin1")}` : "";
+      const entry = branches.length > 1 ? known.get(key) : undefined;
+      if (entry !== undefined) {
+        entry.branchMask |= bit;
+        continue;
+      }
+      const added: Entry = { path: item.path, oid: item.oid, isFile: isRegular(item.mode), branchMask: bit };
+      entries.push(added);
+      if (branches.length > 1) known.set(key, added);
+    }
+  }
+  return entries;
+}
+
+/**
+ * Adds a document for each entry to the output, reading each blob once; contents are added in the order of their first
+ * path. Throws `cancelled` when asked to stop.
+ */
+export async function indexEntries(entries: readonly Entry[], context: IndexContext, counts: DocumentCounts): Promise<void> {
+  const { output } = context;
+  const entriesOfBlob = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    counts.documentCount++;
+    if (!entry.isFile) {
+      addSkipped(entry, "not-regular", context, counts);
+      continue;
+    }
+    const group = entriesOfBlob.get(entry.oid);
+    if (group === undefined) entriesOfBlob.set(entry.oid, [entry]);
+    else group.push(entry);
+  }
+  const wanted: string[] = [];
+  for (const [oid, group] of entriesOfBlob) {
+    const content = output.contentOf(oid);
+    if (content < 0) wanted.push(oid);
+    else addToOpenShard(content, group, context, counts);
+  }
+  if (wanted.length > 0) await readBlobs(wanted, entriesOfBlob, context, counts);
+}
+
+async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<string, Entry[]>, context: IndexContext, counts: DocumentCounts): Promise<void> {
+  const { fileBytesMax, largeFiles } = context.limits;
+  const contentBytesMax = largeFiles === undefined ? Math.min(fileBytesMax, contentBytesLimit) : contentBytesLimit;
+  const reader = new BlobReader({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
+  try {
+    await reader.read(wanted, async (index, outcome) => {
+      const group = entriesOfBlob.get(wanted[index]) ?? [];
+      if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
+      else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
+      if (index % 256 === 0) context.onProgress(index, wanted.length);
+    });
+  } finally {
+    reader.close();
+  }
+}
+
+/** The open shard has the blob, from a fork say: it is not read again. */
+function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
+  const text = context.output.textOf(content);
+  counts.contentBytes += text.length;
+  for (const entry of group) addDocument(content, entry, languageOf(entry.path, text), context);
+}
+
+async function indexBlob(oid: string, content: Buffer, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): Promise<void> {
+  const readable: Entry[] = [];
+  for (const entry of group) {
+    if (isTooLarge(content.length, entry.path, context.limits)) addSkipped(entry, "too-large", context, counts);
+    else readable.push(entry);
+  }
+  if (readable.length === 0) return;
+  const reason = skipReasonOfContent(content, readable[0].path, context.limits, context.kernel);
+  if (reason !== "none") {
+    for (const entry of readable) addSkipped(entry, reason, context, counts);
+    return;
+  }
+  counts.contentBytes += content.length;
+  const number = await context.output.addContent(oid, content);
+  for (const entry of readable) addDocument(number, entry, languageOf(entry.path, content), context);
+}
+
+function addDocument(content: number, entry: Entry, language: string, context: IndexContext): void {
+  context.output.addDocument(content, {
+    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid, language, skipReason: "none",
+  });
+}
+
+function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext, counts: DocumentCounts): void {
+  counts.skippedCounts[skipReason] = (counts.skippedCounts[skipReason] ?? 0) + 1;
+  context.output.addSkipped({
+    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid,
+    language: languageOf(entry.path, Buffer.alloc(0)), skipReason,
+  });
+}
+
+/** True for a file, which old repositories have with other permission bits too; false for a link and a submodule. */
+export function isRegular(mode: TreeEntry["mode"]): boolean {
+  return (mode & fileTypeMask) === (fileMode.regular & fileTypeMask);
+}

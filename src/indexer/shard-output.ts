@@ -1,0 +1,66 @@
+import type { ShardRecord } from "../catalog/catalog.js";
+import type { Kernel } from "../kernel/kernel.js";
+import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
+import { ShardReader } from "../shard/shard-reader.js";
+import { ShardStore } from "../store/shard-store.js";
+
+/**
+ * A shard is closed when its text reaches this size. Larger shards would leave cores idle in a search; smaller ones
+ * cost a look-up each.
+ */
+export const shardContentBytes = 64 * 1024 * 1024;
+
+/**
+ * Fills shards one after the other and writes each as it is full; documents of several repositories share a shard.
+ *
+ * Contract: all documents of one content are added in a row (`hasContent`, then `addContent` or nothing, then
+ * `addDocument`), because `addContent` may close a shard before it opens the next.
+ */
+export class ShardOutput {
+  /** The shards written, in order; durable. */
+  readonly records: ShardRecord[] = [];
+  readonly #builder: ShardBuilder;
+  readonly #store: ShardStore;
+  readonly #shardIds: Int32Array;
+
+  /** `shardIds` word 0 is the next free id, shared by all that write shards. */
+  constructor(kernel: Kernel, store: ShardStore, shardIds: Int32Array) {
+    this.#builder = new ShardBuilder(kernel);
+    this.#store = store;
+    this.#shardIds = shardIds;
+  }
+
+  /** Number of the content in the open shard, or -1. */
+  contentOf(oid: string): number {
+    return this.#builder.contentOf(oid);
+  }
+
+  /** A content of the open shard; valid until the next `addContent`. */
+  textOf(content: number): Buffer {
+    return this.#builder.textOf(content);
+  }
+
+  async addContent(oid: string, content: Uint8Array): Promise<number> {
+    if (!this.#builder.isEmpty && this.#builder.contentBytes + content.length > shardContentBytes) await this.flush();
+    return this.#builder.addContent(oid, content);
+  }
+
+  addDocument(content: number, document: DocumentInput): void {
+    this.#builder.addDocument(content, document);
+  }
+
+  addSkipped(document: DocumentInput): void {
+    this.#builder.addSkipped(document);
+  }
+
+  /** Writes the open shard, if it holds anything. */
+  async flush(): Promise<void> {
+    if (this.#builder.isEmpty) return;
+    const { contentBytes, documentCount } = this.#builder;
+    const bytes = this.#builder.build((byteCount) => ShardStore.storedBytes(byteCount));
+    const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
+    const reader = new ShardReader(id, bytes);
+    await this.#store.put([{ id, bytes }]);
+    this.records.push({ id, storedBytes: bytes.length, contentBytes, documentCount, repositoryIds: [...reader.repositories] });
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Where a search puts its events.
+ *
+ * Contract:
+ * - `send` accepts always, also under backpressure; the caller keeps the bound by looking at `pendingBytes` before it
+ *   makes more. After `closed` it does nothing.
+ * - `onDrain` is called, never from inside `send`, each time `pendingBytes` falls to zero after it was above.
+ * - `onClosed` is called once when the client left or `end` was called; nothing is written afterwards.
+ */
+export interface EventSink {
+  /** One event. `data` is JSON on one line, given as parts that are written one after the other. */
+  send(event: string, data: readonly (Uint8Array | string)[]): void;
+  /** Bytes accepted by `send` that the socket has not taken yet. */
+  readonly pendingBytes: number;
+  readonly closed: boolean;
+  onDrain(callback: () => void): void;
+  onClosed(callback: () => void): void;
+  end(): void;
+}

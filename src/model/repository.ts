@@ -1,0 +1,56 @@
+/** What is known about a repository from its configuration. */
+export interface RepositoryConfig {
+  readonly name: string;
+  readonly url: string;
+  /** Branches to index beside the default branch. */
+  readonly branches: readonly string[];
+  readonly fork: boolean;
+  readonly archived: boolean;
+  readonly private: boolean;
+  readonly stars: number;
+  readonly description: string;
+  readonly topics: readonly string[];
+  readonly metadata: Readonly<Record<string, string | null>>;
+  /** Seconds between two syncs; 0 lets the daemon choose by how often the repository changes. */
+  readonly intervalSeconds: number;
+}
+
+/** A branch that is indexed. `bit` is its place in the branch masks of this repository's documents, 0 to 31. */
+export interface IndexedBranch {
+  readonly name: string;
+  readonly bit: number;
+  /** Hex oid of the commit that is searchable. */
+  readonly commit: string;
+}
+
+/** How many branches of one repository can be indexed: the width of a branch mask. */
+export const branchCountMax = 32;
+
+/** A repository as the catalog records it. */
+export interface Repository extends RepositoryConfig {
+  /** Stable for the life of the repository's entry; never used again. */
+  readonly id: number;
+  /** Grows by one each time the repository's searchable state is replaced; 0 before the first. */
+  readonly generation: number;
+  readonly branches: readonly string[];
+  readonly indexedBranches: readonly IndexedBranch[];
+  /** Name of the default branch at the last sync; "" for an empty repository or before the first sync. */
+  readonly defaultBranch: string;
+  /** RFC 3339; "" before the first sync. */
+  readonly lastFetched: string;
+  readonly lastChanged: string;
+  /** What the last sync failed with; "" when it succeeded. The searchable generation stays. */
+  readonly lastError: string;
+  readonly documentCount: number;
+  /** Bytes of indexed text, each blob counted once. */
+  readonly contentBytes: number;
+  /** Documents found by path only, by reason. */
+  readonly skippedCounts: Readonly<Record<string, number>>;
+  /** True when the entry comes from the configuration file, false when from `trawl repo add`. */
+  readonly configured: boolean;
+}
+
+/** The bit of the default branch, or -1 when nothing of it is indexed. */
+export function defaultBranchBit(repository: Pick<Repository, "defaultBranch" | "indexedBranches">): number {
+  return repository.indexedBranches.find((branch) => branch.name === repository.defaultBranch)?.bit ?? -1;
+}

@@ -1,0 +1,17 @@
+/** Why the content of a document is not indexed. Such a document is still found by its path. */
+export const skipReasons = {
+  none: { code: 0, explanation: "indexed" },
+  binary: { code: 1, explanation: "contains a NUL byte" },
+  "too-large": { code: 2, explanation: "is larger than index.maxFileBytes" },
+  "too-many-trigrams": { code: 3, explanation: "has more distinct trigrams than index.maxTrigramCount" },
+  "not-regular": { code: 4, explanation: "is a symbolic link or a submodule" },
+  missing: { code: 5, explanation: "is not in the mirror's object store" },
+} as const;
+
+export type SkipReason = keyof typeof skipReasons;
+
+const names = Object.keys(skipReasons) as SkipReason[];
+
+export function skipReasonOf(code: number): SkipReason {
+  return names[code] ?? "none";
+}

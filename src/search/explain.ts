@@ -1,0 +1,82 @@
+import { choosePatternType } from "../query/pattern-type.js";
+import { parseQuery } from "../query/parse.js";
+import { planQuery } from "../query/plan-query.js";
+import { printPlan, printTree } from "../query/print.js";
+import { QueryError } from "../query/query-error.js";
+import { TrawlError } from "../base/errors.js";
+import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../eval/search-options.js";
+import { firstSlotWord, type SearchShard } from "../worker/messages.js";
+import { resolveRepositories } from "./repository-resolver.js";
+import type { SearchEnvironment } from "./running-search.js";
+
+/** Credit that no search uses up: explaining sends no results. */
+const unlimitedCredit = 2 ** 30;
+
+const countAll = 99_999_999;
+
+/**
+ * How a query is read and planned, and what the index rules out in each shard, as text. The query is run to its end
+ * in one worker and its results are dropped.
+ */
+export async function explainQuery(query: string, patternType: string, searchId: number,
+  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">): Promise<string> {
+  try {
+    const type = choosePatternType(query, "", patternType);
+    const plan = planQuery(query, type);
+    const lines = [`pattern type: ${type}`, `parsed: ${printTree(parseQuery(query, type))}`, `plan: ${printPlan(plan)}`];
+    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(environment.catalog, alternative.repositories));
+    resolutions.forEach((resolution, i) => lines.push(
+      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${environment.catalog.repositoryCount}`
+      + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`));
+    const options: SearchOptions = {
+      plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
+      selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
+    };
+    return [...lines, ...(await explainShards(searchId, options, environment)), ""].join("\n");
+  } catch (error) {
+    if (error instanceof QueryError) throw new TrawlError("bad-query", error.printWithCaret());
+    throw error;
+  }
+}
+
+async function explainShards(searchId: number, options: SearchOptions,
+  { catalog, pool, scheduler }: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">): Promise<string[]> {
+  const view = catalog.view();
+  const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
+  control[controlWords.credit] = unlimitedCredit;
+  const shards: SearchShard[] = view.shards.map(({ record, cards, tombstones, verified }) => ({ id: record.id, cards, tombstones, verified }));
+  const sum = noStats();
+  const byShard = new Map<number, SearchStats>();
+  const failures: string[] = [];
+  try {
+    let resume: Parameters<typeof pool.run>[0]["resume"];
+    do {
+      const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
+        scheduler.schedule("exhaustive", () =>
+          pool.run({ searchId, options, shards, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+      });
+      for (const { shard, stats } of result.shardStats) {
+        const known = byShard.get(shard) ?? noStats();
+        addStats(known, stats);
+        byShard.set(shard, known);
+      }
+      addStats(sum, result.stats);
+      failures.push(...result.failures.map((failure) => failure.error.message));
+      resume = result.resume;
+    } while (resume !== undefined);
+  } finally {
+    view.release();
+  }
+  const rows = [...byShard].map(([shard, stats]) => {
+    const { contentBytes } = view.shards[shard].record;
+    return `shard ${view.shards[shard].record.id}: ${describe(stats, contentBytes)}`;
+  });
+  const total = view.shards.reduce((bytes, shard) => bytes + shard.record.contentBytes, 0);
+  return [...rows, `all ${view.shards.length} shards: ${describe(sum, total)}`, `matches: ${Atomics.load(control, controlWords.matchCount)}`, ...failures];
+}
+
+function describe(stats: SearchStats, contentBytes: number): string {
+  if (stats.shardsRuledOut > 0 && stats.candidateContents === 0) return `ruled out by the index (${stats.postingBytes} bytes of postings read)`;
+  return `${stats.postingBytes} bytes of postings → ${stats.candidateContents} candidate contents → ${stats.documentsFiltered} documents pass the filters`
+    + ` → ${stats.scannedBytes} of ${contentBytes} bytes scanned → ${stats.documentsMatched} documents match`;
+}

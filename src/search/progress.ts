@@ -1,0 +1,104 @@
+/** One reason why the answer may be incomplete, as the stream carries it. */
+export interface Skipped {
+  readonly reason: string;
+  readonly title: string;
+  readonly message: string;
+  readonly severity: "info" | "warn";
+  readonly suggested?: { readonly title: string; readonly queryExpression: string };
+}
+
+/** What the skipped items are made from. */
+export interface SkippedSource {
+  readonly missing: readonly string[];
+  readonly cloning: readonly string[];
+  readonly limitHit: boolean;
+  readonly matchCountMax: number;
+  readonly timedOut: readonly string[];
+  /** Sentences, one for each shard that could not be searched. */
+  readonly shardFailures: readonly string[];
+  readonly excludedForkCount: number;
+  readonly excludedArchivedCount: number;
+  /** The display limit when it kept results back, else undefined. */
+  readonly displayLimitHit: number | undefined;
+}
+
+const listedNamesMax = 10;
+
+/** The reasons in their fixed order; those that don't apply are left out. */
+export function makeSkipped(source: SkippedSource): Skipped[] {
+  const skipped: Skipped[] = [];
+  const { missing, cloning, timedOut, shardFailures } = source;
+  if (missing.length > 0) {
+    skipped.push({ reason: "repository-missing", title: `${number(missing.length)} missing`, severity: "info", message: namesMessage(missing, "could not be searched") });
+  }
+  if (cloning.length > 0) {
+    const still = cloning.length === 1 ? "it is still cloning" : "they are still cloning";
+    skipped.push({ reason: "repository-cloning", title: `${number(cloning.length)} cloning`, severity: "info", message: namesMessage(cloning, `could not be searched since ${still}`) });
+  }
+  if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
+  if (timedOut.length > 0) {
+    skipped.push({ reason: "shard-timeout", title: `${number(timedOut.length)} timed out`, severity: "warn", message: namesMessage(timedOut, "could not be searched in time") });
+  }
+  if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
+  if (source.excludedForkCount > 0) {
+    skipped.push(excluded("repository-fork", source.excludedForkCount, "forked", "fork:yes"));
+  }
+  if (source.excludedArchivedCount > 0) {
+    skipped.push(excluded("excluded-archive", source.excludedArchivedCount, "archived", "archived:yes"));
+  }
+  if (source.displayLimitHit !== undefined) {
+    skipped.push({
+      reason: "display", title: "display limit hit", severity: "info",
+      message: `We only display ${source.displayLimitHit} results even if your search returned more results. To see all results, use our CLI.`,
+    });
+  }
+  return skipped;
+}
+
+/** A count for a title: plain below 1,000, with a comma below 10,000, then in thousands. */
+export function number(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 10_000) return `${Math.floor(count / 1000)},${String(count % 1000).padStart(3, "0")}`;
+  return `${Math.floor(count / 1000)}k`;
+}
+
+/** The next larger limit that is worth a try. */
+export function largerCount(limit: number): number {
+  return Math.floor((limit + 1500) / 1000) * 1000;
+}
+
+function matchLimit(limit: number): Skipped {
+  return {
+    reason: "shard-match-limit",
+    title: "result limit hit",
+    message: "Not all results have been returned due to hitting a match limit. Trawl has limits for the number of results returned from a line, document and repository.",
+    severity: "info",
+    suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` },
+  };
+}
+
+function failedShards(sentences: readonly string[]): Skipped {
+  const title = `${number(sentences.length)} ${sentences.length === 1 ? "backend" : "backends"} down`;
+  const lines = sentences.slice(0, listedNamesMax).map((sentence) => `* ${sentence}`);
+  const rest = sentences.length > listedNamesMax ? ["* ..."] : [];
+  return {
+    reason: "backend-missing", title, severity: "warn",
+    message: ["Part of the index could not be searched; the results are incomplete. It is being built again: try again in a while.", ...lines, ...rest].join("\n"),
+  };
+}
+
+function excluded(reason: string, count: number, word: string, query: string): Skipped {
+  return {
+    reason, title: `${number(count)} ${word}`, severity: "info",
+    message: `By default we exclude ${word} repositories. Include them with \`${query}\` in your query.`,
+    suggested: { title: `include ${word}`, queryExpression: query },
+  };
+}
+
+function namesMessage(names: readonly string[], what: string): string {
+  const advice = "Try searching again or reducing the scope of your query with `repo:`, `context:` or other filters.";
+  if (names.length === 1) return `\`${names[0]}\` ${what}. ${advice}`;
+  const lines = names.slice(0, listedNamesMax).map((name) => `* \`${name}\``);
+  const rest = names.length > listedNamesMax ? ["* ..."] : [];
+  return [`${number(names.length)} repositories ${what}. ${advice}`, ...lines, ...rest].join("\n");
+}

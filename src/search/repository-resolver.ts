@@ -1,0 +1,133 @@
+import type { Catalog } from "../catalog/catalog.js";
+import { defaultBranchBit, type Repository } from "../model/repository.js";
+import type { RepositorySelection, RevisionChoice } from "../eval/search-options.js";
+import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
+import { compileRegexp, type Matcher } from "../regexp/compile.js";
+
+/** What a repository filter chose, and what the user has to hear of. */
+export interface Resolution {
+  /** Those with more stars first, then the newer ones. */
+  readonly repositories: readonly Repository[];
+  /** The choice as workers take it. */
+  readonly selection: RepositorySelection;
+  /** Repositories that matched but for being forks resp. archived. */
+  readonly excludedForkCount: number;
+  readonly excludedArchivedCount: number;
+  readonly missingRevisions: readonly { readonly repository: string; readonly revision: string }[];
+  /** Chosen repositories that were never indexed, because no sync has ended, or none succeeded. */
+  readonly cloning: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Names as bytes, which is what the matcher takes; kept as long as the repository's record lives. */
+const nameBytes = new WeakMap<Repository, Buffer>();
+
+/** Chooses the repositories of one basic query. */
+export function resolveRepositories(catalog: Catalog, filter: RepositoryFilter): Resolution {
+  const includes = filter.include.map((include) => ({ ...include, matcher: compileRegexp(include.source, true) }));
+  const excludes = filter.exclude.map((source) => compileRegexp(source, true));
+  const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;
+  const keepsForks = accepts(filter.forkGiven || !isExact ? filter.fork : "yes");
+  const keepsArchived = accepts(filter.archivedGiven || !isExact ? filter.archived : "yes");
+  const repositories: Repository[] = [];
+  let excludedForkCount = 0;
+  let excludedArchivedCount = 0;
+  for (const repository of catalog.repositories()) {
+    if (!matchesVisibility(repository, filter.visibility)) continue;
+    if (!matchesName(repository, includes, excludes)) continue;
+    const forkKept = keepsForks(repository.fork);
+    const archivedKept = keepsArchived(repository.archived);
+    if (forkKept && archivedKept) repositories.push(repository);
+    else if (archivedKept && !filter.forkGiven) excludedForkCount++;
+    else if (forkKept && !filter.archivedGiven) excludedArchivedCount++;
+  }
+  repositories.sort((a, b) => b.stars - a.stars || b.id - a.id);
+  const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, includes);
+  const chosen = repositories.filter((repository) => !withoutRevision.has(repository.id));
+  return {
+    repositories: chosen,
+    selection: {
+      repositoryIds: chosen.length === catalog.repositoryCount ? undefined : bitsOf(chosen),
+      revisions: revisions.size === 0 ? undefined : revisions,
+    },
+    excludedForkCount,
+    excludedArchivedCount,
+    missingRevisions,
+    cloning: chosen.filter((repository) => repository.generation === 0 && repository.lastError === "").map((repository) => repository.name),
+    missing: chosen.filter((repository) => repository.generation === 0 && repository.lastError !== "").map((repository) => repository.name),
+  };
+}
+
+/** The bytes of a repository's name. */
+export function nameBytesOf(repository: Repository): Buffer {
+  let bytes = nameBytes.get(repository);
+  if (bytes === undefined) {
+    bytes = Buffer.from(repository.name);
+    nameBytes.set(repository, bytes);
+  }
+  return bytes;
+}
+
+/** The indexed branch that a revision names: a branch, a full ref, HEAD, or the commit itself; -1 when none does. */
+export function bitOfRevision(repository: Repository, revision: string): number {
+  if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
+  const name = revision.replace(/^refs\/heads\//, "");
+  const branch = repository.indexedBranches.find((indexed) => indexed.name === name || indexed.commit === revision.toLowerCase());
+  return branch?.bit ?? -1;
+}
+
+interface BoundInclude {
+  readonly matcher: Matcher;
+  readonly revisions: readonly string[];
+}
+
+function accepts(choice: YesNoOnly): (isSo: boolean) => boolean {
+  switch (choice) {
+    case "yes": return () => true;
+    case "no": return (isSo) => !isSo;
+    case "only": return (isSo) => isSo;
+  }
+}
+
+function matchesVisibility(repository: Repository, visibility: RepositoryFilter["visibility"]): boolean {
+  return visibility === "any" || (visibility === "private") === repository.private;
+}
+
+function matchesName(repository: Repository, includes: readonly BoundInclude[], excludes: readonly Matcher[]): boolean {
+  if (includes.length === 0 && excludes.length === 0) return true;
+  const name = nameBytesOf(repository);
+  return includes.every((include) => include.matcher.test(name)) && !excludes.some((matcher) => matcher.test(name));
+}
+
+/** Revisions by repository: those that every filter with revisions asks for. */
+function resolveRevisions(repositories: readonly Repository[], includes: readonly BoundInclude[]): {
+  revisions: Map<number, RevisionChoice[]>;
+  missingRevisions: { repository: string; revision: string }[];
+  withoutRevision: Set<number>;
+} {
+  const revisions = new Map<number, RevisionChoice[]>();
+  const missingRevisions: { repository: string; revision: string }[] = [];
+  const withoutRevision = new Set<number>();
+  const asked = includes.filter((include) => include.revisions.length > 0).map((include) => include.revisions);
+  if (asked.length === 0) return { revisions, missingRevisions, withoutRevision };
+  const common = [...new Set(asked[0])].filter((revision) => asked.every((list) => list.includes(revision)));
+  for (const repository of repositories) {
+    const choices: RevisionChoice[] = [];
+    for (const typed of common) {
+      const bit = bitOfRevision(repository, typed);
+      if (bit >= 0) choices.push({ typed, bit });
+      else if (typed !== "HEAD" && repository.generation > 0) missingRevisions.push({ repository: repository.name, revision: typed });
+    }
+    if (common.length === 0) missingRevisions.push({ repository: repository.name, revision: asked.flat().join(":") });
+    if (choices.length === 0) withoutRevision.add(repository.id);
+    else revisions.set(repository.id, choices);
+  }
+  return { revisions, missingRevisions, withoutRevision };
+}
+
+function bitsOf(repositories: readonly Repository[]): Uint32Array {
+  const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);
+  const bits = new Uint32Array((idMax >>> 5) + 1);
+  for (const { id } of repositories) bits[id >>> 5] |= 1 << (id & 31);
+  return bits;
+}

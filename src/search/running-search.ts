@@ -1,0 +1,413 @@
+import type { Log } from "../base/log.js";
+import { messageOf } from "../base/errors.js";
+import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../eval/search-options.js";
+import type { ResultBatch } from "../eval/result-writer.js";
+import { addTally, emptyTally } from "../eval/tally.js";
+import type { EventSink } from "../model/event-sink.js";
+import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
+import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
+import { firstSlotWord, type BatchMessage, type Lane, type SearchPlace, type SearchShard, type SearchTaskResult } from "../worker/messages.js";
+import type { SearchPool } from "../worker/pools.js";
+import { chooseAlert } from "./alerts.js";
+import { EventStream, SearchClock, type Progress } from "./event-stream.js";
+import { makeFilters, type Filter } from "./filters.js";
+import { makeSkipped, type Skipped } from "./progress.js";
+import { compileNamePlan, repositoryMatch } from "./repository-results.js";
+import { resolveRepositories, type Resolution } from "./repository-resolver.js";
+import type { SliceScheduler } from "./slice-scheduler.js";
+
+/**
+ * Bytes of results that a search may have made and its client not read: with at most one more batch from each worker
+ * this keeps a stream that nobody reads below 1 MiB on two cores.
+ */
+const creditBytes = 384 * 1024;
+
+/** A line's text is cut at this size, so that no event passes 10 MiB however its bytes are escaped. */
+const lineTextBytesMax = 1_500_000;
+
+/** Above this limit a search counts as exhaustive, and gives way to those that a person waits for. */
+const interactiveCountMax = 100_000;
+
+/** What a search borrows from the daemon. */
+export interface SearchEnvironment {
+  readonly catalog: Catalog;
+  readonly pool: SearchPool;
+  readonly scheduler: SliceScheduler;
+  readonly log: Log;
+  readonly defaultCount: number;
+  readonly defaultTimeoutMs: number;
+  readonly maxTimeoutMs: number;
+  /** Begins the `trace` URL of progress events. */
+  readonly traceUrl: (searchId: number) => string;
+  readonly onShardFailure: (shardId: number) => void;
+  readonly onWorkerLost: () => void;
+}
+
+/** How a search ended. */
+export type SearchOutcome = "complete" | "limit" | "timeout" | "cancelled" | "failed";
+
+export interface SearchEnd {
+  readonly outcome: SearchOutcome;
+  readonly matchCount: number;
+  readonly durationMs: number;
+  /** Milliseconds to the first matches event; undefined when there was none. */
+  readonly firstMatchesMs: number | undefined;
+  readonly stats: SearchStats;
+  readonly shardFailures: readonly string[];
+}
+
+/**
+ * One search from its plan to its last event.
+ *
+ * It runs as slices, at most one for each worker: a slice takes shards from the counter in the control block, posts
+ * batches while it runs, and ends when there is no more, when others wait, or when the client has not read what was
+ * sent (credit). In the last case the slice is parked here, without a worker, and goes on once the sink has
+ * drained, so a slow client costs neither a thread nor more than its credit of memory.
+ */
+export class RunningSearch {
+  readonly #id: number;
+  readonly #request: SearchRequest;
+  readonly #plan: SearchPlan;
+  readonly #environment: SearchEnvironment;
+  readonly #sink: EventSink;
+  readonly #onEnd: (end: SearchEnd) => void;
+  readonly #startedMs = performance.now();
+  readonly #view: CatalogView;
+  readonly #resolutions: readonly Resolution[];
+  readonly #namePlans: readonly RepositoryNamePlan[];
+  readonly #matchCountMax: number;
+  readonly #displayCountMax: number;
+  readonly #control: Int32Array;
+  readonly #options: SearchOptions;
+  readonly #shards: readonly SearchShard[];
+  readonly #lane: Lane;
+  readonly #stream: EventStream;
+  readonly #clock: SearchClock;
+  readonly #tally = emptyTally();
+  readonly #stats = noStats();
+  readonly #seenKeys = new Set<string>();
+  readonly #repositoriesWithResults = new Set<number>();
+  readonly #shardFailures: string[] = [];
+  #repositoryResultCount = 0;
+  /** Slices that have a worker or wait for one. */
+  #activeSlices = 0;
+  readonly #parked: { slot: number; place: SearchPlace }[] = [];
+  #batchesExpected = 0;
+  #batchesReceived = 0;
+  /** Bytes that the workers' credit lacks and the sink has not taken yet. */
+  #owedBytes = 0;
+  #timedOut = false;
+  #ended = false;
+  #firstMatchesMs: number | undefined;
+
+  constructor(id: number, request: SearchRequest, plan: SearchPlan, environment: SearchEnvironment, sink: EventSink,
+    onEnd: (end: SearchEnd) => void) {
+    this.#id = id;
+    this.#request = request;
+    this.#plan = plan;
+    this.#environment = environment;
+    this.#sink = sink;
+    this.#onEnd = onEnd;
+    const { catalog, pool } = environment;
+    this.#matchCountMax = plan.hasCount ? plan.matchCountMax : environment.defaultCount;
+    this.#displayCountMax = Math.min(request.display ?? this.#matchCountMax, this.#matchCountMax);
+    this.#lane = this.#matchCountMax > interactiveCountMax ? "exhaustive" : "interactive";
+    this.#control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + pool.workerCount)));
+    this.#control[controlWords.credit] = creditBytes;
+    this.#view = catalog.view();
+    this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(catalog, alternative.repositories));
+    this.#namePlans = plan.alternatives.flatMap((alternative) => alternative.repositoryNames ?? []);
+    this.#options = {
+      plan,
+      chunkMatches: request.chunkMatches,
+      contextLines: request.contextLines,
+      lineBytesMax: Math.min(request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited, lineTextBytesMax),
+      matchCountMax: this.#matchCountMax,
+      displayCountMax: this.#displayCountMax,
+      selections: this.#resolutions.map((resolution) => resolution.selection),
+      useIndex: true,
+    };
+    this.#shards = this.#chooseShards();
+    this.#stream = new EventStream(sink, { filters: (final) => this.#filters(final), progress: (done) => this.#progress(done) },
+      () => { this.#firstMatchesMs = performance.now() - this.#startedMs; });
+    const wanted = plan.timeoutMs ?? (plan.hasCount ? environment.maxTimeoutMs : environment.defaultTimeoutMs);
+    this.#clock = new SearchClock(Math.min(wanted, environment.maxTimeoutMs), () => this.#expire());
+  }
+
+  start(): void {
+    this.#sink.onClosed(() => this.#cancel());
+    this.#sink.onDrain(() => this.#grantCredit());
+    this.#environment.pool.onBatch(this.#id, (message) => this.#receive(message));
+    this.#sendRepositories();
+    const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#shards.length);
+    for (let slot = 0; slot < sliceCount; slot++) this.#scheduleSlice(slot, undefined);
+    this.#endIfDone();
+  }
+
+  /** Ends the search early with what was found; `reason` is shown to the client. */
+  stop(reason: string): void {
+    this.#shardFailures.push(reason);
+    this.#requestStop();
+    this.#parked.length = 0;
+    this.#endIfDone();
+  }
+
+  get #isStopped(): boolean {
+    return Atomics.load(this.#control, controlWords.stop) !== 0;
+  }
+
+  #requestStop(): void {
+    Atomics.store(this.#control, controlWords.stop, 1);
+  }
+
+  /** Live shards that hold a chosen repository, in the catalog's order. */
+  #chooseShards(): SearchShard[] {
+    const texts = this.#plan.alternatives.map((alternative, i) => ({ alternative, selection: this.#resolutions[i].selection }))
+      .filter(({ alternative }) => alternative.text !== undefined);
+    if (texts.length === 0) return [];
+    const searchesAll = texts.some(({ selection }) => selection.repositoryIds === undefined);
+    return this.#view.shards.filter((shard) => searchesAll || shard.record.repositoryIds.some((id) =>
+      texts.some(({ selection }) => hasBit(selection.repositoryIds, id))))
+      .map(({ record, cards, tombstones, verified }) => ({ id: record.id, cards, tombstones, verified }));
+  }
+
+  #sendRepositories(): void {
+    const { select } = this.#plan;
+    if (select !== undefined && select !== "repo") return;
+    this.#plan.alternatives.forEach((alternative, i) => {
+      if (alternative.repositoryNames === undefined) return;
+      const matches = compileNamePlan(alternative.repositoryNames);
+      const { revisions } = this.#resolutions[i].selection;
+      for (const repository of this.#resolutions[i].repositories) {
+        if (this.#isStopped) return;
+        if (!matches(repository)) continue;
+        const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
+        for (const revision of typed) this.#addRepository(repository.id, revision);
+      }
+    });
+  }
+
+  #addRepository(repositoryId: number, revision: string | undefined): void {
+    const repository = this.#environment.catalog.repository(repositoryId);
+    if (repository === undefined || !this.#isNewKey(`${repositoryId}@${revision ?? ""}`)) return;
+    if (!this.#countOne()) return;
+    this.#repositoryResultCount++;
+    this.#repositoriesWithResults.add(repositoryId);
+    if (this.#showOne()) this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#namePlans)));
+  }
+
+  #isNewKey(key: string): boolean {
+    if (this.#seenKeys.has(key)) return false;
+    this.#seenKeys.add(key);
+    return true;
+  }
+
+  /** Counts one match that the main thread found; false when the limit was reached before it. */
+  #countOne(): boolean {
+    if (Atomics.add(this.#control, controlWords.matchCount, 1) < this.#matchCountMax) return true;
+    Atomics.store(this.#control, controlWords.limitHit, 1);
+    this.#requestStop();
+    return false;
+  }
+
+  #showOne(): boolean {
+    return Atomics.add(this.#control, controlWords.displayCount, 1) < this.#displayCountMax;
+  }
+
+  #scheduleSlice(slot: number, place: SearchPlace | undefined): void {
+    this.#activeSlices++;
+    this.#clock.resume();
+    this.#environment.scheduler.schedule(this.#lane, () => this.#runSlice(slot, place));
+  }
+
+  async #runSlice(slot: number, place: SearchPlace | undefined): Promise<void> {
+    if (this.#isStopped) return this.#endSlice();
+    try {
+      const result = await this.#environment.pool.run({
+        searchId: this.#id, options: this.#options, shards: this.#shards, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
+      });
+      this.#takeResult(slot, result);
+    } catch (error) {
+      this.#loseWorker(slot, error);
+    }
+    this.#endSlice();
+  }
+
+  #takeResult(slot: number, result: SearchTaskResult): void {
+    addStats(this.#stats, result.stats);
+    this.#batchesExpected += result.batchCount;
+    for (const failure of result.failures) {
+      this.#shardFailures.push(failure.error.message);
+      this.#environment.log.error({ shard: failure.shardId, code: failure.error.code }, failure.error.message);
+      this.#environment.onShardFailure(failure.shardId);
+    }
+    if (result.resume === undefined || this.#isStopped) return;
+    if (Atomics.load(this.#control, controlWords.credit) > 0) this.#scheduleSlice(slot, result.resume);
+    else this.#park(slot, result.resume);
+  }
+
+  #park(slot: number, place: SearchPlace): void {
+    this.#parked.push({ slot, place });
+    this.#grantCredit();
+  }
+
+  /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
+  #loseWorker(slot: number, error: unknown): void {
+    const shard = this.#shards[Atomics.load(this.#control, firstSlotWord + slot) - 1];
+    const where = shard === undefined ? "before its first shard" : `in shard ${shard.id}`;
+    this.#shardFailures.push(`a search worker died ${where}: ${messageOf(error)}`);
+    this.#environment.log.error({ shard: shard?.id, error: messageOf(error) }, "a search worker died; it is replaced");
+    this.#environment.onWorkerLost();
+    // How many batches it had posted is not known; those that arrived are kept.
+    this.#batchesExpected = Math.max(this.#batchesExpected, this.#batchesReceived);
+    const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#shards.length;
+    if (hasMore && !this.#isStopped) this.#scheduleSlice(slot, undefined);
+  }
+
+  #endSlice(): void {
+    this.#activeSlices--;
+    this.#endIfDone();
+  }
+
+  #receive({ batch }: BatchMessage): void {
+    this.#batchesReceived++;
+    this.#addBatch(batch);
+    this.#grantCredit();
+    this.#endIfDone();
+  }
+
+  #addBatch(batch: ResultBatch): void {
+    addTally(this.#tally, batch.tally);
+    for (const key of batch.tally.repositories.keys()) this.#repositoriesWithResults.add(Number(key.slice(0, key.indexOf("@"))));
+    this.#owedBytes += batch.bytes.length;
+    if (batch.bytes.length > 0) this.#stream.addMatches(batch.bytes);
+    for (const { key, repositoryId, revision, json } of batch.selected) {
+      if (json === "") this.#addRepository(repositoryId, revision);
+      else if (this.#isNewKey(key) && this.#countOne()) {
+        this.#repositoriesWithResults.add(repositoryId);
+        if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
+      }
+    }
+  }
+
+  /** Gives the workers back the credit of all that the socket took, and lets parked slices go on. */
+  #grantCredit(): void {
+    if (this.#sink.pendingBytes > 0 || this.#ended) return;
+    const free = this.#owedBytes - this.#stream.gatheredBytes;
+    if (free > 0) {
+      this.#owedBytes -= free;
+      Atomics.add(this.#control, controlWords.credit, free);
+    }
+    if (Atomics.load(this.#control, controlWords.credit) <= 0) return;
+    for (const { slot, place } of this.#parked.splice(0)) this.#scheduleSlice(slot, place);
+  }
+
+  #expire(): void {
+    this.#timedOut = true;
+    this.#requestStop();
+    this.#parked.length = 0;
+    this.#endIfDone();
+  }
+
+  #cancel(): void {
+    this.#requestStop();
+    this.#parked.length = 0;
+    if (this.#activeSlices === 0) this.#finish();
+  }
+
+  #endIfDone(): void {
+    if (this.#activeSlices > 0 || this.#ended) return;
+    if (this.#parked.length > 0) {
+      this.#clock.pause();
+      return;
+    }
+    if (this.#batchesReceived >= this.#batchesExpected || this.#sink.closed) this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#clock.stop();
+    this.#view.release();
+    this.#environment.pool.forget(this.#id);
+    const durationMs = performance.now() - this.#startedMs;
+    const isCancelled = this.#sink.closed;
+    if (!isCancelled) this.#stream.finish(this.#alert(durationMs), undefined);
+    this.#onEnd({
+      outcome: this.#outcome(isCancelled), matchCount: this.#matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs, stats: this.#stats, shardFailures: this.#shardFailures,
+    });
+  }
+
+  #outcome(isCancelled: boolean): SearchOutcome {
+    if (isCancelled) return "cancelled";
+    if (this.#timedOut) return "timeout";
+    if (this.#shardFailures.length > 0) return "failed";
+    return this.#isLimitHit ? "limit" : "complete";
+  }
+
+  get #matchCount(): number {
+    return Math.min(Atomics.load(this.#control, controlWords.matchCount), this.#matchCountMax);
+  }
+
+  get #isLimitHit(): boolean {
+    return Atomics.load(this.#control, controlWords.limitHit) !== 0;
+  }
+
+  #alert(durationMs: number): ReturnType<typeof chooseAlert> {
+    return chooseAlert({
+      queryText: this.#request.query, patternType: this.#plan.patternType, resolutions: this.#resolutions,
+      repositoryCount: this.#environment.catalog.repositoryCount, hasResults: this.#matchCount > 0,
+      timedOutAfterMs: this.#timedOut ? durationMs : undefined,
+    });
+  }
+
+  #filters(final: boolean): Filter[] {
+    const isComplete = final && !this.#isLimitHit && !this.#timedOut && this.#shardFailures.length === 0;
+    return makeFilters({
+      tally: this.#tally,
+      repositoryResultCount: this.#repositoryResultCount,
+      excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
+      excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),
+      nameOf: (id) => this.#environment.catalog.repository(id)?.name ?? "",
+    }, isComplete);
+  }
+
+  #progress(done: boolean): Progress {
+    const repositoriesCount = this.#repositoriesWithResults.size;
+    return {
+      done,
+      ...(done && repositoriesCount > 0 ? { repositoriesCount } : {}),
+      matchCount: this.#matchCount,
+      durationMs: Math.round(performance.now() - this.#startedMs),
+      skipped: this.#skipped(done),
+      trace: this.#environment.traceUrl(this.#id),
+    };
+  }
+
+  #skipped(done: boolean): Skipped[] {
+    return makeSkipped({
+      missing: unique(this.#resolutions.flatMap((resolution) => resolution.missing)),
+      cloning: unique(this.#resolutions.flatMap((resolution) => resolution.cloning)),
+      limitHit: this.#isLimitHit,
+      matchCountMax: this.#matchCountMax,
+      timedOut: this.#timedOut ? unique(this.#resolutions.flatMap((resolution) => resolution.repositories.map((repository) => repository.name))) : [],
+      shardFailures: this.#shardFailures,
+      excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
+      excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),
+      displayLimitHit: done && this.#displayCountMax < this.#matchCount ? this.#displayCountMax : undefined,
+    });
+  }
+}
+
+function hasBit(bits: Uint32Array | undefined, id: number): boolean {
+  return bits !== undefined && ((bits[id >>> 5] >>> (id & 31)) & 1) === 1;
+}
+
+function sum<T>(items: readonly T[], value: (item: T) => number): number {
+  return items.reduce((total, item) => total + value(item), 0);
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)];
+}

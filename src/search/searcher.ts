@@ -1,0 +1,169 @@
+import { errorTable, messageOf, TrawlError } from "../base/errors.js";
+import type { Metrics } from "../base/metrics.js";
+import type { EventSink } from "../model/event-sink.js";
+import type { SearchRequest } from "../model/search-request.js";
+import { choosePatternType } from "../query/pattern-type.js";
+import { planQuery } from "../query/plan-query.js";
+import { printPlan } from "../query/print.js";
+import { QueryError, UnsupportedError, queryErrorAlert } from "../query/query-error.js";
+import type { SearchPlan } from "../query/plan.js";
+import type { Alert } from "./alerts.js";
+import { EventStream } from "./event-stream.js";
+import { explainQuery } from "./explain.js";
+import { RunningSearch, type SearchEnd, type SearchEnvironment } from "./running-search.js";
+import { TraceStore } from "./trace-store.js";
+
+/** Limits of admission. */
+export interface SearcherLimits {
+  /** Searches that run at the same time. */
+  readonly concurrent: number;
+  /** Searches that wait for a place. */
+  readonly queue: number;
+}
+
+/** How long a refused client is asked to wait, in seconds. */
+const retryAfterSeconds = 1;
+
+/** Why a search is not let in. */
+export interface Refusal {
+  readonly message: string;
+  readonly retryAfterSeconds: number;
+}
+
+/**
+ * Lets searches in, starts them, and keeps count.
+ *
+ * Up to `concurrent` searches run; up to `queue` more wait in the order in which they came; a further one is refused
+ * before its stream starts.
+ */
+export class Searcher {
+  readonly #environment: Omit<SearchEnvironment, "traceUrl">;
+  readonly #limits: SearcherLimits;
+  readonly #metrics: Metrics;
+  readonly #traces = new TraceStore();
+  readonly #running = new Map<number, RunningSearch>();
+  readonly #queue: (() => void)[] = [];
+  #nextId = 1;
+  #isStopping = false;
+  #baseUrl = "";
+
+  constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: SearcherLimits, metrics: Metrics) {
+    this.#environment = environment;
+    this.#limits = limits;
+    this.#metrics = metrics;
+  }
+
+  /** The address that trace URLs begin with, known once the server listens. */
+  set baseUrl(url: string) {
+    this.#baseUrl = url;
+  }
+
+  admit(): Refusal | undefined {
+    if (this.#isStopping) return this.#refuse("The daemon is stopping.");
+    if (this.#running.size < this.#limits.concurrent || this.#queue.length < this.#limits.queue) return undefined;
+    return this.#refuse(`Too many searches: ${this.#running.size} run and ${this.#queue.length} wait (search.concurrent and search.queue). Try again in a moment.`);
+  }
+
+  run(request: SearchRequest, sink: EventSink): void {
+    if (this.#running.size < this.#limits.concurrent) return this.#start(request, sink);
+    this.#queue.push(() => this.#start(request, sink));
+    this.#metrics.searchesQueued.set(this.#queue.length);
+  }
+
+  /** The text of `trawl explain`. Throws `bad-query` with a caret under the place. */
+  explain({ query, patternType }: { readonly query: string; readonly patternType: string }): Promise<string> {
+    return explainQuery(query, patternType, this.#nextId++, this.#environment);
+  }
+
+  trace(id: string): string | undefined {
+    return this.#traces.get(Number(id));
+  }
+
+  /** Ends all searches with what they have; waiting ones are answered with an alert. Resolves when none runs. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const start of this.#queue.splice(0)) start();
+    for (const search of [...this.#running.values()]) search.stop("the daemon is stopping");
+    while (this.#running.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #refuse(message: string): Refusal {
+    this.#metrics.searches.inc({ outcome: "refused" });
+    return { message, retryAfterSeconds };
+  }
+
+  #start(request: SearchRequest, sink: EventSink): void {
+    if (sink.closed) return this.#startNext();
+    const plan = this.#plan(request, sink);
+    if (plan === undefined) return this.#startNext();
+    const id = this.#nextId++;
+    const environment = { ...this.#environment, traceUrl: (searchId: number) => `${this.#baseUrl}/.api/search/trace/${searchId}` };
+    const search = new RunningSearch(id, request, plan, environment, sink, (end) => this.#onEnd(id, request, plan, end));
+    this.#running.set(id, search);
+    this.#metrics.searchesRunning.set(this.#running.size);
+    search.start();
+  }
+
+  /** The plan, or undefined after the sink has been told what is wrong. */
+  #plan(request: SearchRequest, sink: EventSink): SearchPlan | undefined {
+    try {
+      return planRequest(request);
+    } catch (error) {
+      const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
+      if (error instanceof QueryError) {
+        this.#environment.log.info({ query: request.query }, error.printWithCaret());
+        stream.end(alertOf(error), undefined);
+      } else {
+        const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
+        this.#environment.log[level]({ query: request.query }, messageOf(error));
+        stream.end(undefined, messageOf(error));
+      }
+      this.#metrics.searches.inc({ outcome: "failed" });
+      return undefined;
+    }
+  }
+
+  #onEnd(id: number, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
+    this.#running.delete(id);
+    this.#metrics.searchesRunning.set(this.#running.size);
+    this.#metrics.searches.inc({ outcome: end.outcome });
+    this.#metrics.searchMatches.inc(end.matchCount);
+    this.#metrics.searchBytesScanned.inc(end.stats.scannedBytes);
+    this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
+    this.#metrics.searchSeconds.observe(end.durationMs / 1000);
+    if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
+    this.#traces.add(id, traceText(request, plan, end));
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    const start = this.#queue.shift();
+    this.#metrics.searchesQueued.set(this.#queue.length);
+    // Deferred, so that a long queue of closed streams is no deep recursion.
+    if (start !== undefined) setImmediate(start);
+  }
+}
+
+/** Reads the query of a request. Throws `QueryError`, or `bad-request` for an unknown version or pattern type. */
+export function planRequest(request: SearchRequest): SearchPlan {
+  return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType));
+}
+
+function alertOf(error: QueryError): Alert {
+  const { title, description } = queryErrorAlert(error);
+  return { title: error instanceof UnsupportedError ? "Not Supported Yet" : title, description, proposedQueries: null };
+}
+
+function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd): string {
+  const lines = [
+    `query: ${request.query}`,
+    `plan: ${printPlan(plan)}`,
+    `outcome: ${end.outcome}`,
+    `matches: ${end.matchCount}`,
+    `duration: ${end.durationMs.toFixed(2)} ms`,
+    `first matches: ${end.firstMatchesMs === undefined ? "none" : `${end.firstMatchesMs.toFixed(2)} ms`}`,
+    ...Object.entries(end.stats).map(([name, value]) => `${name}: ${value}`),
+    ...end.shardFailures.map((failure) => `failure: ${failure}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

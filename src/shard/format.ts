@@ -1,0 +1,78 @@
+/**
+ * Constants of the shard format; FORMAT.md describes it in prose.
+ *
+ * Versions: 1: first.
+ */
+export const formatVersion = 1;
+
+/** "TRWLSHRD" in two little-endian words. */
+export const magic = [0x4c575254, 0x44524853] as const;
+
+/** Bytes of a unit, the finest place that a posting names; and of the overlap whose trigrams count to it too. */
+export const unitBytes = 4096;
+export const overlapBytes = 64;
+
+/** One entry of the newline table covers this many bytes. */
+export const newlineStepBytes = 1024;
+
+/** Zero bytes after the content, so that wide loads at its end stay inside the value. */
+export const contentPaddingBytes = 64;
+
+/** Sections in file order. Each starts at a multiple of 8. */
+export const sections = [
+  "repositories",
+  "languages",
+  "contentStart",
+  "contentFirstUnit",
+  "contentFirstLine",
+  "contentFirstDocument",
+  "documentRepository",
+  "documentBranches",
+  "documentInfo",
+  "documentOids",
+  "documentsByPath",
+  "pathStart",
+  "foldExceptions",
+  "keys",
+  "postingStart",
+  "newlines",
+  "postings",
+  "paths",
+  "content",
+] as const;
+
+export type Section = (typeof sections)[number];
+
+/** Words of the header before the section table. */
+export const headerWords = {
+  magic0: 0,
+  magic1: 1,
+  version: 2,
+  headerCrc: 3,
+  totalBytes: 4,
+  contentCount: 5,
+  documentCount: 6,
+  unitCount: 7,
+  oidBytes: 8,
+  sectionCount: 9,
+} as const;
+
+export const headerWordCount = 16;
+
+/** Words of one entry of the section table: offset, length, CRC-32. */
+export const sectionWordCount = 3;
+
+export const headerBytes = alignUp((headerWordCount + sections.length * sectionWordCount) * 4);
+
+export function alignUp(byteCount: number): number {
+  return (byteCount + 7) & ~7;
+}
+
+/** Packs language number, file-kind mask and skip reason into a word of `documentInfo`. */
+export function packDocumentInfo(language: number, fileKindMask: number, skipCode: number): number {
+  return ((language << 16) | (fileKindMask << 8) | skipCode) >>> 0;
+}
+
+export const languageNumberOf = (info: number): number => info >>> 16;
+export const fileKindMaskOfInfo = (info: number): number => (info >>> 8) & 0xff;
+export const skipCodeOf = (info: number): number => info & 0xff;

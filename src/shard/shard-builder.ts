@@ -1,0 +1,305 @@
+import { crc32 } from "node:zlib";
+import { assert } from "../base/assert.js";
+import type { Kernel } from "../kernel/kernel.js";
+import { fileKindMaskOf } from "../model/file-kind.js";
+import { skipReasons, type SkipReason } from "../model/skip-reason.js";
+import {
+  alignUp, contentPaddingBytes, formatVersion, headerBytes, headerWordCount, headerWords, magic, newlineStepBytes,
+  overlapBytes, packDocumentInfo, sections, sectionWordCount, unitBytes, type Section,
+} from "./format.js";
+
+/** One document as the builder takes it. */
+export interface DocumentInput {
+  readonly repositoryId: number;
+  readonly path: Buffer;
+  /** Bit mask of the repository's branches that have this document. */
+  readonly branchMask: number;
+  /** Hex oid of the blob (of the commit, for a submodule). */
+  readonly oid: string;
+  /** Language name, "" when unknown. */
+  readonly language: string;
+  readonly skipReason: SkipReason;
+}
+
+/** Initial size of the text buffer; it doubles up to what the contents need. */
+const textBytesMin = 1024 * 1024;
+
+const kelvinSign = Buffer.from("\u212a");
+const longS = Buffer.from("\u017f");
+
+/**
+ * Gathers contents and documents and makes one shard of them.
+ *
+ * Contract: `addContent` or `reuseContent` names the content, `addDocument` then attaches documents to it; documents
+ * without content are added with `addSkipped`. The same oid is kept once. `build` may be called once, after which the builder is
+ * empty and can be used again; it keeps its text buffer.
+ */
+export class ShardBuilder {
+  readonly #kernel: Kernel;
+  #text: Buffer = Buffer.allocUnsafeSlow(textBytesMin);
+  #textBytes = 0;
+  #contentStart: number[] = [];
+  #documentsOfContent: DocumentInput[][] = [];
+  #skipped: DocumentInput[] = [];
+  #contentOfOid = new Map<string, number>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+  }
+
+  get contentBytes(): number {
+    return this.#textBytes;
+  }
+
+  get documentCount(): number {
+    return this.#documentsOfContent.reduce((sum, documents) => sum + documents.length, this.#skipped.length);
+  }
+
+  get isEmpty(): boolean {
+    return this.#contentStart.length === 0 && this.#skipped.length === 0;
+  }
+
+  /** The number of the content with this oid, or -1. */
+  contentOf(oid: string): number {
+    return this.#contentOfOid.get(oid) ?? -1;
+  }
+
+  /** The bytes of a content; valid until the next `addContent`. */
+  textOf(content: number): Buffer {
+    return this.#text.subarray(this.#contentStart[content], this.#contentStart[content + 1] ?? this.#textBytes);
+  }
+
+  /** Copies `content` in; returns its number. */
+  addContent(oid: string, content: Uint8Array): number {
+    const known = this.#contentOfOid.get(oid);
+    if (known !== undefined) return known;
+    this.#reserve(content.length);
+    this.#text.set(content, this.#textBytes);
+    const number = this.#contentStart.length;
+    this.#contentStart.push(this.#textBytes);
+    this.#documentsOfContent.push([]);
+    this.#textBytes += content.length;
+    this.#contentOfOid.set(oid, number);
+    return number;
+  }
+
+  addDocument(content: number, document: DocumentInput): void {
+    assert(content < this.#contentStart.length, "the content was added before its document");
+    assert(document.skipReason === "none", "a document with content is not skipped");
+    this.#documentsOfContent[content].push(document);
+  }
+
+  addSkipped(document: DocumentInput): void {
+    assert(document.skipReason !== "none", "a document without content says why");
+    this.#skipped.push(document);
+  }
+
+  /** The shard's bytes, `storedBytes(size)` long (zeros at the end). The builder is empty afterwards. */
+  build(storedBytes: (byteCount: number) => number): Buffer {
+    assert(!this.isEmpty, "a shard holds at least one document");
+    const parts = this.#makeSections();
+    const bytes = assemble(parts, storedBytes);
+    this.#reset();
+    return bytes;
+  }
+
+  #reserve(byteCount: number): void {
+    const needed = this.#textBytes + byteCount + contentPaddingBytes;
+    if (needed <= this.#text.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
+    this.#text.copy(grown, 0, 0, this.#textBytes);
+    this.#text = grown;
+  }
+
+  #reset(): void {
+    this.#textBytes = 0;
+    this.#contentStart = [];
+    this.#documentsOfContent = [];
+    this.#skipped = [];
+    this.#contentOfOid = new Map();
+  }
+
+  #makeSections(): SectionParts {
+    const text = this.#text.subarray(0, this.#textBytes);
+    const contentStart = Uint32Array.from([...this.#contentStart, this.#textBytes]);
+    const { contentFirstUnit, units } = makeUnits(contentStart);
+    const postings = this.#kernel.buildPostings(text, units, units.length / 2);
+    const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
+    this.#kernel.newlineTable(text, newlineStepBytes, newlines);
+    const documents = makeDocuments(this.#documentsOfContent, this.#skipped);
+    this.#text.fill(0, this.#textBytes, this.#textBytes + contentPaddingBytes);
+    return {
+      counts: {
+        contentCount: this.#contentStart.length,
+        documentCount: documents.documentCount,
+        unitCount: units.length / 2,
+        oidBytes: documents.oidBytes,
+      },
+      bytesOf: {
+        ...documents.bytesOf,
+        contentStart: bytesOf(contentStart),
+        contentFirstUnit: bytesOf(contentFirstUnit),
+        contentFirstLine: bytesOf(this.#firstLines(text, contentStart, newlines)),
+        foldExceptions: bytesOf(findFoldExceptions(text, contentStart)),
+        keys: bytesOf(postings.keys),
+        postingStart: bytesOf(postings.offsets),
+        postings: postings.bytes,
+        newlines: bytesOf(newlines),
+        content: this.#text.subarray(0, this.#textBytes + contentPaddingBytes),
+      },
+    };
+  }
+
+  #firstLines(text: Buffer, contentStart: Uint32Array, newlines: Uint32Array): Uint32Array {
+    const firstLine = new Uint32Array(contentStart.length - 1);
+    for (let i = 0; i < firstLine.length; i++) {
+      const start = contentStart[i];
+      const step = Math.floor(start / newlineStepBytes);
+      firstLine[i] = newlines[step] + this.#kernel.countNewlines(text, step * newlineStepBytes, start);
+    }
+    return firstLine;
+  }
+}
+
+interface SectionParts {
+  readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number };
+  readonly bytesOf: Record<Section, Uint8Array>;
+}
+
+function bytesOf(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+}
+
+/** Cuts every content into units; an empty content has none. `units` holds pairs (from, to), `to` with the overlap. */
+function makeUnits(contentStart: Uint32Array): { contentFirstUnit: Uint32Array; units: Uint32Array } {
+  const contentCount = contentStart.length - 1;
+  const contentFirstUnit = new Uint32Array(contentCount + 1);
+  for (let i = 0; i < contentCount; i++) {
+    contentFirstUnit[i + 1] = contentFirstUnit[i] + Math.ceil((contentStart[i + 1] - contentStart[i]) / unitBytes);
+  }
+  const units = new Uint32Array(contentFirstUnit[contentCount] * 2);
+  let at = 0;
+  for (let i = 0; i < contentCount; i++) {
+    const end = contentStart[i + 1];
+    for (let from = contentStart[i]; from < end; from += unitBytes) {
+      units[at++] = from;
+      units[at++] = Math.min(end, from + unitBytes + overlapBytes);
+    }
+  }
+  return { contentFirstUnit, units };
+}
+
+/** Numbers of the contents that hold U+212A or U+017F, the two characters outside ASCII that fold into it. */
+function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Array {
+  const found = new Set<number>();
+  for (const character of [kelvinSign, longS]) {
+    let content = 0;
+    for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, contentStart[content + 1])) {
+      while (contentStart[content + 1] <= at) content++;
+      found.add(content);
+    }
+  }
+  return Uint32Array.from(found).sort();
+}
+
+interface DocumentSections {
+  readonly documentCount: number;
+  readonly oidBytes: number;
+  readonly bytesOf: Pick<Record<Section, Uint8Array>, "repositories" | "languages" | "contentFirstDocument"
+    | "documentRepository" | "documentBranches" | "documentInfo" | "documentOids" | "documentsByPath" | "pathStart"
+    | "paths">;
+}
+
+/** Lays documents out in content order, those without content last, under one content number past the end. */
+function makeDocuments(documentsOfContent: readonly DocumentInput[][], skipped: readonly DocumentInput[]): DocumentSections {
+  const groups = [...documentsOfContent, skipped];
+  const contentFirstDocument = new Uint32Array(groups.length + 1);
+  groups.forEach((group, i) => {
+    contentFirstDocument[i + 1] = contentFirstDocument[i] + group.length;
+  });
+  const documents = groups.flat();
+  const repositories = numberDistinct(documents.map((document) => document.repositoryId));
+  const languages = numberDistinct(documents.map((document) => document.language));
+  const count = documents.length;
+  const oidBytes = Math.max(...documents.map((document) => document.oid.length), 40) / 2;
+  const documentRepository = new Uint32Array(count);
+  const documentBranches = new Uint32Array(count);
+  const documentInfo = new Uint32Array(count);
+  const documentOids = Buffer.alloc(count * oidBytes);
+  const pathStart = new Uint32Array(count + 1);
+  documents.forEach((document, i) => {
+    documentRepository[i] = repositories.numberOf.get(document.repositoryId) ?? 0;
+    documentBranches[i] = document.branchMask;
+    documentInfo[i] = packDocumentInfo(languages.numberOf.get(document.language) ?? 0,
+      fileKindMaskOf(document.path.toString("latin1")), skipReasons[document.skipReason].code);
+    documentOids.write(document.oid, i * oidBytes, "hex");
+    pathStart[i + 1] = pathStart[i] + document.path.length + 1;
+  });
+  const paths = Buffer.alloc(pathStart[count]);
+  documents.forEach((document, i) => document.path.copy(paths, pathStart[i]));
+  const byPath = Uint32Array.from(documents.keys()).sort((a, b) =>
+    documentRepository[a] - documentRepository[b] || Buffer.compare(documents[a].path, documents[b].path));
+  return {
+    documentCount: count,
+    oidBytes,
+    bytesOf: {
+      repositories: bytesOf(Uint32Array.from(repositories.values)),
+      languages: Buffer.from(languages.values.join("\n")),
+      contentFirstDocument: bytesOf(contentFirstDocument),
+      documentRepository: bytesOf(documentRepository),
+      documentBranches: bytesOf(documentBranches),
+      documentInfo: bytesOf(documentInfo),
+      documentOids,
+      documentsByPath: bytesOf(byPath),
+      pathStart: bytesOf(pathStart),
+      paths,
+    },
+  };
+}
+
+function numberDistinct<T>(values: readonly T[]): { values: T[]; numberOf: Map<T, number> } {
+  const numberOf = new Map<T, number>();
+  for (const value of values) if (!numberOf.has(value)) numberOf.set(value, numberOf.size);
+  return { values: [...numberOf.keys()], numberOf };
+}
+
+function assemble(parts: SectionParts, storedBytes: (byteCount: number) => number): Buffer {
+  const offsets = new Map<Section, number>();
+  let total = headerBytes;
+  for (const section of sections) {
+    offsets.set(section, total);
+    total += alignUp(parts.bytesOf[section].length);
+  }
+  const bytes = Buffer.allocUnsafeSlow(storedBytes(total));
+  bytes.fill(0, 0, headerBytes);
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
+  words[headerWords.magic0] = magic[0];
+  words[headerWords.magic1] = magic[1];
+  words[headerWords.version] = formatVersion;
+  words[headerWords.totalBytes] = total;
+  words[headerWords.contentCount] = parts.counts.contentCount;
+  words[headerWords.documentCount] = parts.counts.documentCount;
+  words[headerWords.unitCount] = parts.counts.unitCount;
+  words[headerWords.oidBytes] = parts.counts.oidBytes;
+  words[headerWords.sectionCount] = sections.length;
+  sections.forEach((section, i) => {
+    const source = parts.bytesOf[section];
+    const offset = offsets.get(section) ?? 0;
+    bytes.set(source, offset);
+    bytes.fill(0, offset + source.length, offset + alignUp(source.length));
+    const entry = headerWordCount + i * sectionWordCount;
+    words[entry] = offset;
+    words[entry + 1] = source.length;
+    words[entry + 2] = crc32(source);
+  });
+  bytes.fill(0, total);
+  words[headerWords.headerCrc] = headerCrc(bytes);
+  return bytes;
+}
+
+/** CRC-32 of the header with its own word taken as zero. */
+export function headerCrc(bytes: Uint8Array): number {
+  const header = Buffer.from(bytes.subarray(0, headerBytes));
+  header.writeUInt32LE(0, headerWords.headerCrc * 4);
+  return crc32(header);
+}

@@ -1,0 +1,199 @@
+import { crc32 } from "node:zlib";
+import { TrawlError } from "../base/errors.js";
+import {
+  formatVersion, headerBytes, headerWordCount, headerWords, magic, newlineStepBytes, sections, sectionWordCount,
+  unitBytes, type Section,
+} from "./format.js";
+import { headerCrc } from "./shard-builder.js";
+
+/**
+ * One shard's sections as typed arrays over its bytes, without a copy.
+ *
+ * Contract: the arrays are valid as long as the bytes given are (until the read transaction ends). `open` checks the
+ * header and the bounds of each section, so that no later read can leave the value; `verify` checks the sections'
+ * checksums. Nothing read before `verify` may be trusted.
+ */
+export class ShardReader {
+  readonly id: number;
+  readonly contentCount: number;
+  readonly documentCount: number;
+  readonly unitCount: number;
+  readonly oidBytes: number;
+  /** Repository ids, by the number that `documentRepository` holds. */
+  readonly repositories: Uint32Array;
+  /** Content i is `content[contentStart[i], contentStart[i + 1])`. */
+  readonly contentStart: Uint32Array;
+  /** Units of content i are `[contentFirstUnit[i], contentFirstUnit[i + 1])`. */
+  readonly contentFirstUnit: Uint32Array;
+  /** Newlines before the start of content i. */
+  readonly contentFirstLine: Uint32Array;
+  /** Documents of content i are `[contentFirstDocument[i], contentFirstDocument[i + 1])`; i = contentCount: those without content. */
+  readonly contentFirstDocument: Uint32Array;
+  readonly documentRepository: Uint32Array;
+  readonly documentBranches: Uint32Array;
+  readonly documentInfo: Uint32Array;
+  readonly documentOids: Uint8Array;
+  /** Document ids sorted by repository number, then path. */
+  readonly documentsByPath: Uint32Array;
+  /** Path of document i is `paths[pathStart[i], pathStart[i + 1] - 1)`; a NUL follows each. */
+  readonly pathStart: Uint32Array;
+  readonly paths: Buffer;
+  /** Numbers of the contents that hold a character that folds into ASCII from outside it. */
+  readonly foldExceptions: Uint32Array;
+  readonly keys: Uint32Array;
+  readonly postingStart: Uint32Array;
+  readonly postings: Buffer;
+  /** Newlines before each multiple of `newlineStepBytes`. */
+  readonly newlines: Uint32Array;
+  /** All contents one after the other, then padding. */
+  readonly content: Buffer;
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+
+  constructor(id: number, bytes: Uint8Array) {
+    this.id = id;
+    // Typed arrays of words need an aligned start; a copied value may lie anywhere in its buffer.
+    this.#bytes = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+    this.#words = this.#checkHeader();
+    this.contentCount = this.#words[headerWords.contentCount];
+    this.documentCount = this.#words[headerWords.documentCount];
+    this.unitCount = this.#words[headerWords.unitCount];
+    this.oidBytes = this.#words[headerWords.oidBytes];
+    const contentCount = this.contentCount;
+    const documentCount = this.documentCount;
+    this.repositories = this.#wordsOf("repositories", undefined);
+    this.contentStart = this.#wordsOf("contentStart", contentCount + 1);
+    this.contentFirstUnit = this.#wordsOf("contentFirstUnit", contentCount + 1);
+    this.contentFirstLine = this.#wordsOf("contentFirstLine", contentCount);
+    this.contentFirstDocument = this.#wordsOf("contentFirstDocument", contentCount + 2);
+    this.documentRepository = this.#wordsOf("documentRepository", documentCount);
+    this.documentBranches = this.#wordsOf("documentBranches", documentCount);
+    this.documentInfo = this.#wordsOf("documentInfo", documentCount);
+    this.documentOids = this.#section("documentOids");
+    this.documentsByPath = this.#wordsOf("documentsByPath", documentCount);
+    this.pathStart = this.#wordsOf("pathStart", documentCount + 1);
+    this.paths = this.#section("paths");
+    this.foldExceptions = this.#wordsOf("foldExceptions", undefined);
+    this.keys = this.#wordsOf("keys", undefined);
+    this.postingStart = this.#wordsOf("postingStart", this.keys.length + 1);
+    this.postings = this.#section("postings");
+    this.newlines = this.#wordsOf("newlines", undefined);
+    this.content = this.#section("content");
+    if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have another length");
+  }
+
+  /** Bytes of text, without the padding. */
+  get contentBytes(): number {
+    return this.contentStart[this.contentCount];
+  }
+
+  /** Language names by the number in `documentInfo`; "" stands for unknown. */
+  languages(): string[] {
+    return this.#section("languages").toString().split("\n");
+  }
+
+  /** Throws `corrupt-shard` when a section's checksum differs. `part` chooses the text or everything beside it. */
+  verify(part: "index" | "content"): void {
+    sections.forEach((section, i) => {
+      if ((section === "content") !== (part === "content")) return;
+      const entry = headerWordCount + i * sectionWordCount;
+      if (crc32(this.#section(section)) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
+    });
+  }
+
+  pathOf(document: number): Buffer {
+    return this.paths.subarray(this.pathStart[document], this.pathStart[document + 1] - 1);
+  }
+
+  oidOf(document: number): string {
+    const from = document * this.oidBytes;
+    return Buffer.from(this.documentOids.subarray(from, from + this.oidBytes)).toString("hex");
+  }
+
+  /** The content that a document has; `contentCount` for a document without. */
+  contentOf(document: number): number {
+    return lastAtMost(this.contentFirstDocument, document, this.contentCount + 1);
+  }
+
+  /** Document ids of the repository with this path, in this shard; usually one or none. */
+  documentsAt(repositoryId: number, path: Buffer): number[] {
+    const repository = this.repositories.indexOf(repositoryId);
+    if (repository < 0) return [];
+    let low = 0;
+    let high = this.documentsByPath.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#compareAt(this.documentsByPath[middle], repository, path) < 0) low = middle + 1;
+      else high = middle;
+    }
+    const found: number[] = [];
+    for (; low < this.documentsByPath.length; low++) {
+      const document = this.documentsByPath[low];
+      if (this.#compareAt(document, repository, path) !== 0) break;
+      found.push(document);
+    }
+    return found;
+  }
+
+  #compareAt(document: number, repository: number, path: Buffer): number {
+    return this.documentRepository[document] - repository || Buffer.compare(this.pathOf(document), path);
+  }
+
+  #checkHeader(): Uint32Array {
+    const bytes = this.#bytes;
+    if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, less than a header`);
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
+    if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1]) this.#fail("it does not begin as a shard does");
+    if (words[headerWords.headerCrc] !== headerCrc(bytes)) this.#fail("its header has a wrong checksum");
+    if (words[headerWords.version] !== formatVersion) {
+      throw new TrawlError("format-version",
+        `shard ${this.id} has format version ${words[headerWords.version]}; this program reads ${formatVersion}. Index it again, or use the program that wrote it.`);
+    }
+    if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has another number of sections");
+    if (words[headerWords.totalBytes] > bytes.length) this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
+    return words;
+  }
+
+  #section(section: Section): Buffer {
+    const entry = headerWordCount + sections.indexOf(section) * sectionWordCount;
+    const offset = this.#words[entry];
+    const length = this.#words[entry + 1];
+    if (offset % 8 !== 0 || offset + length > this.#bytes.length) this.#fail(`section ${section} leaves the value`);
+    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
+  }
+
+  #wordsOf(section: Section, count: number | undefined): Uint32Array {
+    const bytes = this.#section(section);
+    if (bytes.length % 4 !== 0 || (count !== undefined && bytes.length !== count * 4)) {
+      this.#fail(`section ${section} has ${bytes.length} bytes`);
+    }
+    return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  }
+
+  #fail(what: string): never {
+    throw new TrawlError("corrupt-shard", `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` builds it again.`);
+  }
+}
+
+/** The last index i < count with `sorted[i] <= value`; `sorted` ascends and `sorted[0] <= value`. */
+export function lastAtMost(sorted: Uint32Array, value: number, count: number): number {
+  let low = 0;
+  let high = count - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (sorted[middle] <= value) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** 0-based line number, counted from the start of the shard's text, of the line that holds byte offset `at`. */
+export function newlinesBefore(reader: ShardReader, at: number, countNewlines: (text: Uint8Array, from: number, to: number) => number): number {
+  const step = Math.floor(at / newlineStepBytes);
+  return reader.newlines[step] + countNewlines(reader.content, step * newlineStepBytes, at);
+}
+
+/** Byte range of unit `unit` of content `content`, without the overlap. */
+export function unitStart(reader: ShardReader, content: number, unit: number): number {
+  return reader.contentStart[content] + (unit - reader.contentFirstUnit[content]) * unitBytes;
+}

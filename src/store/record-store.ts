@@ -1,0 +1,63 @@
+import { open, type Database, type RootDatabase } from "lmdb";
+import { TrawlError, messageOf } from "../base/errors.js";
+
+/** Address space reserved for the map of the records: 16 GiB hold some ten million repositories. */
+const mapBytes = 16 * 2 ** 30;
+
+/** A change to one record: a value to store, or `undefined` to delete it. */
+export interface RecordChange {
+  readonly key: string;
+  readonly value: Buffer | undefined;
+}
+
+/**
+ * The LMDB environment of small records under string keys; the catalog decides what they mean. One thread writes,
+ * any thread reads.
+ */
+export class RecordStore {
+  readonly #root: RootDatabase<Buffer, string>;
+  readonly #records: Database<Buffer, string>;
+
+  constructor(folder: string) {
+    try {
+      this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
+      this.#records = this.#root.openDB({ name: "records", encoding: "binary" });
+    } catch (error) {
+      throw new TrawlError("storage", `cannot open the catalog ${folder}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /**
+   * Applies all changes in one transaction and resolves once the disk has them. The calling thread only queues them;
+   * LMDB's own thread writes and syncs. Rejects with `storage` when that fails, and then none is applied.
+   */
+  async apply(changes: readonly RecordChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    try {
+      await this.#records.batch(() => {
+        for (const change of changes) {
+          if (change.value === undefined) void this.#records.remove(change.key);
+          else void this.#records.put(change.key, change.value);
+        }
+      });
+      await this.#records.flushed;
+    } catch (error) {
+      throw new TrawlError("storage", `cannot write the catalog: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  get(key: string): Buffer | undefined {
+    return this.#records.get(key);
+  }
+
+  /** All records whose key starts with `prefix`, in key order. */
+  *withPrefix(prefix: string): Generator<{ key: string; value: Buffer }> {
+    for (const { key, value } of this.#records.getRange({ start: prefix, end: `${prefix}\uffff` })) {
+      yield { key, value };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+}

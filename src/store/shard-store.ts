@@ -1,0 +1,107 @@
+import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
+import { TrawlError, messageOf } from "../base/errors.js";
+
+/** Address space reserved for the map of the shards; the file grows only as it is filled. */
+const mapBytes = 2 ** 40;
+
+/**
+ * LMDB gives a view over its map, without a copy, for values above this size only. A smaller value is copied into a
+ * buffer that the next read overwrites.
+ */
+const zeroCopyBytesMin = 16 * 1024 * 1024 + 1;
+
+/** From this size on a shard is padded past the zero-copy limit, which is cheaper than copying it on every search. */
+const padBytesMin = 8 * 1024 * 1024;
+
+/**
+ * The LMDB environment that holds the shards, one value each, under their ids. All threads of the process share one
+ * environment; each opens it for itself.
+ */
+export class ShardStore {
+  readonly #root: RootDatabase<Buffer, number>;
+  readonly #shards: Database<Buffer, number>;
+
+  constructor(folder: string) {
+    try {
+      this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
+      this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
+    } catch (error) {
+      throw new TrawlError("storage", `cannot open the shard store ${folder}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** The size that a value of `byteCount` bytes is stored with. */
+  static storedBytes(byteCount: number): number {
+    return byteCount >= padBytesMin && byteCount < zeroCopyBytesMin ? zeroCopyBytesMin : byteCount;
+  }
+
+  /**
+   * Writes shards durably, all of them or none; blocks this thread until the disk has them. Throws `storage` when the
+   * disk is full or a write fails, and then nothing has changed.
+   */
+  async put(shards: readonly { readonly id: number; readonly bytes: Buffer }[]): Promise<void> {
+    try {
+      this.#root.transactionSync(() => {
+        for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
+      });
+      await this.#root.flushed;
+    } catch (error) {
+      throw new TrawlError("storage", `cannot write shards: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** Deletes shards; ids that are not there are ignored. */
+  async remove(ids: readonly number[]): Promise<void> {
+    try {
+      this.#root.transactionSync(() => {
+        for (const id of ids) this.#shards.removeSync(id);
+      });
+      await this.#root.flushed;
+    } catch (error) {
+      throw new TrawlError("storage", `cannot delete shards: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  ids(): number[] {
+    return [...this.#shards.getKeys()];
+  }
+
+  /** Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. */
+  read(): ShardSnapshot {
+    return new ShardSnapshot(this.#shards);
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+}
+
+/**
+ * One read transaction over the shards.
+ *
+ * Contract: bytes that `get` returns are valid until the next `get` or `close` of any snapshot of this thread,
+ * whichever comes first. They are read-only: writing to them ends the process. They are never posted to another
+ * thread or cloned, because that would copy the whole map.
+ */
+export class ShardSnapshot {
+  readonly #shards: Database<Buffer, number>;
+  #transaction: Transaction | undefined;
+
+  constructor(shards: Database<Buffer, number>) {
+    this.#shards = shards;
+    this.#transaction = shards.useReadTransaction();
+  }
+
+  get(id: number): Buffer | undefined {
+    if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
+    const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
+      this.#shards.getBinaryFast.bind(this.#shards);
+    return read(id, { transaction: this.#transaction });
+  }
+
+  /** Ends the transaction; later calls do nothing. */
+  close(): void {
+    this.#transaction?.done();
+    this.#transaction = undefined;
+  }
+}

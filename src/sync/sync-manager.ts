@@ -1,0 +1,489 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
+import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
+import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
+import { redactUrl } from "../git/remote-url.js";
+import type { Repository, RepositoryConfig } from "../model/repository.js";
+import type { RepositoryStatus } from "../model/repository-status.js";
+import type { FetchSettings, IndexLimits, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
+import type { IngestPool } from "../worker/pools.js";
+import { chooseCompaction } from "./compaction-policy.js";
+
+/** At most this many repositories are synced by one task. */
+const batchCountMax = 64;
+
+/** One live shard is verified in the background each time this long has passed. */
+const scrubPeriodMs = 60_000;
+
+/** After a failed sync the next try waits at least this long, and twice as long each time it fails again. */
+const retryMsMin = 10_000;
+
+/** After a merge failed (no room on the disk, a damaged shard), the next waits this long. */
+const compactRetryMs = 60_000;
+
+export interface SyncSettings {
+  readonly dataFolder: string;
+  readonly limits: IndexLimits;
+  readonly fetch: FetchSettings;
+  /** Shortest and longest time between two syncs of one repository. */
+  readonly intervalMsMin: number;
+  readonly intervalMsMax: number;
+}
+
+export type SyncResult = "unchanged" | "indexed";
+
+interface Schedule {
+  /** Syncs in a row that changed nothing, or failed. */
+  quietCount: number;
+  timer: PendingCall | undefined;
+  /** Those who wait for the next task to begin, and those who wait for the running one to end. */
+  waiters: Waiter[];
+  attending: Waiter[];
+  rebuild: boolean;
+}
+
+interface Waiter {
+  readonly resolve: (result: SyncResult) => void;
+  readonly reject: (error: TrawlError) => void;
+}
+
+/**
+ * Decides when to fetch and index, and flips the catalog when a worker has built the shards.
+ *
+ * A repository is in one task at a time; a shard is merged only while none of its repositories is in a task. So each
+ * flip is computed against the state that it changes. What a worker has written stays unknown until the flip's
+ * transaction is on disk: a crash before it leaves orphans, which the next start deletes.
+ */
+export class SyncManager {
+  readonly #catalog: Catalog;
+  readonly #pool: IngestPool;
+  readonly #settings: SyncSettings;
+  readonly #log: Log;
+  readonly #metrics: Metrics;
+  readonly #shardIds = new Int32Array(new SharedArrayBuffer(4));
+  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
+  readonly #schedules = new Map<number, Schedule>();
+  /** What running syncs do, by repository. */
+  readonly #activities = new Map<number, string>();
+  readonly #watchers = new Set<{ readonly name: string; readonly watch: (activity: string) => void }>();
+  /** Repositories that wait for a task: those that somebody waits for, and the rest. */
+  readonly #urgent = new Set<number>();
+  readonly #queued = new Set<number>();
+  readonly #busy = new Set<number>();
+  readonly #tasks = new Set<Promise<void>>();
+  #isCompacting = false;
+  /** After a merge that failed, none is tried before this time on the monotonic clock. */
+  #compactAgainMs = 0;
+  #scrubbed = 0;
+  #scrubTimer: PendingCall | undefined;
+
+  constructor(catalog: Catalog, pool: IngestPool, settings: SyncSettings, log: Log, metrics: Metrics, nextShardId: number) {
+    this.#catalog = catalog;
+    this.#pool = pool;
+    this.#settings = settings;
+    this.#log = log;
+    this.#metrics = metrics;
+    this.#shardIds[0] = nextShardId;
+  }
+
+  /** Makes the catalog hold exactly the configured repositories, beside those added by hand, and syncs all. */
+  async start(configured: readonly RepositoryConfig[]): Promise<void> {
+    await this.configure(configured);
+    for (const repository of this.#catalog.repositories()) this.#enqueue(repository.id, false);
+    this.#scrubTimer = callEvery(scrubPeriodMs, () => void this.#scrub());
+    this.#updateGauges();
+    this.#pump();
+  }
+
+  /** Adds, changes and removes repositories so that the configured ones are as given. */
+  async configure(configured: readonly RepositoryConfig[]): Promise<void> {
+    const names = new Set(configured.map((config) => config.name));
+    const gone = [...this.#catalog.repositories()].filter((repository) => repository.configured && !names.has(repository.name));
+    for (const repository of gone) await this.#remove(repository);
+    const updates: Repository[] = [];
+    for (const config of configured) {
+      const known = this.#catalog.repositoryByName(config.name);
+      if (known !== undefined && known.url !== config.url) await this.#remove(known);
+      const base = known === undefined || known.url !== config.url ? this.#catalog.newRepository(config, true) : known;
+      const update = { ...base, ...config, configured: true };
+      if (known === undefined || JSON.stringify(update) !== JSON.stringify(known)) updates.push(update);
+    }
+    if (updates.length === 0) return;
+    await this.#catalog.commit({ repositories: updates });
+    for (const { id } of updates) this.#enqueue(id, false);
+    this.#pump();
+  }
+
+  /** Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed with. */
+  async add(config: RepositoryConfig): Promise<Repository> {
+    const repository = this.#catalog.newRepository(config, false);
+    await this.#catalog.commit({ repositories: [repository] });
+    await this.#syncSoon(repository.id);
+    return this.#catalog.repository(repository.id) ?? repository;
+  }
+
+  /** Removes a repository with its documents and its mirror. */
+  async remove(name: string): Promise<void> {
+    await this.#remove(this.#named(name));
+  }
+
+  /** Fetches and indexes now; resolves once what was fetched is searchable. */
+  sync(name: string): Promise<SyncResult> {
+    return this.#syncSoon(this.#named(name).id);
+  }
+
+  statuses(): RepositoryStatus[] {
+    return [...this.#catalog.repositories()].map((repository) => ({
+      name: repository.name,
+      url: redactUrl(repository.url),
+      state: stateOf(repository),
+      activity: this.#activities.get(repository.id) ?? "",
+      error: repository.lastError,
+      lastFetched: repository.lastFetched,
+      branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),
+      documentCount: repository.documentCount,
+      contentBytes: repository.contentBytes,
+      skippedCounts: repository.skippedCounts,
+    }));
+  }
+
+  noteProgress(progress: SyncProgress): void {
+    const share = progress.total > 0 ? ` ${Math.floor((progress.done * 100) / progress.total)} %` : "";
+    const activity = `${progress.phase}${share}`;
+    this.#activities.set(progress.repositoryId, activity);
+    const name = this.#catalog.repository(progress.repositoryId)?.name;
+    for (const watcher of this.#watchers) if (watcher.name === name) watcher.watch(activity);
+  }
+
+  /** Calls `watch` with each activity of the repository until the returned function is called. */
+  onActivity(name: string, watch: (activity: string) => void): () => void {
+    const watcher = { name, watch };
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /** Builds a damaged shard's repositories again and waits for it. */
+  async rebuild(shardId: number): Promise<void> {
+    const ids = this.#catalog.shard(shardId)?.record.repositoryIds.filter((id) => id !== 0) ?? [];
+    for (const id of ids) this.#scheduleOf(id).rebuild = true;
+    await Promise.all(ids.map((id) => this.#syncSoon(id)));
+  }
+
+  /** A shard failed its checks: its repositories are built again from their mirrors. */
+  repair(shardId: number): void {
+    const shard = this.#catalog.shard(shardId);
+    if (shard === undefined) return;
+    this.#metrics.indexCorruptShards.set(1);
+    for (const id of shard.record.repositoryIds) if (id !== 0) this.#enqueue(id, true);
+    this.#pump();
+  }
+
+  /** Resolves when nothing is queued or running: for commands that wait, and for tests. */
+  async idle(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+
+  /** Verifies every live shard; yields what is damaged. */
+  async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
+    for (const { record } of [...this.#catalog.shards()]) {
+      const { failures } = await this.#pool.check({ kind: "check", shardIds: [record.id] });
+      if (this.#catalog.shard(record.id) === undefined) continue;
+      const [failure] = failures;
+      yield { shardId: record.id, error: failure === undefined ? undefined : deserializeError(failure.error) };
+    }
+  }
+
+  /** Deletes retired shards. */
+  retire(shardIds: number[]): void {
+    this.#track(this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
+      this.#log.warn({ shards: shardIds, error: messageOf(error) }, "retired shards could not be deleted; the next start tries again");
+    }));
+  }
+
+  /** Stops timers and running tasks; resolves when the latter have ended. */
+  async close(): Promise<void> {
+    Atomics.store(this.#stop, 0, 1);
+    this.#scrubTimer?.cancel();
+    this.#urgent.clear();
+    this.#queued.clear();
+    for (const schedule of this.#schedules.values()) {
+      schedule.timer?.cancel();
+      for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("shutting-down", "the daemon is stopping"));
+    }
+    await this.idle();
+  }
+
+  #named(name: string): Repository {
+    const repository = this.#catalog.repositoryByName(name);
+    if (repository !== undefined) return repository;
+    throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`);
+  }
+
+  async #remove(repository: Repository): Promise<void> {
+    const schedule = this.#scheduleOf(repository.id);
+    schedule.timer?.cancel();
+    for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", `${repository.name} was removed`));
+    this.#schedules.delete(repository.id);
+    this.#urgent.delete(repository.id);
+    this.#queued.delete(repository.id);
+    const alone = this.#catalog.shardsOf(repository.id).filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
+    await this.#catalog.commit({ removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) });
+    await rm(join(this.#settings.dataFolder, "mirrors", `${repository.id}.git`), { recursive: true, force: true });
+    this.#updateGauges();
+  }
+
+  #scheduleOf(id: number): Schedule {
+    let schedule = this.#schedules.get(id);
+    if (schedule === undefined) {
+      schedule = { quietCount: 0, timer: undefined, waiters: [], attending: [], rebuild: false };
+      this.#schedules.set(id, schedule);
+    }
+    return schedule;
+  }
+
+  #syncSoon(id: number): Promise<SyncResult> {
+    const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
+    this.#urgent.add(id);
+    this.#pump();
+    return done;
+  }
+
+  #enqueue(id: number, rebuild: boolean): void {
+    const schedule = this.#scheduleOf(id);
+    schedule.timer?.cancel();
+    schedule.rebuild ||= rebuild;
+    this.#queued.add(id);
+  }
+
+  /** Starts tasks while there is a worker for them. */
+  #pump(): void {
+    while (this.#tasks.size < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
+      const batch = this.#takeBatch();
+      if (batch.length > 0) this.#track(this.#runSync(batch));
+      else if (!this.#startCompaction()) return;
+    }
+  }
+
+  #track(task: Promise<void>): void {
+    const tracked = task.finally(() => {
+      this.#tasks.delete(tracked);
+      this.#pump();
+    });
+    this.#tasks.add(tracked);
+  }
+
+  /** The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several batches. */
+  #takeBatch(): Repository[] {
+    for (const id of this.#urgent) {
+      if (this.#busy.has(id)) continue;
+      return this.#take([id]);
+    }
+    const free = [...this.#queued].filter((id) => !this.#busy.has(id));
+    const count = Math.min(batchCountMax, Math.ceil(free.length / (this.#pool.workerCount * 4)));
+    return this.#take(free.slice(0, count));
+  }
+
+  #take(ids: readonly number[]): Repository[] {
+    for (const id of ids) {
+      this.#urgent.delete(id);
+      this.#queued.delete(id);
+    }
+    const repositories = ids.flatMap((id) => this.#catalog.repository(id) ?? []);
+    for (const { id } of repositories) this.#busy.add(id);
+    return repositories;
+  }
+
+  async #runSync(repositories: readonly Repository[]): Promise<void> {
+    const startedMs = performance.now();
+    try {
+      const result = await this.#pool.sync({
+        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, stop: this.#stop,
+        repositories: repositories.map((repository) => this.#inputOf(repository)),
+      });
+      await this.#flip(result);
+      for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
+    } catch (error) {
+      const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
+      for (const { id } of repositories) await this.#noteFailure(id, failure);
+    } finally {
+      for (const { id } of repositories) {
+        this.#busy.delete(id);
+        this.#activities.delete(id);
+      }
+      this.#updateGauges();
+    }
+  }
+
+  #inputOf(repository: Repository): { repository: Repository; shards: { id: number; tombstones: Uint32Array | undefined }[]; rebuild: boolean } {
+    const schedule = this.#scheduleOf(repository.id);
+    const { rebuild } = schedule;
+    schedule.rebuild = false;
+    schedule.attending.push(...schedule.waiters.splice(0));
+    const shards = this.#catalog.shardsOf(repository.id).map(({ record, tombstones }) => ({ id: record.id, tombstones }));
+    return { repository, shards, rebuild };
+  }
+
+  /** One catalog flip for all that changed. Written shards that nobody needs are deleted. */
+  async #flip(result: SyncTaskResult): Promise<void> {
+    const changed = result.outcomes.filter((outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined) as ChangedOutcome[];
+    const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
+    const shards = result.shards.map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (changedIds.has(id) ? id : 0)) }));
+    const useless = shards.filter((record) => record.repositoryIds.every((id) => id === 0)).map((record) => record.id);
+    try {
+      if (changed.length > 0) await this.#catalog.commit(this.#changeOf(changed, shards.filter((record) => !useless.includes(record.id))));
+      if (useless.length > 0) this.retire(useless);
+    } catch (error) {
+      this.retire(shards.map((record) => record.id));
+      throw error;
+    }
+  }
+
+  #changeOf(changed: readonly ChangedOutcome[], addedShards: readonly ShardRecord[]): CatalogChange {
+    const replaced = new Set(changed.filter((outcome) => outcome.replaces).map((outcome) => outcome.repositoryId));
+    const hidden = new Map<number, number[]>();
+    const removedShardIds: number[] = [];
+    for (const { record } of this.#catalog.shards()) {
+      const gone = record.repositoryIds.filter((id) => replaced.has(id));
+      if (gone.length === 0) continue;
+      if (record.repositoryIds.every((id) => id === 0 || replaced.has(id))) removedShardIds.push(record.id);
+      else hidden.set(record.id, gone);
+    }
+    const tombstones = new Map<number, number[]>();
+    for (const outcome of changed) {
+      for (const [shardId, documents] of outcome.tombstones) tombstones.set(shardId, [...(tombstones.get(shardId) ?? []), ...documents]);
+    }
+    return { repositories: changed.flatMap((outcome) => this.#updated(outcome)), addedShards, removedShardIds, hidden, tombstones };
+  }
+
+  #updated(outcome: ChangedOutcome): Repository[] {
+    const repository = this.#catalog.repository(outcome.repositoryId);
+    if (repository === undefined) return [];
+    const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched } = outcome;
+    return [{
+      ...repository, defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts,
+      generation: repository.generation + 1, lastFetched: fetched, lastChanged: fetched, lastError: "",
+    }];
+  }
+
+  #settle(outcome: SyncOutcome, startedMs: number): void {
+    const repository = this.#catalog.repository(outcome.repositoryId);
+    if (repository === undefined) return;
+    const schedule = this.#scheduleOf(outcome.repositoryId);
+    if (outcome.kind === "failed") {
+      this.#track(this.#noteFailure(outcome.repositoryId, deserializeError(outcome.error)));
+      return;
+    }
+    const result = outcome.kind === "changed" ? "indexed" : "unchanged";
+    if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
+    schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
+    this.#metrics.syncs.inc({ outcome: result });
+    this.#metrics.syncSeconds.observe((performance.now() - startedMs) / 1000);
+    if (outcome.kind === "changed") {
+      this.#log.info({ repository: repository.name, documents: repository.documentCount, contentBytes: repository.contentBytes, whole: outcome.replaces, ms: Math.round(performance.now() - startedMs) }, "indexed");
+    }
+    for (const waiter of schedule.attending.splice(0)) waiter.resolve(result);
+    this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
+  }
+
+  async #noteFailure(id: number, error: TrawlError): Promise<void> {
+    const repository = this.#catalog.repository(id);
+    if (repository === undefined) return;
+    const schedule = this.#scheduleOf(id);
+    schedule.quietCount++;
+    this.#metrics.syncs.inc({ outcome: "failed" });
+    if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
+    for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
+    if (error.code !== "cancelled") {
+      await this.#catalog.commit({ repositories: [{ ...repository, lastError: error.message }] }).catch((failure: unknown) =>
+        this.#log.error({ repository: repository.name, error: messageOf(failure) }, "the failure of a sync could not be recorded"));
+    }
+    this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
+  }
+
+  /** Doubles with each sync that found nothing, unless the interval is fixed. */
+  #intervalMs(repository: Repository, quietCount: number): number {
+    if (repository.intervalSeconds > 0) return repository.intervalSeconds * 1000;
+    const { intervalMsMin, intervalMsMax } = this.#settings;
+    return Math.min(intervalMsMax, intervalMsMin * 2 ** Math.min(Math.max(0, quietCount - 1), 20));
+  }
+
+  #scheduleNext(repository: Repository, delayMs: number): void {
+    const schedule = this.#scheduleOf(repository.id);
+    schedule.timer?.cancel();
+    schedule.timer = callAfter(delayMs, () => {
+      this.#enqueue(repository.id, false);
+      this.#pump();
+    });
+  }
+
+  #startCompaction(): boolean {
+    if (this.#isCompacting || monotonicMs() < this.#compactAgainMs) return false;
+    const shards = chooseCompaction(this.#catalog.shards(), (shard) => shard.record.repositoryIds.some((id) => this.#busy.has(id)));
+    if (shards.length === 0) return false;
+    this.#isCompacting = true;
+    this.#track(this.#compact(shards));
+    return true;
+  }
+
+  async #compact(shards: readonly LiveShard[]): Promise<void> {
+    const ids = [...new Set(shards.flatMap((shard) => shard.record.repositoryIds))].filter((id) => id !== 0);
+    for (const id of ids) this.#busy.add(id);
+    try {
+      const result = await this.#pool.compact({
+        kind: "compact", shardIds: this.#shardIds, stop: this.#stop,
+        shards: shards.map(({ record, tombstones }) => ({ id: record.id, tombstones, repositoryIds: record.repositoryIds })),
+      });
+      await this.#catalog.commit({ addedShards: result.shards, removedShardIds: shards.map((shard) => shard.record.id) });
+      this.#log.debug({ merged: shards.length, into: result.shards.length }, "shards merged");
+    } catch (error) {
+      this.#compactAgainMs = monotonicMs() + compactRetryMs;
+      if (error instanceof TrawlError && error.code === "corrupt-shard") for (const shard of shards) await this.#checkOne(shard.record.id);
+      else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
+    } finally {
+      for (const id of ids) this.#busy.delete(id);
+      this.#isCompacting = false;
+      this.#updateGauges();
+    }
+  }
+
+  /** Verifies the next live shard in turn. */
+  async #scrub(): Promise<void> {
+    const shards = this.#catalog.shards();
+    const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
+    if (shard !== undefined) await this.#checkOne(shard.record.id);
+  }
+
+  async #checkOne(shardId: number): Promise<void> {
+    const { failures } = await this.#pool.check({ kind: "check", shardIds: [shardId] });
+    for (const failure of failures) {
+      this.#log.error({ shard: failure.shardId }, failure.error.message);
+      this.repair(failure.shardId);
+    }
+  }
+
+  #updateGauges(): void {
+    const statuses = this.statuses();
+    for (const state of ["searchable", "failed", "pending"] as const) {
+      this.#metrics.repositories.set({ state }, statuses.filter((status) => status.state === state).length);
+    }
+    const shards = this.#catalog.shards();
+    this.#metrics.indexShards.set(shards.length);
+    this.#metrics.indexDocuments.set(shards.reduce((sum, shard) => sum + shard.record.documentCount - shard.tombstoneCount, 0));
+    this.#metrics.indexContentBytes.set(shards.reduce((sum, shard) => sum + shard.record.contentBytes, 0));
+    this.#metrics.indexShardBytes.set(shards.reduce((sum, shard) => sum + shard.record.storedBytes, 0));
+  }
+}
+
+type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
+
+function waitersOf(schedule: Schedule): Waiter[] {
+  return [...schedule.waiters.splice(0), ...schedule.attending.splice(0)];
+}
+
+function stateOf(repository: Repository): RepositoryStatus["state"] {
+  if (repository.generation > 0) return "searchable";
+  return repository.lastError === "" ? "pending" : "failed";
+}

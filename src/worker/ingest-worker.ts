@@ -1,0 +1,211 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { join } from "node:path";
+import { serializeError, TrawlError } from "../base/errors.js";
+import { Mirror } from "../git/mirror.js";
+import type { RefState } from "../git/refs.js";
+import { parseRemoteUrl } from "../git/remote-url.js";
+import { globsToRegExp, type ContentLimits } from "../indexer/classify.js";
+import { compact } from "../indexer/compact.js";
+import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
+import { entriesOfBranches, indexEntries, noCounts, type DocumentCounts, type IndexContext } from "../indexer/index-repository.js";
+import { ShardOutput } from "../indexer/shard-output.js";
+import { loadKernel } from "../kernel/load.js";
+import { branchCountMax, type IndexedBranch, type Repository } from "../model/repository.js";
+import { ShardReader } from "../shard/shard-reader.js";
+import { ShardStore } from "../store/shard-store.js";
+import type {
+  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IndexLimits, IngestTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
+  SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
+} from "./messages.js";
+import { settingsOf } from "./settings.js";
+
+/** A change of more paths than this, and of more than this share of the documents, is indexed anew as a whole. */
+const deltaPathCountMax = 1_000;
+const deltaPathShareMax = 0.3;
+
+/** A remote must list its refs in this time, and hand over all objects in that. */
+const listTimeoutMs = 60_000;
+const fetchTimeoutMs = 6 * 3_600_000;
+
+const settings = settingsOf<WorkerSettings>(workerData);
+const kernel = loadKernel(settings.kernel);
+const store = new ShardStore(join(settings.dataFolder, "shards"));
+
+/** What a task answers: an error crosses as data, since an Error loses its code between threads. */
+export type IngestAnswer =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: ReturnType<typeof serializeError> };
+
+export default async function runIngestTask(task: IngestTask): Promise<IngestAnswer> {
+  try {
+    return { ok: true, value: await run(task) };
+  } catch (error) {
+    return { ok: false, error: serializeError(error) };
+  }
+}
+
+function run(task: IngestTask): Promise<unknown> {
+  switch (task.kind) {
+    case "sync": return sync(task);
+    case "compact": return merge(task);
+    case "check": return check(task);
+    case "remove": return remove(task);
+  }
+}
+
+/** Syncs the repositories one after the other into common shards; one that fails does not touch the others. */
+async function sync(task: SyncTask): Promise<SyncTaskResult> {
+  const output = new ShardOutput(kernel, store, task.shardIds);
+  const outcomes: SyncOutcome[] = [];
+  for (const input of task.repositories) {
+    try {
+      outcomes.push(await syncOne(input, task, output));
+    } catch (error) {
+      outcomes.push({ kind: "failed", repositoryId: input.repository.id, error: serializeError(error) });
+      // Documents of the failed repository may lie in the open shard or in written ones: the main thread hides them.
+    }
+  }
+  await output.flush();
+  return { outcomes, shards: output.records };
+}
+
+async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
+  const { repository } = input;
+  const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
+  const mirror = await openMirror(repository, task.fetch, stop);
+  const state = input.rebuild ? await mirror.state(stop) : await mirror.sync(stop);
+    const fetched = new Date().toISOString();
+    const wanted = wantedBranches(state, repository.branches);
+    if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, state.defaultBranch ?? "")) {
+      return { kind: "unchanged", repositoryId: repository.id, fetched };
+    }
+    const context: IndexContext = {
+      mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop,
+      onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
+    };
+    const result = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
+    return {
+      kind: "changed", repositoryId: repository.id, fetched, defaultBranch: state.defaultBranch ?? "", indexedBranches: result.branches,
+      documentCount: result.counts.documentCount, contentBytes: result.counts.contentBytes, skippedCounts: result.counts.skippedCounts,
+      replaces: result.replaces, tombstones: result.tombstones,
+    };
+}
+
+function openMirror(repository: Repository, fetch: FetchSettings, stop: () => boolean): Promise<Mirror> {
+  const directory = join(settings.dataFolder, "mirrors", `${repository.id}.git`);
+  const access = {
+    home: fetch.home || null, sshCommand: fetch.sshCommand || null, credentialHelper: fetch.credentialHelper || null, followRedirects: fetch.followRedirects,
+  };
+  return Mirror.open(directory, parseRemoteUrl(repository.url), {
+    access, listTimeoutMs, fetchTimeoutMs, silenceMs: fetch.silenceMs,
+    onProgress: ({ percent }) => post({ kind: "progress", repositoryId: repository.id, phase: "fetching", done: percent ?? 0, total: percent === null ? 0 : 100 }),
+  }, stop);
+}
+
+interface IndexResult {
+  readonly branches: readonly IndexedBranch[];
+  readonly counts: DocumentCounts;
+  readonly replaces: boolean;
+  readonly tombstones: ReadonlyMap<number, readonly number[]>;
+}
+
+/** Indexes what differs from the last generation; undefined when that is not possible, or not worth it. */
+async function syncChanges(input: SyncInput, wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult | undefined> {
+  const { repository } = input;
+  if (input.rebuild || repository.generation === 0) return undefined;
+  const branches = carryBits(repository.indexedBranches, wanted);
+  if (branches === undefined) return undefined;
+  const delta = await findDeltaIfPossible(input, branches, context);
+  if (delta === undefined || delta.changedPathCount > Math.max(deltaPathCountMax, repository.documentCount * deltaPathShareMax)) return undefined;
+  const counts: DocumentCounts = {
+    documentCount: repository.documentCount - delta.dead.documentCount,
+    contentBytes: Math.max(0, repository.contentBytes - delta.dead.contentBytes),
+    skippedCounts: subtract(repository.skippedCounts, delta.dead.skippedCounts),
+  };
+  await indexEntries(delta.entries, context, counts);
+  return { branches, counts, replaces: false, tombstones: delta.tombstones };
+}
+
+/** Undefined after a force-push that took the old commit away, or when a shard is damaged: all is then read from the mirror. */
+async function findDeltaIfPossible(input: SyncInput, branches: readonly IndexedBranch[], context: IndexContext): Promise<Delta | undefined> {
+  const snapshot = store.read();
+  try {
+    return await findDelta(context.mirror, input.repository.id, input.repository.indexedBranches, branches, input.shards, snapshot,
+      (reader) => reader.verify("index"), context.stop);
+  } catch (error) {
+    if (error instanceof TrawlError && (error.code === "git" || error.code === "corrupt-shard" || error.code === "not-found")) return undefined;
+    throw error;
+  } finally {
+    snapshot.close();
+  }
+}
+
+function subtract(counts: Readonly<Record<string, number>>, less: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).map(([reason, count]) => [reason, count - (less[reason] ?? 0)]));
+}
+
+async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult> {
+  const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
+  const counts = noCounts();
+  await indexEntries(await entriesOfBranches(context.mirror, branches, context.stop), context, counts);
+  return { branches, counts, replaces: true, tombstones: new Map() };
+}
+
+/** The default branch and those configured, as far as they exist. */
+function wantedBranches(state: RefState, configured: readonly string[]): Map<string, string> {
+  const wanted = new Map<string, string>();
+  for (const name of [state.defaultBranch ?? "", ...configured]) {
+    const commit = state.branches.get(name);
+    if (commit !== undefined) wanted.set(name, commit);
+  }
+  if (wanted.size > branchCountMax) {
+    throw new TrawlError("bad-config", `${wanted.size} branches are to be indexed; ${branchCountMax} is the most. Shorten \`branches\` of this repository.`);
+  }
+  return wanted;
+}
+
+function isSame(indexed: readonly IndexedBranch[], wanted: ReadonlyMap<string, string>, defaultBefore: string, defaultAfter: string): boolean {
+  return defaultBefore === defaultAfter && indexed.length === wanted.size && indexed.every((branch) => wanted.get(branch.name) === branch.commit);
+}
+
+function contentLimits(limits: IndexLimits): ContentLimits {
+  return { fileBytesMax: limits.fileBytesMax, largeFiles: globsToRegExp(limits.largeFiles), trigramCountMax: limits.trigramCountMax };
+}
+
+function post(progress: SyncProgress): void {
+  parentPort?.postMessage(progress);
+}
+
+async function merge(task: CompactTask): Promise<CompactTaskResult> {
+  const output = new ShardOutput(kernel, store, task.shardIds);
+  const snapshot = store.read();
+  try {
+    await compact(task.shards, snapshot, output, () => Atomics.load(task.stop, 0) !== 0);
+  } finally {
+    snapshot.close();
+  }
+  return { shards: output.records };
+}
+
+async function check(task: CheckTask): Promise<CheckTaskResult> {
+  const failures: ShardFailure[] = [];
+  for (const shardId of task.shardIds) {
+    const snapshot = store.read();
+    try {
+      const bytes = snapshot.get(shardId);
+      if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
+      const reader = new ShardReader(shardId, bytes);
+      reader.verify("index");
+      reader.verify("content");
+    } catch (error) {
+      failures.push({ shardId, error: serializeError(error) });
+    } finally {
+      snapshot.close();
+    }
+  }
+  return { failures };
+}
+
+async function remove(task: RemoveTask): Promise<void> {
+  await store.remove(task.shardIds);
+}

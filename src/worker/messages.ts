@@ -1,0 +1,178 @@
+import type { SerializedError } from "../base/errors.js";
+import type { SearchOptions, SearchStats } from "../eval/search-options.js";
+import type { ResultBatch } from "../eval/result-writer.js";
+import type { ShardPosition } from "../eval/shard-search.js";
+import type { ShardRecord } from "../catalog/catalog.js";
+import type { IndexedBranch, Repository } from "../model/repository.js";
+
+/** What both kinds of worker are started with. */
+export interface WorkerSettings {
+  readonly dataFolder: string;
+  readonly kernel: "native" | "ts";
+}
+
+export interface SearchWorkerSettings extends WorkerSettings {
+  /** Word 0: how many slices wait for a worker. A running slice gives way when it is not 0. */
+  readonly pressure: Int32Array;
+}
+
+/** A live shard as a worker needs it; the arrays are shared memory. */
+export interface SearchShard {
+  readonly id: number;
+  readonly cards: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+  readonly verified: Int32Array;
+}
+
+/** One slice of a search: it takes shards from the search's shared counter until it is done or gives way. */
+export interface SearchTask {
+  readonly searchId: number;
+  readonly options: SearchOptions;
+  readonly shards: readonly SearchShard[];
+  readonly control: Int32Array;
+  /** Which of the search's places this slice has: the control word that names the shard it is in. */
+  readonly slot: number;
+  readonly lane: Lane;
+  readonly resume: SearchPlace | undefined;
+  /** True to return stats by shard. */
+  readonly explain: boolean;
+}
+
+/** Interactive searches have a bounded count; exhaustive ones give way to them. */
+export type Lane = "interactive" | "exhaustive";
+
+export interface SearchPlace {
+  /** Index into the task's shards. */
+  readonly shard: number;
+  readonly position: ShardPosition;
+}
+
+export interface SearchTaskResult {
+  /** Where to go on; undefined when the counter has no more shards or the search was stopped. */
+  readonly resume: SearchPlace | undefined;
+  readonly stats: SearchStats;
+  readonly shardStats: readonly { readonly shard: number; readonly stats: SearchStats }[];
+  /** Batches that this slice has posted: they arrive on another channel, before or after this result. */
+  readonly batchCount: number;
+  readonly failures: readonly ShardFailure[];
+}
+
+export interface ShardFailure {
+  readonly shardId: number;
+  readonly error: SerializedError;
+}
+
+/** Posted by a search worker beside its result. */
+export interface BatchMessage {
+  readonly kind: "batch";
+  readonly searchId: number;
+  readonly batch: ResultBatch;
+}
+
+/** First control word that names the shard a slot is in, plus one; 0 for none. */
+export const firstSlotWord = 8;
+
+/** What an ingest worker is asked to do. */
+export type IngestTask = SyncTask | CompactTask | CheckTask | RemoveTask;
+
+/** Fetch repositories, and index what changed. */
+export interface SyncTask {
+  readonly kind: "sync";
+  readonly repositories: readonly SyncInput[];
+  /** Word 0: the next free shard id, shared by all tasks. */
+  readonly shardIds: Int32Array;
+  readonly limits: IndexLimits;
+  readonly fetch: FetchSettings;
+  /** Word 0 not 0: stop. */
+  readonly stop: Int32Array;
+}
+
+export interface IndexLimits {
+  readonly fileBytesMax: number;
+  /** Globs of paths that `fileBytesMax` does not hold for. */
+  readonly largeFiles: readonly string[];
+  readonly trigramCountMax: number;
+}
+
+/** How git reaches remotes. */
+export interface FetchSettings {
+  /** A fetch that says nothing for this long is given up. */
+  readonly silenceMs: number;
+  readonly home: string;
+  readonly sshCommand: string;
+  readonly credentialHelper: string;
+  readonly followRedirects: boolean;
+}
+
+export interface SyncInput {
+  readonly repository: Repository;
+  readonly shards: readonly SyncShard[];
+  /** True to index everything again from the mirror as it is, without a fetch. */
+  readonly rebuild: boolean;
+}
+
+export interface SyncShard {
+  readonly id: number;
+  readonly tombstones: Uint32Array | undefined;
+}
+
+/** Posted while a sync task runs. */
+export interface SyncProgress {
+  readonly kind: "progress";
+  readonly repositoryId: number;
+  readonly phase: "fetching" | "reading" | "indexing" | "writing";
+  /** In the phase's own unit (percent, documents); total 0 when not known. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface SyncTaskResult {
+  readonly outcomes: readonly SyncOutcome[];
+  /** Shards written; they are unknown to the catalog until the main thread commits them. */
+  readonly shards: readonly ShardRecord[];
+}
+
+export type SyncOutcome =
+  | { readonly kind: "unchanged"; readonly repositoryId: number; readonly fetched: string }
+  | { readonly kind: "failed"; readonly repositoryId: number; readonly error: SerializedError }
+  | {
+    readonly kind: "changed";
+    readonly repositoryId: number;
+    readonly fetched: string;
+    readonly defaultBranch: string;
+    readonly indexedBranches: readonly IndexedBranch[];
+    readonly documentCount: number;
+    readonly contentBytes: number;
+    readonly skippedCounts: Readonly<Record<string, number>>;
+    /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
+    readonly replaces: boolean;
+    readonly tombstones: ReadonlyMap<number, readonly number[]>;
+  };
+
+/** Merge the living documents of several shards into new ones. */
+export interface CompactTask {
+  readonly kind: "compact";
+  readonly shards: readonly (SyncShard & { readonly repositoryIds: readonly number[] })[];
+  readonly shardIds: Int32Array;
+  readonly stop: Int32Array;
+}
+
+export interface CompactTaskResult {
+  readonly shards: readonly ShardRecord[];
+}
+
+/** Verify every checksum of shards. */
+export interface CheckTask {
+  readonly kind: "check";
+  readonly shardIds: readonly number[];
+}
+
+export interface CheckTaskResult {
+  readonly failures: readonly ShardFailure[];
+}
+
+/** Delete shards, or find those that the catalog doesn't know. */
+export interface RemoveTask {
+  readonly kind: "remove";
+  readonly shardIds: readonly number[];
+}

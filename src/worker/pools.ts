@@ -1,0 +1,103 @@
+import { Piscina } from "piscina";
+import { TrawlError, messageOf } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type {
+  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, RemoveTask, SearchTask, SearchTaskResult,
+  SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
+} from "./messages.js";
+
+/** Tasks that may wait in a pool's own queue; our own queues are in front of it, so it is never reached. */
+const poolQueueMax = 100_000;
+
+/** A closing pool ends workers that are still at work after this long. */
+const closeTimeoutMs = 5_000;
+
+/**
+ * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
+ * channel while their slice runs.
+ */
+export class SearchPool {
+  readonly workerCount: number;
+  readonly #pool: Piscina<SearchTask, SearchTaskResult>;
+  readonly #receivers = new Map<number, (message: BatchMessage) => void>();
+
+  constructor(settings: SearchWorkerSettings, workerCount: number, log: Log) {
+    this.workerCount = workerCount;
+    this.#pool = startPool("./search-worker.js", settings, workerCount, log, (message) => {
+      const batch = message as BatchMessage;
+      this.#receivers.get(batch.searchId)?.(batch);
+    });
+  }
+
+  /** Resolves with the slice's result; rejects when its worker died. */
+  run(task: SearchTask): Promise<SearchTaskResult> {
+    return this.#pool.run(task);
+  }
+
+  onBatch(searchId: number, receive: (message: BatchMessage) => void): void {
+    this.#receivers.set(searchId, receive);
+  }
+
+  forget(searchId: number): void {
+    this.#receivers.delete(searchId);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close({ force: true });
+  }
+}
+
+/** The pool of ingest workers: fetching, indexing, merging, checking. */
+export class IngestPool {
+  readonly workerCount: number;
+  readonly #pool: Piscina;
+
+  constructor(settings: WorkerSettings, workerCount: number, log: Log, onProgress: (progress: SyncProgress) => void) {
+    this.workerCount = workerCount;
+    this.#pool = startPool("./ingest-worker.js", settings, workerCount, log, (message) => onProgress(message as SyncProgress));
+  }
+
+  sync(task: SyncTask): Promise<SyncTaskResult> {
+    return this.#run(task);
+  }
+
+  compact(task: CompactTask): Promise<CompactTaskResult> {
+    return this.#run(task);
+  }
+
+  check(task: CheckTask): Promise<CheckTaskResult> {
+    return this.#run(task);
+  }
+
+  remove(task: RemoveTask): Promise<void> {
+    return this.#run(task);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close({ force: true });
+  }
+
+  async #run<T>(task: unknown): Promise<T> {
+    const answer = (await this.#pool.run(task)) as { ok: true; value: T } | { ok: false; error: { code: TrawlError["code"]; message: string } };
+    if (answer.ok) return answer.value;
+    throw new TrawlError(answer.error.code, answer.error.message);
+  }
+}
+
+function startPool<Task, Result>(entry: string, settings: WorkerSettings, workerCount: number, log: Log,
+  onMessage: (message: unknown) => void): Piscina<Task, Result> {
+  const pool = new Piscina<Task, Result>({
+    filename: new URL(entry, import.meta.url).href,
+    minThreads: workerCount,
+    maxThreads: workerCount,
+    idleTimeout: Infinity,
+    maxQueue: poolQueueMax,
+    concurrentTasksPerWorker: 1,
+    workerData: settings,
+    recordTiming: false,
+    closeTimeout: closeTimeoutMs,
+  });
+  pool.on("message", onMessage);
+  pool.on("error", (error) => log.error({ error: messageOf(error) }, "a worker failed outside a task; it is replaced"));
+  return pool;
+}

@@ -1,0 +1,128 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { join } from "node:path";
+import { serializeError } from "../base/errors.js";
+import { addStats, controlWords, noStats, type SearchStats } from "../eval/search-options.js";
+import { ResultWriter } from "../eval/result-writer.js";
+import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
+import { loadKernel } from "../kernel/load.js";
+import { ShardReader } from "../shard/shard-reader.js";
+import { TrawlError } from "../base/errors.js";
+import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
+import { firstSlotWord, type BatchMessage, type SearchShard, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { settingsOf } from "./settings.js";
+
+/** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
+const batchBytesOf = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
+
+/** A slice gives way to waiting ones after this long. */
+const sliceMsOf = { interactive: 8, exhaustive: 2 } as const;
+
+/** Results do not wait longer than this for their batch to fill. */
+const flushAfterMs = 50;
+
+const indexVerified = 1;
+const contentVerified = 2;
+
+const settings = settingsOf<SearchWorkerSettings>(workerData);
+const kernel = loadKernel(settings.kernel);
+const store = new ShardStore(join(settings.dataFolder, "shards"));
+
+/**
+ * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or
+ * others wait; a shard that fails costs itself only.
+ */
+export default function runSlice(task: SearchTask): SearchTaskResult {
+  const slice = new Slice(task);
+  const snapshot = store.read();
+  try {
+    return slice.run(snapshot);
+  } finally {
+    snapshot.close();
+  }
+}
+
+class Slice {
+  readonly #task: SearchTask;
+  readonly #writer: ResultWriter;
+  readonly #stats = noStats();
+  readonly #shardStats: { shard: number; stats: SearchStats }[] = [];
+  readonly #failures: ShardFailure[] = [];
+  readonly #startedMs = performance.now();
+  #flushedMs = performance.now();
+  #batchCount = 0;
+
+  constructor(task: SearchTask) {
+    this.#task = task;
+    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], (batch) => {
+      this.#batchCount++;
+      this.#flushedMs = performance.now();
+      const message: BatchMessage = { kind: "batch", searchId: task.searchId, batch };
+      parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
+    });
+  }
+
+  run(snapshot: ShardSnapshot): SearchTaskResult {
+    let shard = this.#task.resume?.shard ?? this.#takeShard();
+    let position = this.#task.resume?.position ?? shardStart;
+    while (shard < this.#task.shards.length && !this.#writer.isStopped) {
+      const next = this.#searchShard(snapshot, shard, position);
+      if (next !== undefined) return this.#result({ shard, position: next });
+      if (this.#mustPause()) return this.#result({ shard: this.#takeShard(), position: shardStart });
+      shard = this.#takeShard();
+      position = shardStart;
+    }
+    return this.#result(undefined);
+  }
+
+  #takeShard(): number {
+    return Atomics.add(this.#task.control, controlWords.nextShard, 1);
+  }
+
+  #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
+    Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
+    this.#writer.flush();
+    const isEnd = resume === undefined || resume.shard >= this.#task.shards.length || this.#writer.isStopped;
+    return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures };
+  }
+
+  #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
+    const shard = this.#task.shards[index];
+    Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
+    const stats = noStats();
+    try {
+      const reader = openShard(snapshot, shard);
+      const search = new ShardSearch(reader, shard, this.#task.options, this.#task.control, kernel, this.#writer,
+        () => verifyOnce(reader, shard, "content", contentVerified));
+      return search.run(position, stats, () => this.#mustPause());
+    } catch (error) {
+      this.#failures.push({ shardId: shard.id, error: serializeError(error) });
+      return undefined;
+    } finally {
+      addStats(this.#stats, stats);
+      if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
+    }
+  }
+
+  /** Looked at between blocks: sends what has waited, and says whether to give way. */
+  #mustPause(): boolean {
+    const now = performance.now();
+    if (!this.#writer.isEmpty && (this.#batchCount === 0 || now - this.#flushedMs > flushAfterMs)) this.#writer.flush();
+    if (Atomics.load(this.#task.control, controlWords.credit) <= 0) return true;
+    return Atomics.load(settings.pressure, 0) > 0 && now - this.#startedMs > sliceMsOf[this.#task.lane];
+  }
+}
+
+function openShard(snapshot: ShardSnapshot, shard: SearchShard): ShardReader {
+  const bytes = snapshot.get(shard.id);
+  if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shard.id} is missing from the store. \`trawl check --repair\` builds it again.`);
+  const reader = new ShardReader(shard.id, bytes);
+  verifyOnce(reader, shard, "index", indexVerified);
+  return reader;
+}
+
+/** Checksums are verified at a shard's first use in the life of the process, by whichever worker comes first. */
+function verifyOnce(reader: ShardReader, shard: SearchShard, part: "index" | "content", bit: number): void {
+  if ((Atomics.load(shard.verified, 0) & bit) !== 0) return;
+  reader.verify(part);
+  Atomics.or(shard.verified, 0, bit);
+}
