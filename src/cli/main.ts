@@ -58,7 +58,7 @@ function addServe(program: Command, exit: (code: number) => void): void {
 function addSearch(program: Command, exit: (code: number) => void): void {
   program.command("search")
     .description("Search, and print matches as they are found.")
-    .argument("<query...>", "the query; several words are joined with spaces")
+    .argument("<query...>", "the query; several words are joined with spaces; put -- before one that begins with a dash")
     .addOption(new Option("--endpoint <url>", "address of the daemon").env("TRAWL_ENDPOINT").default(defaultEndpoint))
     .option("--json", "one JSON object for each matching file", false)
     .option("--count <n>", "stop after this many matches, or `all`")
