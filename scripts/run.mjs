@@ -28,8 +28,8 @@ async function watch(address) {
   const shown = new Map();
   while (running) {
     const { ready, repositories } = await readiness(address);
-    for (const { name, state, activity, error, documentCount } of repositories) {
-      const text = [state, activity, error, state === "searchable" ? `${documentCount} documents` : ""].filter(Boolean).join(", ");
+    for (const { name, state, activity, error } of repositories) {
+      const text = [state, activity, error].filter(Boolean).join(", ");
       if (shown.get(name) !== text) console.log(`  ${name}: ${text}`);
       shown.set(name, text);
     }
