@@ -9,6 +9,12 @@ const clauseCostFactor = 16;
 
 const trigramBytes = 3;
 
+/**
+ * Without the index, lines are only looked for by this many literals of two bytes or more: with more, or with one byte,
+ * so many lines are candidates that a call of RE2 for each costs more than one for the whole content.
+ */
+const prefilterLiteralsMax = 4;
+
 /** One literal to scan for, with the units it can start in; no units: anywhere. */
 export interface LiteralScan {
   readonly needle: Buffer;
@@ -68,8 +74,8 @@ export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useInd
 function planWithoutIndex(leaf: Leaf, exact: Buffer | undefined, exceptions: Uint32Array): LeafPlan {
   const rest = { candidates: undefined, exceptions, postingBytes: 0 };
   if (exact !== undefined) return { method: "literal", scans: [{ needle: exact, units: undefined }], ...rest };
-  const clause = leaf.analysis.clauses[0];
-  if (clause === undefined || leaf.analysis.crossesLines || clause.length > 4) return { method: "contents", scans: [], ...rest };
+  const clause = leaf.analysis.clauses.find((literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1));
+  if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
   return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };
 }
 

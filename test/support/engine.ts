@@ -1,0 +1,116 @@
+import { encodeCards } from "../../src/catalog/repository-cards.js";
+import { ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
+import { controlWordCount, controlWords, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/eval/search-options.js";
+import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
+import type { Kernel } from "../../src/kernel/kernel.js";
+import type { Repository } from "../../src/model/repository.js";
+import type { SkipReason } from "../../src/model/skip-reason.js";
+import type { SearchPlan } from "../../src/query/plan.js";
+import { ShardBuilder } from "../../src/shard/shard-builder.js";
+import { ShardReader } from "../../src/shard/shard-reader.js";
+
+/** A document as a test writes it down. */
+export interface TestDocument {
+  readonly path: string;
+  readonly content: string | Buffer;
+  readonly repositoryId?: number;
+  readonly branchMask?: number;
+  readonly language?: string;
+  readonly skipReason?: SkipReason;
+}
+
+/** A shard in memory. `dead` has a bit for each document that is invisible. */
+export interface TestShard {
+  readonly reader: ShardReader;
+  readonly cards: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+}
+
+export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
+  return {
+    id, name, url: `/${name}`, branches: [], fork: false, archived: false, private: false, stars: 0, description: "", topics: [], metadata: {},
+    intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }], defaultBranch: "main", lastFetched: "",
+    lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {}, configured: false, ...fields,
+  };
+}
+
+/** Builds one shard; documents whose index is in `dead` get a tombstone. */
+export function testShard(kernel: Kernel, documents: readonly TestDocument[], repositories: readonly Repository[], dead: ReadonlySet<number> = new Set()): TestShard {
+  const builder = new ShardBuilder(kernel);
+  documents.forEach((document, i) => {
+    const input = {
+      repositoryId: document.repositoryId ?? repositories[0].id, path: Buffer.from(document.path), branchMask: document.branchMask ?? 1,
+      oid: i.toString(16).padStart(40, "0"), language: document.language ?? "", skipReason: document.skipReason ?? "none",
+    };
+    if (input.skipReason === "none") builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);
+    else builder.addSkipped(input);
+  });
+  const reader = new ShardReader(1, builder.build((byteCount) => byteCount));
+  reader.verify("index");
+  reader.verify("content");
+  const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
+  const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
+  for (let document = 0; document < reader.documentCount; document++) {
+    if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) tombstones[document >>> 5] |= 1 << (document & 31);
+  }
+  return { reader, cards, tombstones };
+}
+
+/** A match object as clients get it. */
+export interface MatchObject {
+  readonly type: string;
+  readonly path: string;
+  readonly repository: string;
+  readonly branches: readonly string[];
+  readonly pathMatches?: readonly { readonly start: { readonly offset: number }; readonly end: { readonly offset: number } }[];
+  readonly chunkMatches?: readonly { readonly ranges: readonly { readonly start: { readonly offset: number }; readonly end: { readonly offset: number } }[] }[];
+  readonly lineMatches?: readonly { readonly line: string; readonly lineNumber: number; readonly offsetAndLengths: readonly [number, number][] }[];
+}
+
+export interface EngineResult {
+  readonly matches: readonly MatchObject[];
+  readonly selected: readonly SelectedResult[];
+  readonly matchCount: number;
+  readonly limitHit: boolean;
+  readonly stats: SearchStats;
+}
+
+export interface EngineOptions {
+  readonly useIndex?: boolean;
+  readonly chunkMatches?: boolean;
+  readonly matchCountMax?: number;
+  readonly displayCountMax?: number;
+  readonly selections?: readonly RepositorySelection[];
+  /** Credit in bytes per slice: small values make the search stop and go on. */
+  readonly credit?: number;
+}
+
+const all = 99_999_999;
+
+/** Runs a plan over shards in this thread, going on from each pause as the daemon does. */
+export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: SearchPlan, given: EngineOptions): EngineResult {
+  const options: SearchOptions = {
+    plan, chunkMatches: given.chunkMatches ?? true, contextLines: 0, lineBytesMax: 1_000_000, matchCountMax: given.matchCountMax ?? all,
+    displayCountMax: given.displayCountMax ?? all,
+    selections: given.selections ?? plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: undefined })),
+    useIndex: given.useIndex ?? true,
+  };
+  const control = new Int32Array(new SharedArrayBuffer(controlWordCount * 4));
+  const matches: MatchObject[] = [];
+  const selected: SelectedResult[] = [];
+  const stats = noStats();
+  for (const shard of shards) {
+    let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
+    while (position !== undefined && control[controlWords.stop] === 0) {
+      control[controlWords.credit] = given.credit ?? 2 ** 30;
+      const writer = new ResultWriter(kernel, options, control, 64 * 1024, (batch) => {
+        matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
+        selected.push(...batch.selected);
+      });
+      const search = new ShardSearch(shard.reader, shard, options, control, kernel, writer, () => undefined);
+      position = search.run(position, stats, () => given.credit !== undefined);
+      writer.flush();
+    }
+  }
+  return { matches, selected, matchCount: control[controlWords.matchCount], limitHit: control[controlWords.limitHit] === 1, stats };
+}

@@ -1,0 +1,120 @@
+import RE2 from "re2";
+import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../src/query/plan.js";
+import type { MatchObject } from "./engine.js";
+
+/** A document as the oracle sees it. */
+export interface NaiveDocument {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+type Range = readonly [number, number];
+
+/**
+ * The oracle: every pattern on every document, by RE2 over the whole text, without an index, a kernel or a shortcut.
+ * Gives one line per result: `path [start-end …] path:[start-end …]`, sorted.
+ */
+export function naiveSearch(plan: SearchPlan, documents: readonly NaiveDocument[]): string[] {
+  const lines: string[] = [];
+  for (const document of documents) {
+    const found = plan.alternatives.flatMap((alternative) => (alternative.text === undefined ? [] : searchDocument(alternative.text, document) ?? []));
+    if (found.length > 0) lines.push(resultLine(document.path, found.flatMap((one) => one.content), found.flatMap((one) => one.path)));
+  }
+  return lines.sort();
+}
+
+/** The engine's results in the oracle's form. Results of one path in several match objects are united. */
+export function engineLines(matches: readonly MatchObject[]): string[] {
+  const byPath = new Map<string, { content: Range[]; path: Range[] }>();
+  for (const match of matches) {
+    const entry = byPath.get(match.path) ?? { content: [], path: [] };
+    byPath.set(match.path, entry);
+    for (const chunk of match.chunkMatches ?? []) for (const range of chunk.ranges) entry.content.push([range.start.offset, range.end.offset]);
+    entry.path = (match.pathMatches ?? []).map((range) => [range.start.offset, range.end.offset]);
+  }
+  return [...byPath].map(([path, entry]) => resultLine(path, entry.content, entry.path)).sort();
+}
+
+interface Found {
+  readonly content: readonly Range[];
+  readonly path: readonly Range[];
+}
+
+function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | undefined {
+  const path = Buffer.from(document.path);
+  if (!text.pathFilters.every((filter) => hasMatch(filter.source, filter.foldCase, path) !== filter.negated)) return undefined;
+  const filterRanges = text.pathFilters.filter((filter: PathFilter) => filter.highlighted && !filter.negated)
+    .flatMap((filter) => ranges(filter.source, filter.foldCase, path));
+  if (text.pattern === undefined) return [{ content: [], path: filterRanges }];
+  const found = evaluate(text.pattern, text, document);
+  return found === undefined ? undefined : [found, { content: [], path: filterRanges }];
+}
+
+function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Found | undefined {
+  switch (node.kind) {
+    case "leaf": return evaluateLeaf(text.leaves[node.leaf], text, document);
+    case "not": return evaluate(node.child, text, document) === undefined ? { content: [], path: [] } : undefined;
+    case "and": {
+      const found = node.children.map((child) => evaluate(child, text, document));
+      return found.every((one) => one !== undefined) ? join(found as Found[]) : undefined;
+    }
+    case "or": {
+      const found = node.children.flatMap((child) => evaluate(child, text, document) ?? []);
+      return found.length > 0 ? join(found) : undefined;
+    }
+  }
+}
+
+function evaluateLeaf(leaf: Leaf, text: TextPlan, document: NaiveDocument): Found | undefined {
+  const content = leaf.inContent && text.content ? ranges(leaf.source, leaf.foldCase, document.content) : [];
+  const path = leaf.inPath && text.path ? ranges(leaf.source, leaf.foldCase, Buffer.from(document.path)) : [];
+  const pathHolds = leaf.inPath && text.path && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
+  return content.length > 0 || pathHolds ? { content, path } : undefined;
+}
+
+function join(found: readonly Found[]): Found {
+  return { content: found.flatMap((one) => one.content), path: found.flatMap((one) => one.path) };
+}
+
+function hasMatch(source: string, foldCase: boolean, text: Buffer): boolean {
+  return new RE2(source, foldCase ? "umi" : "um").test(text);
+}
+
+/** All leftmost matches that are not empty. */
+function ranges(source: string, foldCase: boolean, text: Buffer): Range[] {
+  const regexp = new RE2(source, foldCase ? "umgi" : "umg");
+  const found: Range[] = [];
+  let at = 0;
+  while (at <= text.length) {
+    regexp.lastIndex = at;
+    const match = regexp.exec(text);
+    if (match === null) break;
+    const start = match.index ?? 0;
+    const end = start + match[0].length;
+    if (end > start) found.push([start, end]);
+    at = end > start ? end : nextCharacter(text, end);
+  }
+  return found;
+}
+
+function nextCharacter(text: Buffer, at: number): number {
+  let next = at + 1;
+  while (next < text.length && (text[next] & 0xc0) === 0x80) next++;
+  return next;
+}
+
+function resultLine(path: string, content: readonly Range[], pathRanges: readonly Range[]): string {
+  return `${path} [${disjoint(content)}] path:[${disjoint(pathRanges)}]`;
+}
+
+/** By start, the longer first; what overlaps an earlier one is dropped. */
+function disjoint(all: readonly Range[]): string {
+  const kept: string[] = [];
+  let last = -1;
+  for (const [start, end] of [...all].sort((a, b) => a[0] - b[0] || b[1] - a[1])) {
+    if (start < last) continue;
+    kept.push(`${start}-${end}`);
+    last = end;
+  }
+  return kept.join(" ");
+}
