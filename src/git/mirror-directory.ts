@@ -1,0 +1,171 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { safeDirectoryConfig } from "./environment.js";
+import type { RemoteUrl } from "./remote-url.js";
+
+/**
+ * The files of a mirror that we handle without git: its configuration, HEAD, and what a killed git leaves behind.
+ *
+ * A mirror is a bare repository. Nothing in it comes from the remote but objects and the refs under `refs/heads`
+ * and `refs/tags`; a detached HEAD is held by `refs/trawl/head`.
+ */
+
+export type ObjectFormat = "sha1" | "sha256";
+
+/** The format that makes oids of this length. */
+export function objectFormatOf(oid: string): ObjectFormat {
+  return oid.length === 64 ? "sha256" : "sha1";
+}
+
+const configs: Readonly<Record<ObjectFormat, string>> = {
+  sha1: "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
+  sha256: "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n",
+};
+
+const configFile = "config";
+const headFile = "HEAD";
+
+/** Where a replacement of the mirror is made before it takes the mirror's name. */
+export function stagingPath(directory: string): string {
+  return `${directory}.new`;
+}
+
+function retiredPath(directory: string): string {
+  return `${directory}.old`;
+}
+
+/** The file whose safe directories let `git upload-pack` read a local source that belongs to somebody else. */
+export function trustedSourceFile(directory: string): string {
+  return join(directory, "trusted-source.config");
+}
+
+/** The object format of the mirror; null when the directory is no mirror of ours, or not a whole one. */
+export function mirrorFormat(directory: string): ObjectFormat | null {
+  if (!isDirectory(join(directory, "objects")) || !isDirectory(join(directory, "refs"))) return null;
+  const head = readTextOrNull(join(directory, headFile));
+  if (head === null || !/^(ref: refs\/\S.*|[0-9a-f]{40}|[0-9a-f]{64})\n$/.test(head)) return null;
+  const config = readTextOrNull(join(directory, configFile));
+  if (config === configs.sha1) return "sha1";
+  return config === configs.sha256 ? "sha256" : null;
+}
+
+/** Replaces whatever configuration git wrote by ours, and names the local source as trusted. */
+export function writeMirrorConfig(directory: string, format: ObjectFormat, url: RemoteUrl): void {
+  writeWhole(join(directory, configFile), configs[format]);
+  writeWhole(trustedSourceFile(directory), url.kind === "local" ? safeDirectoryConfig(url.path) : "");
+}
+
+/** The text of HEAD, one byte a character. */
+export function readHead(directory: string): string {
+  return readFileSync(join(directory, headFile), "latin1");
+}
+
+/** Points HEAD at a full branch name or at a commit. Returns whether that changed it. */
+export function writeHead(directory: string, target: { branch: string } | { commit: string }): boolean {
+  const text = "branch" in target ? `ref: ${target.branch}\n` : `${target.commit}\n`;
+  if (readHead(directory) === text) return false;
+  writeWhole(join(directory, headFile), text);
+  return true;
+}
+
+/**
+ * Gives the finished repository in the staging path the mirror's name. A crash on the way leaves no mirror or a whole
+ * one; leftovers are removed by `removeLeftovers`.
+ */
+export function adoptStaging(directory: string): void {
+  rmSync(retiredPath(directory), { recursive: true, force: true });
+  if (existsSync(directory)) renameSync(directory, retiredPath(directory));
+  renameSync(stagingPath(directory), directory);
+  rmSync(retiredPath(directory), { recursive: true, force: true });
+}
+
+/** Makes the way free for a new repository in the staging path, and returns that path. */
+export function clearStaging(directory: string): string {
+  const staging = stagingPath(directory);
+  mkdirSync(dirname(directory), { recursive: true });
+  rmSync(staging, { recursive: true, force: true });
+  return staging;
+}
+
+/**
+ * Removes what killed commands left: staging directories, locks, half-written packs and objects, keep marks.
+ * Caller guarantees that no command is writing to the mirror.
+ */
+export function removeLeftovers(directory: string): void {
+  for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
+  const stale = [
+    ...filesIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
+    ...lockedRefs(Buffer.from(join(directory, "refs"))),
+    ...staleObjects(join(directory, "objects")),
+  ];
+  for (const path of stale) rmSync(path, { recursive: true, force: true });
+}
+
+/** How fragmented the object store is. */
+export interface ObjectStoreSize {
+  readonly packCount: number;
+  readonly looseCount: number;
+}
+
+export function objectStoreSize(directory: string): ObjectStoreSize {
+  const objects = join(directory, "objects");
+  const looseCount = fanOut(objects).reduce((count, path) => count + readdirSync(path).length, 0);
+  return { packCount: filesIn(join(objects, "pack"), /\.pack$/).length, looseCount };
+}
+
+/** Names of the packs of the repository at `path`, bare or not; null when its objects cannot simply be copied. */
+export function copyablePacks(path: string): string[] | null {
+  const repository = isDirectory(join(path, ".git")) ? join(path, ".git") : path;
+  const objects = join(repository, "objects");
+  if (!isDirectory(objects)) return null;
+  // Objects that live elsewhere, or are missing on purpose, do not come along with a copy.
+  if (existsSync(join(objects, "info", "alternates")) || existsSync(join(repository, "shallow"))) return null;
+  const packs = filesIn(join(objects, "pack"), /\.(pack|promisor)$/);
+  return packs.some((pack) => pack.endsWith(".promisor")) ? null : packs.sort();
+}
+
+/** A ref cannot end in `.lock`, so every such file is a lock. Names are bytes: refs need not be UTF-8. */
+function lockedRefs(directory: Buffer): Buffer[] {
+  return readdirSync(directory, { withFileTypes: true, encoding: "buffer" }).flatMap((entry) => {
+    const name = entry.name as unknown as Buffer;
+    const path = Buffer.concat([directory, Buffer.from("/"), name]);
+    if (entry.isDirectory()) return lockedRefs(path);
+    return name.toString("latin1").endsWith(".lock") ? [path] : [];
+  });
+}
+
+function staleObjects(objects: string): string[] {
+  return [
+    ...filesIn(objects, /^(tmp_|incoming-)/),
+    ...filesIn(join(objects, "info"), /\.lock$|^tmp_/),
+    ...filesIn(join(objects, "pack"), /^(tmp_|\.tmp-)|\.(lock|keep)$/),
+    ...fanOut(objects).flatMap((path) => filesIn(path, /^tmp_/)),
+  ];
+}
+
+/** The directories of loose objects: `objects/00` to `objects/ff`. */
+function fanOut(objects: string): string[] {
+  return filesIn(objects, /^[0-9a-f]{2}$/);
+}
+
+function filesIn(directory: string, pattern: RegExp): string[] {
+  if (!isDirectory(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => pattern.test(name))
+    .map((name) => join(directory, name));
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function readTextOrNull(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, "latin1") : null;
+}
+
+/** Writes a file so that a reader, also one after a crash, sees the old content or the new one. */
+function writeWhole(path: string, content: string): void {
+  const temporary = `${path}.tmp`;
+  writeFileSync(temporary, content, "latin1");
+  renameSync(temporary, path);
+}

@@ -1,0 +1,354 @@
+import { isAbsolute } from "node:path";
+import { assert } from "../base/assert.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import { localEnvironment, remoteEnvironment, type RemoteAccess } from "./environment.js";
+import { progressReader, type FetchProgress } from "./fetch-progress.js";
+import {
+  adoptStaging,
+  clearStaging,
+  copyablePacks,
+  mirrorFormat,
+  objectFormatOf,
+  objectStoreSize,
+  readHead,
+  removeLeftovers,
+  stagingPath,
+  trustedSourceFile,
+  writeHead,
+  writeMirrorConfig,
+  type ObjectFormat,
+} from "./mirror-directory.js";
+import {
+  detachedHeadRef,
+  headBranch,
+  localRefFormat,
+  parseLocalRefs,
+  parseRemoteRefs,
+  refState,
+  sameRefs,
+  type RefListing,
+  type RefState,
+} from "./refs.js";
+import type { RemoteUrl } from "./remote-url.js";
+import { runGit, type RunLimits, type RunResult, type StopSignal } from "./run.js";
+
+export interface MirrorOptions {
+  readonly access: RemoteAccess;
+  /** Milliseconds that listing the remote's references may take. */
+  readonly listTimeoutMs: number;
+  /** Milliseconds that one fetch may take in all. */
+  readonly fetchTimeoutMs: number;
+  /** Milliseconds without a sign of life from git after which a fetch is given up. */
+  readonly silenceMs: number;
+  readonly onProgress: ((progress: FetchProgress) => void) | null;
+}
+
+export interface SyncResult extends RefState {
+  /** Whether any branch, any tag or HEAD differs from before. */
+  readonly changed: boolean;
+}
+
+const localTimeoutMs = 60_000;
+const maintainTimeoutMs = 3_600_000;
+const refBytesMax = 256 << 20;
+
+/**
+ * Beyond these a mirror is repacked. git's own limits are 50 packs and 6,700 loose objects; ours come earlier, as
+ * every reader process opens all packs.
+ */
+const packCountMax = 30;
+const looseCountMax = 5_000;
+
+/** What git says when the repository, not the remote or the network, is broken. */
+const damagePattern =
+  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|packfile .* cannot be accessed|did not send all necessary objects|invalid sha1 pointer/;
+
+/**
+ * Our bare copy of one repository.
+ *
+ * Caller guarantees: one `Mirror` per directory at a time, and one call of it at a time. Readers (`listTree`,
+ * `BlobReader`, `PointReader`) need only the directory and may work meanwhile, also during `maintain`: git keeps
+ * objects that no ref reaches any more for two weeks.
+ *
+ * A process killed at any moment leaves a directory that `open` mends.
+ */
+export class Mirror {
+  readonly directory: string;
+  readonly url: RemoteUrl;
+  readonly #options: MirrorOptions;
+  #format: ObjectFormat;
+
+  private constructor(directory: string, url: RemoteUrl, options: MirrorOptions, format: ObjectFormat) {
+    this.directory = directory;
+    this.url = url;
+    this.#options = options;
+    this.#format = format;
+  }
+
+  /**
+   * Opens the mirror in `directory` (absolute), removes what killed commands left in it, and makes it anew, empty,
+   * when it is missing or not whole. Does not reach for the remote.
+   *
+   * Throws `git` when git does not run, `storage` when the disk refuses.
+   */
+  static async open(directory: string, url: RemoteUrl, options: MirrorOptions, stop: StopSignal): Promise<Mirror> {
+    assert(isAbsolute(directory), "the mirror's directory is an absolute path");
+    return storageErrors(async () => {
+      const format = mirrorFormat(directory);
+      const mirror = new Mirror(directory, url, options, format ?? "sha1");
+      if (format === null) await mirror.recreate(stop);
+      removeLeftovers(directory);
+      writeMirrorConfig(directory, mirror.#format, url);
+      return mirror;
+    });
+  }
+
+  /** Empties the mirror. For a caller that finds objects missing; the next `sync` fetches everything. */
+  async recreate(stop: StopSignal): Promise<void> {
+    return storageErrors(async () => {
+      await this.#initialize(stop);
+      adoptStaging(this.directory);
+    });
+  }
+
+  /** The references of the remote. Throws `git`, with git's message, when the remote cannot be reached or read. */
+  async listRemote(stop: StopSignal): Promise<RefState> {
+    return refState(await this.#listRemote(stop));
+  }
+
+  /** The references of the mirror, without asking the remote. */
+  async state(stop: StopSignal): Promise<RefState> {
+    const local = await this.#listLocal(stop);
+    if (local === null) throw new TrawlError("git", `the mirror ${this.directory} is damaged; sync makes it anew`);
+    return refState(local);
+  }
+
+  /**
+   * Makes the mirror equal to the remote: branches and tags, deleted ones too, and HEAD. Fetches only when something
+   * differs. A damaged mirror is made anew.
+   *
+   * Throws `git` when the remote cannot be reached, `cancelled` when stopped, `storage` when the disk refuses; the
+   * mirror then keeps what it has.
+   */
+  async sync(stop: StopSignal): Promise<SyncResult> {
+    return storageErrors(async () => {
+      const [remote, before] = await Promise.all([this.#listRemote(stop), this.#listLocal(stop)]);
+      const isUpToDate = before !== null && this.#formatFits(remote) && isCurrent(before, remote);
+      const after = isUpToDate ? before : await this.#update(before, remote, stop);
+      const head = headOf(remote, after);
+      const headChanged = this.#setHead(head);
+      const changed = headChanged || before === null || !sameRefs(before, after);
+      return { ...refState({ ...after, ...head }), changed };
+    });
+  }
+
+  /**
+   * Repacks the mirror when it has many packs or loose objects. Returns whether it did. Safe beside readers; may take
+   * minutes on a large repository.
+   */
+  async maintain(stop: StopSignal): Promise<boolean> {
+    return storageErrors(async () => {
+      const { packCount, looseCount } = objectStoreSize(this.directory);
+      if (packCount <= packCountMax && looseCount <= looseCountMax) return false;
+      await this.repack(stop);
+      return true;
+    });
+  }
+
+  /** Repacks the mirror at once, on one thread, and drops unreachable objects older than two weeks. */
+  async repack(stop: StopSignal): Promise<void> {
+    const config = ["-c", "pack.threads=1", "-c", "pack.windowMemory=256m", "-c", "gc.bigPackThreshold=1g"];
+    await runGit({
+      args: [...config, `--git-dir=${this.directory}`, "gc", "--quiet", "--prune=2.weeks.ago"],
+      ...this.#localCommand(stop),
+      timeoutMs: maintainTimeoutMs,
+    });
+  }
+
+  async #update(before: RefListing | null, remote: RefListing, stop: StopSignal): Promise<RefListing> {
+    const isEmpty = before === null || (before.refs.size === 0 && before.headOid === null);
+    if (isEmpty || !this.#formatFits(remote)) await this.#remake(remote, stop);
+    else await this.#fetchOrRemake(remote, stop);
+    const after = await this.#listLocal(stop);
+    if (after === null) throw new TrawlError("git", `the mirror of ${this.url.text} is damaged right after a fetch`);
+    return after;
+  }
+
+  /** Fetches; when git finds the mirror broken on the way, everything into a new one. */
+  async #fetchOrRemake(remote: RefListing, stop: StopSignal): Promise<void> {
+    try {
+      await this.#fetch(this.directory, remote, stop);
+    } catch (error) {
+      if (!damagePattern.test(messageOf(error))) throw error;
+      await this.#remake(remote, stop);
+    }
+  }
+
+  /** Copies the remote into a new repository, which takes the place of the mirror only when it is complete. */
+  async #remake(remote: RefListing, stop: StopSignal): Promise<void> {
+    this.#format = formatOf(remote) ?? this.#format;
+    if (!(await this.#copyLocal(stop))) await this.#initialize(stop);
+    const staging = stagingPath(this.directory);
+    await this.#fetch(staging, remote, stop);
+    adoptStaging(this.directory);
+  }
+
+  /**
+   * Fills the staging path with a copy of a local repository: git links the object files in place of packing them
+   * again. Linux, 240 MB in one pack: 0.02 s against 12 s. Returns false where only a fetch will do.
+   */
+  async #copyLocal(stop: StopSignal): Promise<boolean> {
+    if (this.url.kind !== "local") return false;
+    const packs = copyablePacks(this.url.path);
+    if (packs === null) return false;
+    const staging = clearStaging(this.directory);
+    try {
+      // Copying across file systems is silent, however long it takes.
+      const limits = { timeoutMs: this.#options.fetchTimeoutMs, silenceMs: Infinity };
+      await this.#remote(["clone", "--quiet", "--bare", "--template="], [this.url.text, staging], limits, stop);
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "cancelled") throw error;
+      return false;
+    }
+    // A repack of the source beneath the copy could have hidden objects from it.
+    if (copyablePacks(this.url.path)?.join() !== packs.join()) return false;
+    writeMirrorConfig(staging, this.#format, this.url);
+    return true;
+  }
+
+  /** Fills the staging path with an empty repository. */
+  async #initialize(stop: StopSignal): Promise<void> {
+    const staging = clearStaging(this.directory);
+    const format = `--object-format=${this.#format}`;
+    await runGit({
+      args: ["init", "--quiet", "--bare", "--template=", format, "--initial-branch=main", staging],
+      ...this.#localCommand(stop),
+    });
+    writeMirrorConfig(staging, this.#format, this.url);
+  }
+
+  async #fetch(directory: string, remote: RefListing, stop: StopSignal): Promise<void> {
+    const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+    if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
+    const flags = ["--prune", "--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
+    const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
+    const { fetchTimeoutMs, silenceMs } = this.#options;
+    await this.#remote(
+      [`--git-dir=${directory}`, "fetch", ...flags, ...quiet],
+      [this.url.text, ...refspecs],
+      { timeoutMs: fetchTimeoutMs, silenceMs },
+      stop,
+    );
+  }
+
+  async #listRemote(stop: StopSignal): Promise<RefListing> {
+    const limits = { timeoutMs: this.#options.listTimeoutMs, silenceMs: Infinity };
+    const { stdout } = await this.#remote(["ls-remote", "--symref"], [this.url.text], limits, stop);
+    return onlyMirrored(parseRemoteRefs(stdout));
+  }
+
+  /** Null when the mirror is damaged: a ref is unreadable, or the object it names is missing. */
+  async #listLocal(stop: StopSignal): Promise<RefListing | null> {
+    if (mirrorFormat(this.directory) === null) return null;
+    const format = `--format=${localRefFormat}`;
+    const { stdout, stderr, code } = await runGit({
+      args: [`--git-dir=${this.directory}`, "for-each-ref", format, "refs/heads", "refs/tags", detachedHeadRef],
+      ...this.#localCommand(stop),
+      exitCodes: [128],
+    });
+    if (damagePattern.test(stderr)) return null;
+    if (code !== 0) throw new TrawlError("git", `git for-each-ref failed: ${stderr}`);
+    return parseLocalRefs(stdout, readHead(this.directory));
+  }
+
+  /** Returns whether HEAD pointed elsewhere. */
+  #setHead({ headTarget, headOid }: Head): boolean {
+    if (headTarget !== null) return writeHead(this.directory, { branch: headTarget });
+    return headOid !== null && writeHead(this.directory, { commit: headOid });
+  }
+
+  #formatFits(remote: RefListing): boolean {
+    return (formatOf(remote) ?? this.#format) === this.#format;
+  }
+
+  #localCommand(stop: StopSignal) {
+    return {
+      environment: localEnvironment([this.directory]),
+      directory: "/",
+      timeoutMs: localTimeoutMs,
+      silenceMs: Infinity,
+      outputBytesMax: refBytesMax,
+      stop,
+      stdin: null,
+      exitCodes: [],
+      onErrorLine: null,
+    };
+  }
+
+  async #remote(
+    args: readonly string[],
+    operands: readonly string[],
+    limits: Pick<RunLimits, "timeoutMs" | "silenceMs">,
+    stop: StopSignal,
+  ): Promise<RunResult> {
+    const { access, onProgress } = this.#options;
+    const environment = remoteEnvironment(this.url, access);
+    try {
+      return await runGit({
+        args: [...args, "--end-of-options", ...operands],
+        environment: { ...environment, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
+        directory: "/",
+        ...limits,
+        outputBytesMax: refBytesMax,
+        stop,
+        stdin: null,
+        exitCodes: [],
+        onErrorLine: onProgress === null ? null : progressReader(onProgress),
+      });
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "cancelled") throw error;
+      throw new TrawlError("git", `cannot read ${this.url.text}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}
+
+/** Whether `local` has all that `remote` has, HEAD's commit included where no branch holds it. */
+function isCurrent(local: RefListing, remote: RefListing): boolean {
+  return sameRefs(local, remote) && (!isDetached(remote) || local.headOid === remote.headOid);
+}
+
+function isDetached(listing: RefListing): boolean {
+  return headBranch(listing) === null && listing.headOid !== null;
+}
+
+type Head = Pick<RefListing, "headTarget" | "headOid">;
+
+/** Where HEAD shall be once `local` holds what was fetched from `remote`. */
+function headOf(remote: RefListing, local: RefListing): Head {
+  // HEAD may have moved on between the listing and the fetch; what was fetched is what we have.
+  if (isDetached(remote)) return { headTarget: null, headOid: local.fetchedHead ?? remote.headOid };
+  const headTarget = headBranch({ ...local, headTarget: remote.headTarget, headOid: null });
+  return { headTarget, headOid: headTarget === null ? null : (local.refs.get(headTarget) ?? null) };
+}
+
+/** Turns what the file system says into our error. */
+async function storageErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof TrawlError) throw error;
+    throw new TrawlError("storage", `the mirror's directory: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Null: an empty remote does not tell. */
+function formatOf(remote: RefListing): ObjectFormat | null {
+  const oid = remote.headOid ?? remote.refs.values().next().value;
+  return oid === undefined ? null : objectFormatOf(oid);
+}
+
+/** Without the references that a mirror does not keep, such as `refs/pull`. */
+function onlyMirrored(listing: RefListing): RefListing {
+  const refs = new Map([...listing.refs].filter(([name]) => /^refs\/(heads|tags)\//.test(name)));
+  return { ...listing, refs };
+}

@@ -1,0 +1,175 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What a commit puts at a path. A string or bytes is a regular file. */
+export type FixtureFile =
+  | string
+  | Uint8Array
+  | { readonly executable: string | Uint8Array }
+  | { readonly symlink: string }
+  /** A submodule at this commit of another repository. */
+  | { readonly gitlink: string }
+  | { readonly deleted: true };
+
+/** Path → file. A list of pairs takes paths as bytes, which need not be UTF-8. */
+export type FixtureFiles =
+  | Readonly<Record<string, FixtureFile>>
+  | readonly (readonly [path: string | Uint8Array, file: FixtureFile])[];
+
+export interface FixtureCommit {
+  /** Branch name without `refs/heads/`; made by the first commit to it. */
+  readonly branch: string;
+  readonly files: FixtureFiles;
+  readonly message?: string;
+  /** `name <address> seconds zone`, as in a raw commit. */
+  readonly author?: string;
+  /** Starts the branch anew in place of adding to it: the next fetch sees a force-push. */
+  readonly orphan?: boolean;
+}
+
+const person = "Fixture <fixture@example.org>";
+
+/**
+ * A small real repository in a temporary directory. A commit is one `git fast-import`, about 10 ms. The same calls
+ * give the same oids, as the clock of commits is the fixture's own.
+ */
+export class GitFixture {
+  readonly path: string;
+  readonly #root: string;
+  #commitSeconds = 1_700_000_000;
+
+  private constructor(root: string, path: string) {
+    this.#root = root;
+    this.path = path;
+  }
+
+  /** A bare repository, or a working tree whose files are never checked out. HEAD names `main`. */
+  static create(kind: "bare" | "worktree" = "bare", objectFormat: "sha1" | "sha256" = "sha1"): GitFixture {
+    const root = mkdtempSync(join(tmpdir(), "trawl-fixture-"));
+    const path = join(root, "source");
+    const flags = kind === "bare" ? ["--bare"] : [];
+    execGit(root, ["init", "-q", "-b", "main", `--object-format=${objectFormat}`, ...flags, path], null);
+    return new GitFixture(root, path);
+  }
+
+  /** Adds a commit that changes `files` and leaves the rest; returns its oid. */
+  commit(commit: FixtureCommit): string {
+    const ref = `refs/heads/${commit.branch}`;
+    const seconds = this.#commitSeconds++;
+    const parts = [`commit ${ref}\nmark :1\n`];
+    if (commit.author !== undefined) parts.push(`author ${commit.author}\n`);
+    parts.push(`committer ${person} ${seconds} +0000\n`);
+    const stream = [Buffer.from(parts.join("")), dataBlock(Buffer.from(commit.message ?? "a commit\n"))];
+    if (commit.orphan !== true && this.#hasRef(ref)) stream.push(Buffer.from(`from ${ref}^0\n`));
+    for (const [path, file] of entriesOf(commit.files)) stream.push(fileCommand(toBytes(path), file));
+    stream.push(Buffer.from("\nget-mark :1\ndone\n"));
+    return this.#fastImport(Buffer.concat(stream));
+  }
+
+  /** A lightweight tag. */
+  tag(name: string, oid: string): void {
+    this.updateRef(`refs/tags/${name}`, oid);
+  }
+
+  /** An annotated tag; returns the oid of the tag object. */
+  annotatedTag(name: string, oid: string): string {
+    this.git("-c", "user.name=Fixture", "-c", "user.email=fixture@example.org", "tag", "-a", "-m", "a tag", name, oid);
+    return this.git("rev-parse", `refs/tags/${name}`);
+  }
+
+  /** Sets any ref, also one whose name git's porcelain refuses. */
+  updateRef(name: string, oid: string): void {
+    this.git("update-ref", name, oid);
+  }
+
+  deleteBranch(branch: string): void {
+    this.git("update-ref", "-d", `refs/heads/${branch}`);
+  }
+
+  /** Makes HEAD name this branch, existing or not. */
+  setHead(branch: string): void {
+    this.git("symbolic-ref", "HEAD", `refs/heads/${branch}`);
+  }
+
+  /** Makes HEAD name a commit. */
+  detachHead(oid: string): void {
+    this.git("update-ref", "--no-deref", "HEAD", oid);
+  }
+
+  /** Runs git here; returns its output without the last line feed. */
+  git(...args: string[]): string {
+    return execGit(this.path, args, null).toString("utf8").replace(/\n$/, "");
+  }
+
+  /** A path for something else of the same test, removed together with the repository. */
+  sibling(name: string): string {
+    return join(this.#root, name);
+  }
+
+  remove(): void {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  #hasRef(ref: string): boolean {
+    return this.git("for-each-ref", "--format=%(refname)", ref).split("\n").includes(ref);
+  }
+
+  #fastImport(stream: Uint8Array): string {
+    const output = execGit(this.path, ["fast-import", "--quiet", "--force", "--done"], stream);
+    return output.toString("latin1").trim();
+  }
+}
+
+function execGit(directory: string, args: readonly string[], input: Uint8Array | null): Buffer {
+  return execFileSync("git", args, {
+    cwd: directory,
+    input: input ?? "",
+    maxBuffer: 1 << 28,
+    stdio: ["pipe", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: "/nonexistent",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.directory",
+      GIT_CONFIG_VALUE_0: "*",
+    },
+  });
+}
+
+function entriesOf(files: FixtureFiles): readonly (readonly [string | Uint8Array, FixtureFile])[] {
+  return Array.isArray(files) ? files : Object.entries(files);
+}
+
+function fileCommand(path: Uint8Array, file: FixtureFile): Buffer {
+  const name = quotePath(path);
+  if (typeof file === "string" || file instanceof Uint8Array) return inlineFile("100644", name, file);
+  if ("executable" in file) return inlineFile("100755", name, file.executable);
+  if ("symlink" in file) return inlineFile("120000", name, file.symlink);
+  if ("gitlink" in file) return Buffer.from(`M 160000 ${file.gitlink} ${name}\n`);
+  return Buffer.from(`D ${name}\n`);
+}
+
+function inlineFile(mode: string, name: string, content: string | Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`M ${mode} inline ${name}\n`), dataBlock(toBytes(content))]);
+}
+
+function dataBlock(content: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(`data ${content.length}\n`), content, Buffer.from("\n")]);
+}
+
+/** A C-quoted path: every unusual byte as three octal digits. */
+function quotePath(path: Uint8Array): string {
+  const quoted = [...path].map((byte) => {
+    const character = String.fromCharCode(byte);
+    return /[\w./ -]/.test(character) ? character : `\\${byte.toString(8).padStart(3, "0")}`;
+  });
+  return `"${quoted.join("")}"`;
+}
+
+function toBytes(value: string | Uint8Array): Uint8Array {
+  return typeof value === "string" ? Buffer.from(value) : value;
+}
