@@ -10,7 +10,7 @@ import { optionTable } from "../src/daemon/options.js";
  * A file imports only from its own folder or from one with a smaller number. The same table stands in ARCHITECTURE.md.
  */
 const layers: Readonly<Record<string, number>> = {
-  base: 0, model: 1, regexp: 1, kernel: 1, query: 2, store: 2, git: 2, shard: 3, catalog: 3, account: 3, eval: 4, indexer: 4,
+  base: 0, model: 1, regexp: 1, kernel: 1, query: 2, store: 2, git: 2, shard: 3, catalog: 3, account: 3, task: 3, eval: 4, indexer: 4,
   worker: 5, search: 6, sync: 7, graphql: 7, http: 8, daemon: 9, cli: 10,
 };
 

@@ -3,8 +3,8 @@
 const encoder = new TextEncoder();
 
 /** Bytes with arbitrary content: the caller writes every byte before anyone reads it. */
-export function uninitializedBytes(length: number): Uint8Array<ArrayBuffer> {
-  return Buffer.allocUnsafeSlow(length) as Uint8Array<ArrayBuffer>;
+export function uninitializedBytes(length: number): Buffer<ArrayBuffer> {
+  return Buffer.allocUnsafeSlow(length);
 }
 
 export function utf8Bytes(text: string): Uint8Array {

@@ -14,35 +14,38 @@ export interface Controlled {
 }
 
 /** The control interface's routes; `cli/` is their client. */
-export function controlHandlers({ sync, catalog, searcher }: Controlled): ControlHandlers {
+export function controlHandlers(daemon: () => Controlled): ControlHandlers {
   const statusOf = (name: string): RepositoryStatus => {
-    const status = sync.statuses().find((other) => other.name === name);
+    const status = daemon().sync.statuses().find((other) => other.name === name);
     if (status === undefined) throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`);
     return status;
   };
   return {
-    "GET /.api/repos": () => sync.statuses(),
+    "GET /.api/repos": () => daemon().sync.statuses(),
     "POST /.api/repos": async ({ body, progress }: ControlCall) => {
+      const { sync } = daemon();
       const config = resolveRepository(body);
       await withActivity(sync, config.name, progress, () => sync.add(config));
       return statusOf(config.name);
     },
     "DELETE /.api/repos/NAME": async ({ params }: ControlCall) => {
-      await sync.remove(params["NAME"] ?? "");
+      await daemon().sync.remove(params["NAME"] ?? "");
       return null;
     },
     "POST /.api/repos/NAME/sync": async ({ params, progress }: ControlCall) => {
+      const { sync } = daemon();
       const name = params["NAME"] ?? "";
       await withActivity(sync, name, progress, () => sync.sync(name));
       return statusOf(name);
     },
     "POST /.api/sync": async () => {
+      const { sync, catalog } = daemon();
       // Each repository's own status says how its sync ended.
       await Promise.allSettled([...catalog.repositories()].map((repository) => sync.sync(repository.name)));
       return sync.statuses();
     },
-    "POST /explain": ({ body }: ControlCall) => searcher.explain(readExplain(body)),
-    "POST /check": ({ body, progress }: ControlCall) => check(sync, isRepair(body), progress),
+    "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
+    "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isRepair(body), progress),
   };
 }
 

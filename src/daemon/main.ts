@@ -16,7 +16,7 @@ import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
 import { IngestPool, SearchPool } from "../worker/pools.js";
 import { resolveOptions } from "./config.js";
-import { controlHandlers } from "./control.js";
+import { controlHandlers, type Controlled } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
 import { readiness } from "./readiness.js";
 
@@ -36,10 +36,18 @@ const unsentBytesMax = 128 * 1024;
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const log = createLog(options.log.level as LogLevel);
-  const daemon = new Daemon(options, log);
+  prepareData(options.data);
+  // The control socket is the lock on the data directory: nothing in there is touched before it is ours.
+  let daemon: Daemon | undefined;
+  const control = new ControlServer(controlHandlers(() => {
+    if (daemon === undefined) throw new TrawlError("overloaded", "the daemon is starting; try again in a moment");
+    return daemon;
+  }), log);
+  await control.listen(options.data);
+  daemon = new Daemon(options, control, log);
   const url = await daemon.start();
   process.stdout.write(`trawld: listening on ${url}\n`);
-  process.on("SIGHUP", () => void daemon.reload());
+  process.on("SIGHUP", () => void daemon?.reload());
   await stopSignal();
   log.info("stopping");
   callAfter(exitMs, () => process.exit(0));
@@ -54,32 +62,32 @@ function stopSignal(): Promise<void> {
   });
 }
 
-/** The parts of one daemon, put together. */
-class Daemon {
+/** The parts of one daemon, put together. Caller guarantees: the data directory is prepared, and `control` listens on it. */
+class Daemon implements Controlled {
   readonly #options: ResolvedOptions;
   readonly #log: Log;
-  readonly #catalog: Catalog;
+  readonly catalog: Catalog;
+  readonly searcher: Searcher;
+  readonly sync: SyncManager;
   readonly #records: RecordStore;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
-  readonly #searcher: Searcher;
-  readonly #sync: SyncManager;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
-  constructor(options: ResolvedOptions, log: Log) {
+  constructor(options: ResolvedOptions, control: ControlServer, log: Log) {
     this.#options = options;
+    this.#control = control;
     this.#log = log;
-    prepareData(options.data);
     const metrics = createMetrics();
     const orphans = new Orphans(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
-    this.#catalog = new Catalog(this.#records, (shardIds) => this.#sync.retire(shardIds));
+    this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     const settings = { dataFolder: options.data, kernel: options.kernel };
     const pressure = new Int32Array(new SharedArrayBuffer(4));
     this.#searchPool = new SearchPool({ ...settings, pressure }, options.workers, log);
-    this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.#sync.noteProgress(progress));
-    this.#sync = new SyncManager(this.#catalog, this.#ingestPool, {
+    this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
+    this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
       limits: { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount },
       fetch: {
@@ -89,43 +97,41 @@ class Daemon {
       intervalMsMin: options.sync.intervalSeconds * 1000,
       intervalMsMax: options.sync.maxIntervalSeconds * 1000,
     }, log, metrics.metrics, orphans.nextShardId);
-    this.#searcher = new Searcher({
-      catalog: this.#catalog,
+    this.searcher = new Searcher({
+      catalog: this.catalog,
       pool: this.#searchPool,
       scheduler: new SliceScheduler(options.workers, pressure),
       log,
       defaultCount: options.search.defaultCount,
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
-      onShardFailure: (shardId) => this.#sync.repair(shardId),
+      onShardFailure: (shardId) => this.sync.repair(shardId),
       onWorkerLost: () => metrics.metrics.workersLost.inc({ pool: "search" }),
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     addRoutes(this.#server, {
-      search: this.#searcher, readiness: () => readiness(this.#sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
+      search: this.searcher, readiness: () => readiness(this.sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
-    this.#control = new ControlServer(controlHandlers({ sync: this.#sync, catalog: this.#catalog, searcher: this.#searcher }), log);
-    const unknown = orphans.ids.filter((id) => this.#catalog.shard(id) === undefined);
-    if (unknown.length > 0) this.#sync.retire(unknown);
-    const lost = this.#catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
-    for (const shard of lost) this.#sync.repair(shard.record.id);
+    const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
+    if (unknown.length > 0) this.sync.retire(unknown);
+    const lost = this.catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
+    for (const shard of lost) this.sync.repair(shard.record.id);
   }
 
-  /** Returns the address. The control socket comes first: it is also the lock on the data directory. */
+  /** Opens the port and begins to sync; returns the address. */
   async start(): Promise<string> {
-    await this.#control.listen(this.#options.data);
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
     const host = this.#options.listenHost.includes(":") ? `[${this.#options.listenHost}]` : this.#options.listenHost;
     const url = `http://${host}:${port}`;
-    this.#searcher.baseUrl = url;
-    await this.#sync.start(this.#options.repositories);
+    this.searcher.baseUrl = url;
+    await this.sync.start(this.#options.repositories);
     return url;
   }
 
   async reload(): Promise<void> {
     try {
       const fresh = resolveOptions(this.#options.typed);
-      await this.#sync.configure(fresh.repositories);
+      await this.sync.configure(fresh.repositories);
       this.#log.info({ repositories: fresh.repositories.length }, "configuration read again; options other than repositories need a restart");
     } catch (error) {
       this.#log.error(`the configuration stays as it was: ${messageOf(error)}`);
@@ -134,8 +140,8 @@ class Daemon {
 
   async stop(): Promise<void> {
     const streams = this.#server.stop(drainMs);
-    await this.#searcher.stop();
-    await Promise.all([streams, this.#control.close(), this.#sync.close()]);
+    await this.searcher.stop();
+    await Promise.all([streams, this.#control.close(), this.sync.close()]);
     await Promise.all([this.#searchPool.close(), this.#ingestPool.close()]);
     await this.#records.close();
   }

@@ -8,7 +8,7 @@ import { planLeaf, type LeafPlan } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
 import { matchPaths } from "./path-match.js";
 import type { Rows } from "./rows.js";
-import type { RepositorySelection, RevisionChoice, SearchStats } from "./search-options.js";
+import type { RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
 
 /** What a search sees of a live shard, besides its bytes. */
 export interface ShardSight {

@@ -1,11 +1,12 @@
+import { uninitializedBytes } from "../base/bytes.js";
 import type { RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf } from "../shard/format.js";
 import { newlinesBefore, type ShardReader } from "../shard/shard-reader.js";
 import { Rows } from "./rows.js";
-import { controlWords, type RevisionChoice, type SearchOptions } from "./search-options.js";
-import { emptyTally, increase, type Tally } from "./tally.js";
+import { controlWords, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
+import { emptyTally, increase, type Tally } from "../task/tally.js";
 
 /** Capacity of a batch's buffer. A document whose matches need more goes on in a further match object. */
 const bufferBytes = 256 * 1024;
@@ -50,8 +51,33 @@ export interface ResultSource {
   readonly content: number;
   readonly card: RepositoryCard;
   readonly revision: RevisionChoice;
-  readonly languages: readonly string[];
+  readonly languages: readonly LanguageTail[];
 }
+
+/** A language of the shard, and how a match object of it ends. */
+export interface LanguageTail {
+  readonly name: string;
+  readonly tail: Buffer;
+}
+
+export function languageTail(name: string): LanguageTail {
+  return { name, tail: Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`) };
+}
+
+/** What all results of one repository and revision share. */
+interface ResultShape {
+  readonly card: RepositoryCard;
+  readonly typed: string;
+  /** Repository id, "@" and the revision as typed. */
+  readonly key: string;
+  /** Members from `repositoryID` on, up to the rows or the language. */
+  readonly members: Buffer;
+}
+
+const contentHead = Buffer.from('{"type":"content","path":');
+const pathHead = Buffer.from('{"type":"path","path":');
+const lineRowsHead = Buffer.from(',"hunks":null,"lineMatches":[');
+const chunkRowsHead = Buffer.from(',"hunks":null,"chunkMatches":[');
 
 /**
  * Writes results as JSON bytes into batches, and keeps to the limits.
@@ -66,8 +92,10 @@ export class ResultWriter {
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
   readonly #result = new Uint32Array(4);
-  readonly #templates = new Map<string, Buffer>();
-  #buffer: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  readonly #shapes = new Map<string, ResultShape>();
+  /** The shape of the last result: most results of a shard are of one repository and revision. */
+  #shape: ResultShape | undefined;
+  #buffer: Buffer = uninitializedBytes(bufferBytes);
   #position = 0;
   #tally: Tally = emptyTally();
   #hasTally = false;
@@ -145,7 +173,7 @@ export class ResultWriter {
     const { card, revision, reader, document } = source;
     const path = reader.pathOf(document).toString();
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
-    const members = this.#template(source).toString();
+    const members = this.#shapeOf(source).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
     this.#select({ key: `${card.id}@${revision.typed}:${directory}`, repositoryId: card.id, revision: revision.typed, json });
   }
@@ -176,8 +204,8 @@ export class ResultWriter {
   #addToTally(source: ResultSource, isContent: boolean, count: number, pathRowCount: number): void {
     const info = source.reader.documentInfo[source.document];
     this.#hasTally = true;
-    increase(this.#tally.repositories, `${source.card.id}@${source.revision.typed}`, count);
-    const language = source.languages[languageNumberOf(info)];
+    increase(this.#tally.repositories, this.#shapeOf(source).key, count);
+    const language = source.languages[languageNumberOf(info)].name;
     if (language !== "") increase(this.#tally.languages, language, count);
     const kinds = fileKindMaskOfInfo(info);
     if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
@@ -259,18 +287,18 @@ export class ResultWriter {
   #headBytes(source: ResultSource, pathRows: Rows): number {
     const { reader, document } = source;
     const pathBytes = reader.pathStart[document + 1] - reader.pathStart[document];
-    return pathBytes * 6 + pathRows.count * 160 + this.#template(source).length + closingBytes + 256;
+    return pathBytes * 6 + pathRows.count * 160 + this.#shapeOf(source).members.length + closingBytes + 256;
   }
 
   #makeRoom(byteCount: number): void {
     if (this.#position + byteCount <= this.#buffer.length) return;
     this.flush();
-    if (byteCount > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(byteCount);
+    if (byteCount > this.#buffer.length) this.#buffer = uninitializedBytes(byteCount);
   }
 
   /** Doubles the buffer for an element that alone is larger; the next batch begins with one of the usual size. */
   #growBuffer(keep: number): void {
-    const grown = Buffer.allocUnsafeSlow(this.#buffer.length * 2);
+    const grown = uninitializedBytes(this.#buffer.length * 2);
     this.#buffer.copy(grown, 0, 0, keep);
     this.#buffer = grown;
   }
@@ -278,51 +306,50 @@ export class ResultWriter {
   #flushIfFull(): void {
     if (this.#position < this.#batchBytes) return;
     this.flush();
-    if (this.#buffer.length > bufferBytes) this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
+    if (this.#buffer.length > bufferBytes) this.#buffer = uninitializedBytes(bufferBytes);
   }
 
   #openResult(type: "content" | "path", source: ResultSource, pathRows: Rows): void {
     const { reader, document } = source;
     if (this.#position > 0) this.#buffer[this.#position++] = 0x2c; // ,
-    this.#append(type === "content" ? '{"type":"content","path":' : '{"type":"path","path":');
+    this.#append(type === "content" ? contentHead : pathHead);
     const pathFrom = reader.pathStart[document];
     const pathTo = reader.pathStart[document + 1] - 1;
     this.#position = this.#kernel.encodeString(reader.paths, pathFrom, pathTo, this.#buffer, this.#position);
-    if (pathRows.count > 0) this.#append(`,"pathMatches":[${pathRanges(reader.pathOf(document), pathRows)}]`);
-    const template = this.#template(source);
-    template.copy(this.#buffer, this.#position);
-    this.#position += template.length;
-    if (type === "content") this.#append(this.#options.chunkMatches ? ',"hunks":null,"chunkMatches":[' : ',"hunks":null,"lineMatches":[');
+    if (pathRows.count > 0) this.#append(Buffer.from(`,"pathMatches":[${pathRanges(reader.pathOf(document), pathRows)}]`));
+    this.#append(this.#shapeOf(source).members);
+    if (type === "content") this.#append(this.#options.chunkMatches ? chunkRowsHead : lineRowsHead);
   }
 
   #closeResult(source: ResultSource): void {
-    const language = source.languages[languageNumberOf(source.reader.documentInfo[source.document])];
-    this.#append(language === "" ? "}" : `,"language":${JSON.stringify(language)}}`);
+    this.#append(source.languages[languageNumberOf(source.reader.documentInfo[source.document])].tail);
   }
 
-  #append(text: string): void {
-    this.#position += this.#buffer.write(text, this.#position, "utf8");
+  #append(bytes: Buffer): void {
+    this.#buffer.set(bytes, this.#position);
+    this.#position += bytes.length;
   }
 
-  /** The members that all results of one repository and revision share. */
-  #template({ card, revision }: ResultSource): Buffer {
+  #shapeOf({ card, revision }: ResultSource): ResultShape {
+    if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed) return this.#shape;
     const key = `${card.id}@${revision.typed}`;
-    let template = this.#templates.get(key);
-    if (template === undefined) {
-      const commit = card.branches.find((branch) => branch.bit === revision.bit)?.commit;
-      const members = {
-        repositoryID: card.id,
-        repository: card.name,
-        repoStars: card.stars > 0 ? card.stars : undefined,
-        repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
-        branches: [revision.typed],
-        commit,
-      };
-      template = Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
-      this.#templates.set(key, template);
-    }
-    return template;
+    const shape = this.#shapes.get(key) ?? { card, typed: revision.typed, key, members: membersOf(card, revision) };
+    this.#shapes.set(key, shape);
+    this.#shape = shape;
+    return shape;
   }
+}
+
+function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
+  const members = {
+    repositoryID: card.id,
+    repository: card.name,
+    repoStars: card.stars > 0 ? card.stars : undefined,
+    repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
+    branches: [revision.typed],
+    commit: card.branches.find((branch) => branch.bit === revision.bit)?.commit,
+  };
+  return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
 }
 
 /** Ranges in a path as JSON; columns count code points, and a path is line 0. */

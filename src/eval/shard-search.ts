@@ -2,9 +2,9 @@ import type { Kernel } from "../kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
-import type { ResultSource, ResultWriter, RowProgress } from "./result-writer.js";
+import { languageTail, type LanguageTail, type ResultSource, type ResultWriter, type RowProgress } from "./result-writer.js";
 import { Rows } from "./rows.js";
-import { controlWords, type RevisionChoice, type SearchOptions, type SearchStats } from "./search-options.js";
+import { controlWords, type RevisionChoice, type SearchOptions, type SearchStats } from "../task/search-options.js";
 
 /** A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. */
 const blockContentCountMax = 1024;
@@ -35,7 +35,7 @@ export class ShardSearch {
   readonly #control: Int32Array;
   readonly #writer: ResultWriter;
   readonly #alternatives: Alternative[] = [];
-  readonly #languages: readonly string[];
+  readonly #languages: readonly LanguageTail[];
   readonly #rows = new Rows(1024);
   readonly #pathRows = new Rows(16);
   readonly #checkContent: () => void;
@@ -47,7 +47,7 @@ export class ShardSearch {
     this.#reader = reader;
     this.#control = control;
     this.#writer = writer;
-    this.#languages = reader.languages();
+    this.#languages = reader.languages().map(languageTail);
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
       const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex);

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.js";
+import { uninitializedBytes } from "../base/bytes.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { fileKindMaskOf } from "../model/file-kind.js";
 import { skipReasons, type SkipReason } from "../model/skip-reason.js";
@@ -36,7 +37,7 @@ const longS = Buffer.from("\u017f");
  */
 export class ShardBuilder {
   readonly #kernel: Kernel;
-  #text: Buffer = Buffer.allocUnsafeSlow(textBytesMin);
+  #text: Buffer = uninitializedBytes(textBytesMin);
   #textBytes = 0;
   #contentStart: number[] = [];
   #documentsOfContent: DocumentInput[][] = [];
@@ -106,7 +107,7 @@ export class ShardBuilder {
   #reserve(byteCount: number): void {
     const needed = this.#textBytes + byteCount + contentPaddingBytes;
     if (needed <= this.#text.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
+    const grown = uninitializedBytes(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
     this.#text.copy(grown, 0, 0, this.#textBytes);
     this.#text = grown;
   }
@@ -270,7 +271,7 @@ function assemble(parts: SectionParts, storedBytes: (byteCount: number) => numbe
     offsets.set(section, total);
     total += alignUp(parts.bytesOf[section].length);
   }
-  const bytes = Buffer.allocUnsafeSlow(storedBytes(total));
+  const bytes = uninitializedBytes(storedBytes(total));
   bytes.fill(0, 0, headerBytes);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
   words[headerWords.magic0] = magic[0];

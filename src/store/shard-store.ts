@@ -89,6 +89,8 @@ export class ShardSnapshot {
 
   constructor(shards: Database<Buffer, number>) {
     this.#shards = shards;
+    // Without the reset a thread that does not come round to its timers would go on with an older snapshot.
+    shards.resetReadTxn();
     this.#transaction = shards.useReadTransaction();
   }
 

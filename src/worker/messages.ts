@@ -1,5 +1,5 @@
 import type { SerializedError } from "../base/errors.js";
-import type { SearchOptions, SearchStats } from "../eval/search-options.js";
+import type { SearchOptions, SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import type { ShardPosition } from "../eval/shard-search.js";
 import type { ShardRecord } from "../catalog/catalog.js";

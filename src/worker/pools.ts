@@ -93,6 +93,8 @@ function startPool<Task, Result>(entry: string, settings: WorkerSettings, worker
     idleTimeout: Infinity,
     maxQueue: poolQueueMax,
     concurrentTasksPerWorker: 1,
+    // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would gather.
+    atomics: "disabled",
     workerData: settings,
     recordTiming: false,
     closeTimeout: closeTimeoutMs,

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
-import { addStats, controlWords, noStats, type SearchStats } from "../eval/search-options.js";
+import { addStats, controlWords, noStats, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";

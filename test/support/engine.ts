@@ -1,6 +1,6 @@
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
-import { controlWordCount, controlWords, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/eval/search-options.js";
+import { controlWordCount, controlWords, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
