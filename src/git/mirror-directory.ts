@@ -156,7 +156,7 @@ function filesIn(directory: string, pattern: RegExp): string[] {
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return existsSync(path) && statSync(path).isDirectory();
 }
 
 function readTextOrNull(path: string): string | null {
