@@ -90,9 +90,18 @@ export interface Leaf {
   readonly analysis: RegexpAnalysis;
 }
 
+/**
+ * A condition on repository names. Without sources and groups it holds for every repository of the filter. An excluded
+ * source never gives a repository by itself: it only takes some away.
+ */
 export interface RepositoryNamePlan {
-  /** Each must match resp. any must match the name; no source: every repository of the filter. */
+  /** Each of the sources and groups must hold, resp. any of them. */
   readonly combine: "and" | "or";
+  /** RE2 sources that match the name. */
   readonly sources: readonly string[];
+  /** None of these RE2 sources may match the name. Empty where `combine` is "or". */
+  readonly exclude: readonly string[];
+  /** Nested conditions; none for a pattern without parentheses. */
+  readonly groups: readonly RepositoryNamePlan[];
   readonly foldCase: boolean;
 }

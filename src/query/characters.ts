@@ -1,0 +1,31 @@
+/** A part of the query text: UTF-16 code units, `to` excluded. Errors show it to the world as byte offsets. */
+export interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** All Unicode white space, which is what separates the words of a query. An index past the end is not space. */
+export function isSpaceAt(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  if (unit <= 0x20) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d);
+  if (unit < 0x85) return false;
+  return unit === 0x85 || otherSpaces.test(text[index] ?? "");
+}
+
+const otherSpaces = /[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+export function skipSpaces(text: string, index: number): number {
+  while (isSpaceAt(text, index)) index++;
+  return index;
+}
+
+/** The first white space at or after `index`, or the end of the text. */
+export function nextSpace(text: string, index: number): number {
+  while (index < text.length && !isSpaceAt(text, index)) index++;
+  return index;
+}
+
+/** How many UTF-8 bytes stand before the UTF-16 index. */
+export function byteOffsetAt(text: string, index: number): number {
+  return Buffer.byteLength(text.slice(0, index), "utf8");
+}

@@ -1,0 +1,45 @@
+/** Text between delimiters, or why there is none. `end` is the index after the closing delimiter. */
+export type Delimited =
+  | { readonly kind: "text"; readonly value: string; readonly end: number }
+  | { readonly kind: "broken"; readonly message: string; readonly end: number };
+
+const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+
+/** Escapes that mean something to a regexp and are none of our business: both characters stay. */
+const regexpEscapes = "abfv";
+
+/**
+ * Reads from the delimiter at `from` to its first unescaped twin. `\n`, `\r`, `\t`, a doubled backslash and an escaped
+ * delimiter are resolved. Any other escape keeps both characters, or is an error when `strict`.
+ */
+export function scanDelimited(text: string, from: number, strict: boolean): Delimited {
+  const delimiter = text.charAt(from);
+  const pieces: string[] = [];
+  let at = from + 1;
+  let pieceFrom = at;
+  while (at < text.length && text[at] !== delimiter) {
+    if (text[at] !== "\\") {
+      at++;
+      continue;
+    }
+    const escaped = text.charAt(at + 1);
+    if (escaped === "") return { kind: "broken", message: "unterminated escape sequence", end: text.length };
+    const resolved = resolveEscape(escaped, delimiter, strict);
+    if (resolved === undefined) return { kind: "broken", message: "unrecognized escape sequence", end: at + 2 };
+    pieces.push(text.slice(pieceFrom, at), resolved);
+    at += 2;
+    pieceFrom = at;
+  }
+  if (at >= text.length) {
+    return { kind: "broken", message: `unterminated literal: expected ${delimiter}`, end: text.length };
+  }
+  pieces.push(text.slice(pieceFrom, at));
+  return { kind: "text", value: pieces.join(""), end: at + 1 };
+}
+
+function resolveEscape(escaped: string, delimiter: string, strict: boolean): string | undefined {
+  if (escaped === delimiter || escaped === "\\") return escaped;
+  const control = controls[escaped];
+  if (control !== undefined) return control;
+  return strict && !regexpEscapes.includes(escaped) ? undefined : `\\${escaped}`;
+}

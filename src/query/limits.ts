@@ -1,0 +1,16 @@
+/**
+ * What a query may cost before it has touched any repository. Each limit keeps a hostile text from holding the main
+ * thread or its stack; no query that a person or a program writes on purpose comes near one.
+ */
+export const queryLimits = {
+  /** UTF-8 bytes of the query text. A generated query of 2,000 file names fits. */
+  textBytesMax: 64 * 1024,
+  /** Groups inside groups. The parser and all tree walks recurse this deep, at a few frames a level. */
+  groupDepthMax: 500,
+  /** Fields and patterns in the text. */
+  termCountMax: 10_000,
+  /** Basic queries after `or` was distributed over fields. */
+  basicQueryCountMax: 500,
+  /** Fields and patterns of all basic queries together: distributing copies a shared one into each of them. */
+  distributedTermCountMax: 100_000,
+} as const;

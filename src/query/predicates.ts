@@ -1,0 +1,141 @@
+import { TrawlError } from "../base/errors.js";
+import { analyseRegexp } from "../regexp/analyse.js";
+import { isOperator, type FieldNode, type QueryNode } from "./ast.js";
+import { readDateMs } from "./dates.js";
+import { parseRaw } from "./parse.js";
+
+/**
+ * Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. What the
+ * predicates mean is not built yet; a wrong one is told apart from one that is only too early.
+ */
+export function checkPredicate(field: FieldNode, nowMs: number): void {
+  if (field.predicate === undefined) return;
+  const { name, argument } = field.predicate;
+  const full = `${field.name}:${name}`;
+  if (field.negated && neverNegated.has(full)) {
+    throw wrong(`search predicate "${full}" does not support negation`);
+  }
+  try {
+    checks[full]?.(argument, nowMs);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-query") throw error;
+    throw wrong(error.message);
+  }
+}
+
+const neverNegated = new Set(["repo:has.description", "file:has.content", "file:contains.content"]);
+
+type Check = (argument: string, nowMs: number) => void;
+
+/** One entry per predicate of the field table; `test/query-validate.test.ts` compares the two. */
+export const checks: Readonly<Record<string, Check>> = {
+  "repo:has.path": needsRegexp("contains.path"),
+  "repo:contains.path": needsRegexp("contains.path"),
+  "repo:has.content": needsRegexp("contains.content"),
+  "repo:contains.content": needsRegexp("contains.content"),
+  "repo:has.file": checkFile,
+  "repo:contains.file": checkFile,
+  "repo:contains": checkFile,
+  "repo:has.commit.after": needsText("date must be non-empty"),
+  "repo:contains.commit.after": needsText("date must be non-empty"),
+  "repo:has.description": needsRegexp("has.description"),
+  "repo:has.topic": needsText("topic must be non-empty"),
+  "repo:has.meta": checkMeta,
+  "repo:has": checkPair,
+  "repo:has.key": needsText("key must be non-empty"),
+  "repo:has.tag": needsText("tag must be non-empty"),
+  "file:has.content": needsRegexp("contains.content"),
+  "file:contains.content": needsRegexp("contains.content"),
+  "file:has.owner": () => undefined,
+  "file:has.contributor": checkContributor,
+  "rev:at.time": checkAtTime,
+};
+
+function needsRegexp(name: string): Check {
+  return (argument) => {
+    if (argument === "") throw bad(`${name} argument should not be empty`);
+    checkRegexp(argument, `${name} argument: `);
+  };
+}
+
+function needsText(message: string): Check {
+  return (argument) => {
+    if (argument.trim() === "") throw bad(message);
+  };
+}
+
+function checkContributor(argument: string): void {
+  checkRegexp(argument, "the file:has.contributor() predicate has invalid argument: ");
+}
+
+/** `path:re content:re`, each once, in any order; text without a field is the path. */
+function checkFile(argument: string): void {
+  const root = parseRaw(argument, "regexp");
+  const given = new Set<string>();
+  if (root !== undefined) checkFileNode(root, given);
+  if (given.size === 0) throw bad("one of path or content must be set");
+}
+
+function checkFileNode(node: QueryNode, given: Set<string>): void {
+  if (isOperator(node)) {
+    if (node.kind === "or") throw bad("predicates do not currently support 'or' queries");
+    for (const child of node.children) checkFileNode(child, given);
+    return;
+  }
+  if (node.negated) throw bad("predicates do not currently support negated values");
+  const part = node.kind === "pattern" || node.name === "file" ? "path" : node.name;
+  if (part !== "path" && part !== "content") throw bad(`unsupported option "${part}"`);
+  if (given.has(part)) throw bad(`cannot specify ${part} multiple times`);
+  checkRegexp(node.value, `contains.file ${part} argument: `);
+  if (node.value !== "") given.add(part);
+}
+
+/** `key`, `key:` or `key:value`, bare, quoted or a regexp between slashes. */
+function checkMeta(argument: string): void {
+  const { key, rest } = splitMeta(argument.trim());
+  if (key === "") throw bad("key cannot be empty");
+  if (rest !== "" && !rest.startsWith(":")) throw bad("unexpected extra content");
+  const value = rest.slice(1);
+  if (leadingMetaWord(value).length < value.length) throw bad("unexpected extra content");
+}
+
+const metaWord = /^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\/(?:\\.|[^/\\])*\/|[^:"'\s]*)/;
+
+function leadingMetaWord(text: string): string {
+  return metaWord.exec(text)?.[0] ?? "";
+}
+
+function splitMeta(argument: string): { readonly key: string; readonly rest: string } {
+  const word = leadingMetaWord(argument);
+  return { key: word.replace(/^(["'/])(.*)\1$/s, "$2"), rest: argument.slice(word.length) };
+}
+
+function checkPair(argument: string): void {
+  const colon = argument.indexOf(":");
+  if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
+  if (colon === 0) throw bad("key cannot be empty");
+}
+
+/** A date and, after a comma, the revision from which the history is read. */
+function checkAtTime(argument: string, nowMs: number): void {
+  const [date = "", , tooMuch] = argument.split(",", 3);
+  if (tooMuch !== undefined) throw bad("at.time takes a date and at most one revision");
+  readDateMs(date, nowMs);
+}
+
+function checkRegexp(source: string, before: string): void {
+  try {
+    analyseRegexp(source, false);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-query") throw error;
+    throw bad(before + error.message);
+  }
+}
+
+function wrong(message: string): TrawlError {
+  return bad(`invalid predicate value: ${message}`);
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-query", message);
+}

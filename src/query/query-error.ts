@@ -1,0 +1,70 @@
+import { TrawlError } from "../base/errors.js";
+import { printCaret } from "./caret.js";
+import { byteOffsetAt, type Place } from "./characters.js";
+
+/** The query text does not parse or validate; says where. */
+export class QueryError extends TrawlError {
+  readonly query: string;
+  /** The part of `query` that is to blame, in UTF-8 bytes; `to` is excluded and may equal `from`. */
+  readonly from: number;
+  readonly to: number;
+  readonly #place: Place;
+
+  constructor(message: string, query: string, place: Place) {
+    super("bad-query", message);
+    this.name = "QueryError";
+    this.query = query;
+    this.#place = place;
+    this.from = byteOffsetAt(query, place.from);
+    this.to = byteOffsetAt(query, place.to);
+  }
+
+  /** What an alert says below its title. */
+  get description(): string {
+    return this.message.charAt(0).toUpperCase() + this.message.slice(1);
+  }
+
+  /** The message over the query's line with a caret under the place. */
+  printWithCaret(): string {
+    return `${this.message}\n\n${printCaret(this.query, this.#place)}`;
+  }
+}
+
+/**
+ * The text breaks off where an operand or a closing parenthesis must come. The parser answers with a second try that
+ * takes parentheses as text, and reports this error only when that fails too.
+ */
+export class IncompleteError extends QueryError {
+  constructor(message: string, query: string, place: Place) {
+    super(message, query, place);
+    this.name = "IncompleteError";
+  }
+
+  override get description(): string {
+    if (!this.message.startsWith("expected operand")) return super.description;
+    return "I'm having trouble understanding that query. Putting parentheses around the search pattern may help.";
+  }
+}
+
+/** The query is right, and asks for something that this program cannot do yet. */
+export class UnsupportedError extends QueryError {
+  constructor(message: string, query: string, place: Place) {
+    super(message, query, place);
+    this.name = "UnsupportedError";
+  }
+}
+
+/** The alert that answers a query which could not be planned. */
+export function queryErrorAlert(error: QueryError): { readonly title: string; readonly description: string } {
+  return { title: "Unable To Process Query", description: error.description };
+}
+
+/** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */
+export function locateErrors<T>(query: string, place: Place, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-query" || error instanceof QueryError) throw error;
+    throw new QueryError(error.message, query, place);
+  }
+}

@@ -1,0 +1,48 @@
+import type { Analyses } from "./analyses.js";
+import type { FieldNode } from "./ast.js";
+import type { BasicQuery } from "./basic.js";
+import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
+import { QueryError } from "./query-error.js";
+import { fieldOf, revisionsOf } from "./validate.js";
+import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
+
+/** Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters. */
+export function planRepositories(query: BasicQuery, analyses: Analyses): RepositoryFilter {
+  const revision = fieldOf(query, "rev");
+  const given = query.fields.filter(({ name }) => name === "repo");
+  const includes = given.filter(({ negated }) => !negated);
+  return {
+    include: includes.map((field) => planInclude(field, revisionsOf(revision ?? field), analyses)),
+    exclude: given
+      .filter(({ negated }) => negated)
+      .map(({ value }) => splitRepository(value).source),
+    fork: yesNoOnly(query, "fork"),
+    archived: yesNoOnly(query, "archived"),
+    forkGiven: fieldOf(query, "fork") !== undefined,
+    archivedGiven: fieldOf(query, "archived") !== undefined,
+    visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
+  };
+}
+
+function planInclude({ value, place }: FieldNode, revisions: readonly string[], analyses: Analyses): RepositoryInclude {
+  const { source } = splitRepository(value);
+  return { source, revisions, exactName: exactNameOf(source, place, analyses) };
+}
+
+/** The text between `^` and `$` when it is literal. An escaped `\$` at the end is no anchor. */
+function exactNameOf(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
+  const inner = /^\^((?:[^\\]|\\.)+)\$$/s.exec(source)?.[1];
+  if (inner === undefined) return undefined;
+  try {
+    return analyses.regexp(inner, false, place).literal;
+  } catch (error) {
+    // The part between the anchors need not be a regexp where the whole is one, as in `^a|(b$`.
+    if (error instanceof QueryError) return undefined;
+    throw error;
+  }
+}
+
+function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {
+  const field = fieldOf(query, name);
+  return field === undefined ? "no" : readYesNoOnly(name, field.value);
+}

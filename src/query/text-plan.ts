@@ -1,0 +1,88 @@
+import { unreachable } from "../base/assert.js";
+import { languagePathRegexp } from "../model/language.js";
+import type { Analyses } from "./analyses.js";
+import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
+import type { BasicQuery } from "./basic.js";
+import { escapeRegexp } from "./join.js";
+import type { Leaf, PathFilter, TextNode, TextPlan } from "./plan.js";
+import { resultTypesOf } from "./result-types.js";
+import { isCaseSensitive, readLanguage } from "./validate.js";
+
+/**
+ * What file and path results need. Undefined when the query's types leave them out, and when there is neither a pattern
+ * nor a filter on paths: `repo:x` lists repositories, not all their files.
+ */
+export function planText(query: BasicQuery, analyses: Analyses): TextPlan | undefined {
+  const types = resultTypesOf(query);
+  const filters = query.fields.filter(({ name }) => name === "file" || name === "lang");
+  if (!types.file && !types.path) return undefined;
+  if (query.pattern === undefined && filters.length === 0) return undefined;
+  const foldCase = !isCaseSensitive(query);
+  const leaves = new Leaves(analyses, foldCase);
+  return {
+    content: types.file,
+    path: types.path,
+    pathFilters: filters.map((field) => planFilter(field, foldCase, analyses)),
+    pattern: query.pattern === undefined ? undefined : planNode(query.pattern, leaves),
+    leaves: leaves.all,
+  };
+}
+
+function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): PathFilter {
+  const { name, value, negated, place } = field;
+  const isLanguage = name === "lang";
+  const typed = isLanguage ? languagePathRegexp(readLanguage(value)) : value;
+  const folds = isLanguage || foldCase;
+  const analysis = analyses.regexp(typed, folds, place);
+  return { negated, source: typed, foldCase: folds, highlighted: !isLanguage, label: `${negated ? "-" : ""}${name}:${value}`, analysis };
+}
+
+function planNode(node: QueryNode, leaves: Leaves): TextNode {
+  switch (node.kind) {
+    case "pattern": {
+      const leaf: TextNode = { kind: "leaf", leaf: leaves.add(node) };
+      return node.negated ? { kind: "not", child: leaf } : leaf;
+    }
+    case "and":
+    case "or": return { kind: node.kind, children: distinct(node.children.map((child) => planNode(child, leaves))) };
+    case "concat": return { kind: "and", children: node.children.map((child) => planNode(child, leaves)) };
+    case "field": return unreachable(node as never);
+  }
+}
+
+/** `x or x` is `x`: an equal sibling adds nothing under either operator. */
+function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
+  const seen = new Set<string>();
+  return nodes.filter((node) => {
+    const key = JSON.stringify(node);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** The patterns of one basic query, equal ones once. */
+class Leaves {
+  readonly all: Leaf[] = [];
+  readonly #analyses: Analyses;
+  readonly #foldCase: boolean;
+  readonly #numberOf = new Map<string, number>();
+
+  constructor(analyses: Analyses, foldCase: boolean) {
+    this.#analyses = analyses;
+    this.#foldCase = foldCase;
+  }
+
+  /** The pattern's number. */
+  add(pattern: PatternNode): number {
+    const analysis = this.#analyses.pattern(pattern, this.#foldCase);
+    const source = pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
+    const key = `${pattern.contentOnly}${source}`;
+    const known = this.#numberOf.get(key);
+    if (known !== undefined) return known;
+    const number = this.all.length;
+    this.all.push({ source, foldCase: this.#foldCase, inContent: true, inPath: !pattern.contentOnly, analysis });
+    this.#numberOf.set(key, number);
+    return number;
+  }
+}

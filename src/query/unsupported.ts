@@ -1,0 +1,32 @@
+import type { FieldNode } from "./ast.js";
+import type { BasicQuery } from "./basic.js";
+import { fields } from "./fields.js";
+import { UnsupportedError } from "./query-error.js";
+import { isRevisionGlob, readYesNoOnly } from "./values.js";
+import { revisionsOf } from "./validate.js";
+
+const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
+const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory"]);
+
+/** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
+export function refuseUnbuilt(text: string, query: BasicQuery): void {
+  for (const field of query.fields) {
+    const what = unbuiltPart(field);
+    if (what !== undefined) {
+      throw new UnsupportedError(`${what} is understood but not built yet. Remove it to search without it.`, text, field.place);
+    }
+  }
+}
+
+/** The part of the field that is not built, as the user typed it or nearly so. */
+function unbuiltPart(field: FieldNode): string | undefined {
+  const { name, value, predicate } = field;
+  if (predicate !== undefined) return `${name}:${predicate.name}(...)`;
+  if (!fields[name].built) return `${name}:`;
+  if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
+  if (name === "select" && !builtSelects.has(value)) return `select:${value}`;
+  if (name === "context" && value !== "global" && value !== "") return `context:${value}`;
+  if (name === "index" && readYesNoOnly("index", value) === "no") return "index:no";
+  const revision = revisionsOf(field).find((typed) => isRevisionGlob(typed) || typed.startsWith("^"));
+  return revision === undefined ? undefined : `the revision ${revision}`;
+}
