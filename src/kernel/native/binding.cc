@@ -20,7 +20,7 @@ napi_value misuse(napi_env env, const char* name) {
 }
 
 napi_value outOfMemory(napi_env env) {
-  napi_throw_error(env, "ERR_MEMORY_ALLOCATION_FAILED", "no memory for posting lists");
+  napi_throw_error(env, "ERR_MEMORY_ALLOCATION_FAILED", "no memory for tables of trigrams");
   return nullptr;
 }
 
@@ -122,6 +122,7 @@ napi_value buildPostings(napi_env env, napi_callback_info info) {
               addArray(env, result, "offsets", napi_uint32_array, builder.keyCount() + 1, &offsets) &&
               addArray(env, result, "bytes", napi_uint8_array, builder.byteCount(), &bytes);
   if (!made) return outOfMemory(env);
+  preferHugePages(bytes, builder.byteCount());
   builder.write(static_cast<uint32_t*>(keys), static_cast<uint32_t*>(offsets), static_cast<uint8_t*>(bytes));
   return result;
 }
@@ -132,7 +133,8 @@ napi_value distinctTrigrams(napi_env env, napi_callback_info info) {
   size_t from = given.number(1), to = given.number(2), limit = given.number(3);
   given.need(from <= to && to <= text.length);
   if (!given.sound()) return misuse(env, "distinctTrigrams");
-  return number(env, distinctTrigrams(text, from, to, limit));
+  size_t count = distinctTrigrams(text, from, to, limit);
+  return count == noRoom ? outOfMemory(env) : number(env, count);
 }
 
 napi_value decodePostings(napi_env env, napi_callback_info info) {

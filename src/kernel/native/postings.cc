@@ -1,6 +1,5 @@
 #include "postings.h"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "classes.h"
@@ -8,29 +7,47 @@
 namespace trawl {
 namespace {
 
-// One bit for each trigram, all clear between calls: 256 KiB, which stays in the second-level cache while one table of
-// numbers for all trigrams would not.
-thread_local uint64_t seen[trigramCount / 64];
+// Which trigrams were seen since the last `begin`: a byte for each, compared with the number of the round, so that
+// nothing need be cleared between units.
+struct Marks {
+  uint8_t roundOf[trigramCount];
+  uint8_t round;
 
-void forget(const uint32_t* trigrams, size_t count) {
-  for (size_t i = 0; i < count; i++) seen[trigrams[i] >> 6] = 0;
+  void begin() {
+    if (++round != 0) return;
+    memset(roundOf, 0, sizeof roundOf);
+    round = 1;
+  }
+};
+
+// The calling thread's, kept until it ends; null when there is no memory. Behind a pointer, because the address of a
+// thread's own variable would be computed again for each byte of the text.
+Marks* threadMarks() {
+  static thread_local Pages<Marks> kept;
+  return kept.isReserved() || kept.reserve(1) ? kept.at(0) : nullptr;
 }
 
-// Appends the trigrams of [from, to) that are not in `seen`, and marks them; `out` has room for to - from numbers.
+// Appends the trigrams of [from, to) that were not seen in this round; `out` has room for to - from numbers.
 // No branch depends on the text: whether a trigram is new cannot be predicted.
-size_t appendUnseen(Text text, size_t from, size_t to, uint32_t* out) {
+size_t appendUnseen(Text text, size_t from, size_t to, Marks& marks, uint32_t* __restrict out) {
   if (to - from < 3) return 0;
+  const uint8_t* __restrict data = text.data;
+  uint8_t* __restrict roundOf = marks.roundOf;
+  const uint8_t round = marks.round;
   size_t count = 0;
-  uint32_t trigram = static_cast<uint32_t>(classes.of[text.data[from]]) << 7 | classes.of[text.data[from + 1]];
+  uint32_t trigram = static_cast<uint32_t>(classes.of[data[from]]) << 7 | classes.of[data[from + 1]];
   for (size_t i = from + 2; i < to; i++) {
-    trigram = (trigram << 7 | classes.of[text.data[i]]) & (trigramCount - 1);
-    uint64_t word = seen[trigram >> 6];
+    trigram = (trigram << 7 | classes.of[data[i]]) & (trigramCount - 1);
     out[count] = trigram;
-    count += ~(word >> (trigram & 63)) & 1;
-    seen[trigram >> 6] = word | uint64_t(1) << (trigram & 63);
+    count += roundOf[trigram] != round;
+    roundOf[trigram] = round;
   }
   return count;
 }
+
+// Posting lists are touched in the order of the text, most of them out of cache. Asking for a list this many steps
+// early took writing from 2.1 to 1.3 ns for each byte of text (Linux source, one thread).
+constexpr size_t ahead = 16;
 
 uint32_t varintSize(uint32_t value) {
   return 1 + (value >= 1u << 7) + (value >= 1u << 14) + (value >= 1u << 21) + (value >= 1u << 28);
@@ -69,31 +86,33 @@ class Varints {
 
 }  // namespace
 
-PostingsBuilder::~PostingsBuilder() {
-  free(lists_);
-  free(trigrams_);
-  free(unitEnds_);
+bool PostingsBuilder::reserve(const uint32_t* units, size_t unitCount) {
+  size_t room = ahead;
+  for (size_t unit = 0; unit < unitCount; unit++) room += units[2 * unit + 1] - units[2 * unit];
+  return lists_.reserve(trigramCount) && trigrams_.reserve(room) && unitEnds_.reserve(unitCount);
 }
 
 bool PostingsBuilder::gather(Text text, const uint32_t* units, size_t unitCount) {
+  Marks* marks = threadMarks();
+  if (marks == nullptr || !reserve(units, unitCount)) return false;
   unitCount_ = unitCount;
-  lists_ = static_cast<List*>(calloc(trigramCount, sizeof(List)));
-  unitEnds_ = static_cast<size_t*>(malloc((unitCount + 1) * sizeof(size_t)));
-  if (lists_ == nullptr || unitEnds_ == nullptr) return false;
+  size_t done = 0;
   for (size_t unit = 0; unit < unitCount; unit++) {
-    size_t from = units[2 * unit], to = units[2 * unit + 1];
-    if (!reserve(to - from)) return false;
-    size_t start = trigramsCount_;
-    trigramsCount_ += appendUnseen(text, from, to, trigrams_ + start);
-    close(unit, start);
+    marks->begin();
+    size_t end = done + appendUnseen(text, units[2 * unit], units[2 * unit + 1], *marks, trigrams_.at(done));
+    count(unit, done, end);
+    unitEnds_[unit] = done = end;
   }
+  // What `write` looks at ahead of the end.
+  memset(trigrams_.at(done), 0, ahead * sizeof(uint32_t));
   return true;
 }
 
-// Counts what the unit's trigrams, from `start` on, add to their lists.
-void PostingsBuilder::close(size_t unit, size_t start) {
+// Counts what the trigrams [from, to) of a unit add to their lists.
+void PostingsBuilder::count(size_t unit, size_t from, size_t to) {
   uint32_t number = static_cast<uint32_t>(unit) + 1;
-  for (size_t i = start; i < trigramsCount_; i++) {
+  for (size_t i = from; i < to; i++) {
+    __builtin_prefetch(&lists_[trigrams_[i + ahead]], 1);
     List& list = lists_[trigrams_[i]];
     uint32_t size = varintSize(number - list.lastUnit);
     keyCount_ += list.lastUnit == 0;
@@ -101,18 +120,6 @@ void PostingsBuilder::close(size_t unit, size_t start) {
     list.at += size;
     byteCount_ += size;
   }
-  forget(trigrams_ + start, trigramsCount_ - start);
-  unitEnds_[unit] = trigramsCount_;
-}
-
-bool PostingsBuilder::reserve(size_t more) {
-  if (trigramsRoom_ - trigramsCount_ >= more) return true;
-  size_t room = trigramsRoom_ + trigramsRoom_ / 2 + more + 65536;
-  void* moved = realloc(trigrams_, room * sizeof(uint32_t));
-  if (moved == nullptr) return false;
-  trigrams_ = static_cast<uint32_t*>(moved);
-  trigramsRoom_ = room;
-  return true;
 }
 
 void PostingsBuilder::write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) {
@@ -132,6 +139,8 @@ void PostingsBuilder::write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) {
   for (size_t unit = 0; unit < unitCount_; unit++) {
     uint32_t number = static_cast<uint32_t>(unit) + 1;
     for (; i < unitEnds_[unit]; i++) {
+      __builtin_prefetch(&lists_[trigrams_[i + ahead]], 1);
+      __builtin_prefetch(bytes + lists_[trigrams_[i + ahead / 2]].at, 1);
       List& list = lists_[trigrams_[i]];
       list.at = static_cast<uint32_t>(writeVarint(bytes + list.at, number - list.lastUnit) - bytes);
       list.lastUnit = number;
@@ -140,16 +149,16 @@ void PostingsBuilder::write(uint32_t* keys, uint32_t* offsets, uint8_t* bytes) {
 }
 
 size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit) {
-  // In steps, so that the list of new trigrams is short and a long text is left soon after the limit.
+  // In steps, so that a long text is left soon after the limit.
   constexpr size_t step = 4096;
-  uint32_t found[step];
-  size_t last = 0, distinct = 0;
+  uint32_t unseen[step];
+  size_t distinct = 0;
+  Marks* marks = threadMarks();
+  if (marks == nullptr) return noRoom;
+  marks->begin();
   for (size_t at = from; at + 2 < to && distinct <= limit; at += step - 2) {
-    last = appendUnseen(text, at, to - at > step ? at + step : to, found);
-    distinct += last;
+    distinct += appendUnseen(text, at, to - at > step ? at + step : to, *marks, unseen);
   }
-  if (last == distinct) forget(found, last);
-  else memset(seen, 0, sizeof seen);
   return distinct <= limit ? distinct : limit + 1;
 }
 

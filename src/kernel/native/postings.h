@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "bytes.h"
+#include "pages.h"
 
 namespace trawl {
 
@@ -11,11 +12,6 @@ namespace trawl {
 // then `write` fills it. Memory that cannot be had is reported by `gather`.
 class PostingsBuilder {
  public:
-  PostingsBuilder() = default;
-  PostingsBuilder(const PostingsBuilder&) = delete;
-  PostingsBuilder& operator=(const PostingsBuilder&) = delete;
-  ~PostingsBuilder();
-
   // `units` holds pairs (from, to) that lie within the text.
   bool gather(Text text, const uint32_t* units, size_t unitCount);
 
@@ -27,31 +23,29 @@ class PostingsBuilder {
 
  private:
   struct List {
-    // Number of the last unit seen + 1; 0 before the first.
+    // Number of the last unit seen, plus 1; 0 before the first.
     uint32_t lastUnit;
     // While gathering the size in bytes, while writing the place of the next byte.
     uint32_t at;
   };
 
-  bool reserve(size_t more);
-  void close(size_t unit, size_t start);
+  bool reserve(const uint32_t* units, size_t unitCount);
+  void count(size_t unit, size_t from, size_t to);
 
-  List* lists_ = nullptr;
-  // The distinct trigrams of each unit, one unit after the other.
-  uint32_t* trigrams_ = nullptr;
-  size_t trigramsCount_ = 0;
-  size_t trigramsRoom_ = 0;
+  Pages<List> lists_;
+  // The distinct trigrams of each unit, one unit after the other. Room for more than there can be is only reserved.
+  Pages<uint32_t> trigrams_;
   // unitEnds_[i] is the end of unit i in `trigrams_`.
-  size_t* unitEnds_ = nullptr;
+  Pages<size_t> unitEnds_;
   size_t unitCount_ = 0;
   size_t keyCount_ = 0;
   uint64_t byteCount_ = 0;
 };
 
-// Number of distinct trigrams in [from, to), counted up to limit + 1.
-size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit);
-
 constexpr size_t noRoom = SIZE_MAX;
+
+// Number of distinct trigrams in [from, to), counted up to limit + 1; `noRoom` when there is no memory.
+size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit);
 
 // Decodes [from, to) of `postings` into `out`; returns how many, or `noRoom` when `out` is too short.
 size_t decodePostings(Text postings, size_t from, size_t to, uint32_t* out, size_t outRoom);
