@@ -1,3 +1,4 @@
+import assert from "node:assert";
 import fc from "fast-check";
 import t from "tap";
 import { loadKernel } from "../src/kernel/load.js";
@@ -7,6 +8,9 @@ import { engineLines, naiveSearch } from "./support/naive.js";
 
 // search(query, shards) == naive(query, documents), for every kernel, however the documents are cut into shards, with
 // and without the index, in one go and with pauses.
+
+/** More by hand: `FUZZ_RUNS=100000 node dist/test/eval-oracle.test.js`. */
+const runCount = Number(process.env["FUZZ_RUNS"] ?? 600);
 
 const repositories = [testRepository(1, "one"), testRepository(2, "two")];
 
@@ -50,9 +54,10 @@ for (const kernelName of ["native", "ts"] as const) {
         const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, credit: split ? 1 : 2 ** 30 });
         return engineLines(matches).map((line) => `${id}/${line}`);
       });
-      t.strictSame(got.sort(), wanted(plan, living), text);
-    }), { numRuns: kernelName === "native" ? 1500 : 500 });
-    t.ok(planned > 100, "enough of the generated queries are valid");
+      const want = wanted(plan, living);
+      if (JSON.stringify(got.sort()) !== JSON.stringify(want)) throw new assert.AssertionError({ message: text, actual: got, expected: want });
+    }), { numRuns: kernelName === "native" ? runCount : runCount / 4, verbose: false });
+    t.ok(planned > runCount / 10, "enough of the generated queries are valid");
     t.end();
   });
 }

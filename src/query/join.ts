@@ -1,6 +1,7 @@
 import { combine, isOperator, type OperatorNode, type PatternNode, type QueryNode } from "./ast.js";
 import type { QueryType } from "./query-type.js";
 import { unreachable } from "../base/assert.js";
+import { escapeRegexp } from "../regexp/escape.js";
 
 /**
  * Replaces each `concat` by what side by side means in the pattern type. Neighbours that are not negated form a run;
@@ -81,9 +82,4 @@ function merge(patterns: readonly PatternNode[], form: PatternNode["form"], valu
 
 function regexpSource(pattern: PatternNode): string {
   return pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
-}
-
-/** The regexp that matches just this text. */
-export function escapeRegexp(text: string): string {
-  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }

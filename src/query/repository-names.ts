@@ -1,8 +1,8 @@
+import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
 import type { PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { FieldName } from "./fields.js";
-import { escapeRegexp } from "./join.js";
 import type { RepositoryNamePlan } from "./plan.js";
 import { resultTypesOf } from "./result-types.js";
 import { isCaseSensitive } from "./validate.js";

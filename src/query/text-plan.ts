@@ -1,9 +1,9 @@
 import { unreachable } from "../base/assert.js";
 import { languagePathRegexp } from "../model/language.js";
+import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
-import { escapeRegexp } from "./join.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "./plan.js";
 import { resultTypesOf } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
