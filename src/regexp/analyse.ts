@@ -1,0 +1,154 @@
+import { assert, unreachable } from "../base/assert.js";
+import type { RegexpAnalysis } from "./analysis.js";
+import { charactersOf, rangesHold } from "./char-ranges.js";
+import { namedClassHasNewline } from "./class-names.js";
+import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "./folding.js";
+import { parseRegexp } from "./parse.js";
+import { printSource } from "./print.js";
+import { anything } from "./literal-set.js";
+import { clausesOf, either, inSequence, nothingKnown, oneOf, repeated, type Requirement } from "./requirement.js";
+import type { ClassNode, LiteralNode, Regexp } from "./syntax.js";
+
+/** A class of more characters than this is not spelled out. */
+const spelledClassMax = 5;
+
+/** Analyses a regexp in RE2 syntax; throws a `RegexpSyntaxError` when it is none. */
+export function analyseRegexp(source: string, foldCase: boolean): RegexpAnalysis {
+  return analyseTree(parseRegexp(source, foldCase), foldCase);
+}
+
+/** Analyses the regexp that matches `text` and nothing else. `text` may hold any characters. */
+export function analyseLiteral(text: string, foldCase: boolean): RegexpAnalysis {
+  const wellFormed = text.replace(/\p{Surrogate}/gu, "\uFFFD");
+  return analyseTree(
+    wellFormed === "" ? { kind: "empty" } : { kind: "literal", text: wellFormed, fold: foldCase }, foldCase);
+}
+
+function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
+  const clauses = clausesOf(requirementOf(tree, foldCase));
+  assert(clauses.every((clause) => clause.length > 0 && !clause.includes("")), "a clause asks for nothing");
+  return {
+    re2Source: printSource(tree, foldCase),
+    literal: literalOf(tree, foldCase),
+    clauses,
+    crossesLines: crossesLines(tree),
+    matchesEmpty: matchesEmpty(tree),
+  };
+}
+
+/** The text that a plain search would find in the same places; with `foldCase` a search that ignores ASCII case. */
+function literalOf(tree: Regexp, foldCase: boolean): string | undefined {
+  if (tree.kind !== "literal") return undefined;
+  if (tree.fold !== foldCase && !isCaseless(tree.text)) return undefined;
+  if (!foldCase) return tree.text;
+  return isCaselessOutsideAscii(tree.text) ? lowerAscii(tree.text) : undefined;
+}
+
+/**
+ * With `foldCase`, literals are ASCII-lowered and anything outside of ASCII is unknown, because the index and the
+ * kernel ignore the case of ASCII letters only.
+ */
+function requirementOf(tree: Regexp, foldCase: boolean): Requirement {
+  switch (tree.kind) {
+    case "empty":
+    case "anchor":
+      return oneOf(anything);
+    case "literal":
+      return literalRequirement(tree, foldCase);
+    case "class":
+      return classRequirement(tree, foldCase);
+    case "any":
+      return nothingKnown;
+    case "repeat":
+      return repeated(requirementOf(tree.child, foldCase), tree.min, tree.max);
+    case "concat":
+      return tree.children.map((child) => requirementOf(child, foldCase)).reduce(inSequence);
+    case "alternate":
+      return tree.children.map((child) => requirementOf(child, foldCase)).reduce(either);
+    default:
+      return unreachable(tree);
+  }
+}
+
+function literalRequirement({ text, fold }: LiteralNode, foldCase: boolean): Requirement {
+  if (foldCase) return asciiRuns(lowerAscii(text));
+  if (!fold || isCaseless(text)) return oneOf([text]);
+  return Array.from(text, (character) => {
+    const variants = foldedVariants(character);
+    return variants === undefined ? nothingKnown : oneOf(variants);
+  }).reduce(inSequence);
+}
+
+/** The literal cut at each character outside of ASCII. */
+function asciiRuns(text: string): Requirement {
+  return text
+    .split(/([^\0-\x7f]+)/)
+    .map((run, index) => (index % 2 === 0 ? oneOf([run]) : nothingKnown))
+    .reduce(inSequence);
+}
+
+function classRequirement({ ranges, named, negated, fold }: ClassNode, foldCase: boolean): Requirement {
+  if (negated || named.length > 0) return nothingKnown;
+  const characters = charactersOf(ranges, 2 * spelledClassMax);
+  if (characters === undefined) return nothingKnown;
+  const spelled = new Set<string>();
+  for (const character of characters) {
+    const variants = spellings(character, fold, foldCase);
+    if (variants === undefined) return nothingKnown;
+    for (const variant of variants) spelled.add(variant);
+  }
+  return spelled.size > spelledClassMax ? nothingKnown : oneOf([...spelled]);
+}
+
+function spellings(character: string, fold: boolean, foldCase: boolean): readonly string[] | undefined {
+  if (foldCase) return character > "\x7f" ? undefined : [character.toLowerCase()];
+  return fold ? foldedVariants(character) : [character];
+}
+
+/** Conservative: a newline that the rest of the regexp rules out still counts. */
+function crossesLines(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "empty":
+      return false;
+    case "anchor":
+      return tree.at === "text-start" || tree.at === "text-end";
+    case "literal":
+      return tree.text.includes("\n");
+    case "class":
+      return classHasNewline(tree);
+    case "any":
+      return tree.newline;
+    case "repeat":
+      return crossesLines(tree.child);
+    case "concat":
+    case "alternate":
+      return tree.children.some(crossesLines);
+    default:
+      return unreachable(tree);
+  }
+}
+
+function classHasNewline({ ranges, named, negated }: ClassNode): boolean {
+  return (rangesHold(ranges, 10) || named.some(namedClassHasNewline)) !== negated;
+}
+
+/** Whether a match may be empty at some place of some text: `^`, `$` and `\b` count as empty. */
+function matchesEmpty(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "empty":
+    case "anchor":
+      return true;
+    case "literal":
+    case "class":
+    case "any":
+      return false;
+    case "repeat":
+      return tree.min === 0 || matchesEmpty(tree.child);
+    case "concat":
+      return tree.children.every(matchesEmpty);
+    case "alternate":
+      return tree.children.some(matchesEmpty);
+    default:
+      return unreachable(tree);
+  }
+}

@@ -1,0 +1,90 @@
+import { unionOfPrefixes, type LiteralSet } from "./literal-set.js";
+
+/** A text must hold one of the literals. Never empty, and no literal is "". */
+export type Clause = LiteralSet;
+
+/** Clauses kept of one regexp, and between the steps of its analysis. */
+export const clauseCountMax = 8;
+
+/** A literal that all literals of a clause share replaces them when it is at least as long as this. */
+const sharedLengthMin = 3;
+
+/** The clause that a set of literals makes; undefined when it rules nothing out. */
+export function clauseOf(literals: LiteralSet): Clause | undefined {
+  if (literals.includes("")) return undefined;
+  return withoutShared(withoutLonger(literals));
+}
+
+/** What a text must hold that satisfies all clauses of `a` or all clauses of `b`: the best of each, by pairs. */
+export function eitherOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
+  const out: Clause[] = [];
+  for (const first of mostSelective(a, 2)) {
+    for (const second of mostSelective(b, 2)) {
+      const clause = clauseOf(unionOfPrefixes(first, second));
+      if (clause !== undefined) out.push(clause);
+    }
+  }
+  return out;
+}
+
+/**
+ * The most selective clauses first, without those that follow from another one, `count` at most: a longer shortest
+ * literal is better, then fewer literals. Equal ones keep their order in the regexp.
+ */
+export function mostSelective(clauses: readonly Clause[], count: number): Clause[] {
+  const sorted = clauses.toSorted((a, b) => shortest(b) - shortest(a) || a.length - b.length);
+  const kept: Clause[] = [];
+  for (const clause of sorted) {
+    if (kept.length === count) break;
+    if (!kept.some((better) => implies(better, clause))) kept.push(clause);
+  }
+  return kept;
+}
+
+/** Each literal of `a` holds some literal of `b`, so a text that satisfies `a` satisfies `b`. */
+function implies(a: Clause, b: Clause): boolean {
+  return a.every((longer) => b.some((literal) => longer.includes(literal)));
+}
+
+function shortest(clause: Clause): number {
+  let length = Infinity;
+  for (const literal of clause) length = Math.min(length, literal.length);
+  return length;
+}
+
+/** Drops literals that hold another one: `err`, `error` is the same demand as `err`. */
+function withoutLonger(literals: LiteralSet): LiteralSet {
+  if (literals.length === 1) return literals;
+  const byLength = literals.toSorted((a, b) => a.length - b.length);
+  const kept: string[] = [];
+  for (const literal of byLength) {
+    if (!kept.some((shorter) => literal.includes(shorter))) kept.push(literal);
+  }
+  return literals.filter((literal) => kept.includes(literal));
+}
+
+/**
+ * Looking for one literal is cheaper than for several, so `sprintf`, `tprintf` becomes `printf`: the beginning or end
+ * that all share, where that costs the shortest of them one character at most.
+ */
+function withoutShared(literals: LiteralSet): LiteralSet {
+  if (literals.length === 1) return literals;
+  const enough = Math.max(sharedLengthMin, shortest(literals) - 1);
+  const shared = [sharedPrefix(literals), sharedSuffix(literals)].find((literal) => literal.length >= enough);
+  return shared === undefined || /\p{Surrogate}/u.test(shared) ? literals : [shared];
+}
+
+function sharedPrefix(literals: LiteralSet): string {
+  const [first] = literals;
+  let length = 0;
+  while (length < first.length && literals.every((literal) => literal[length] === first[length])) length++;
+  return first.slice(0, length);
+}
+
+function sharedSuffix(literals: LiteralSet): string {
+  const [first] = literals;
+  let length = 0;
+  while (length < first.length && literals.every((literal) => literal.at(-1 - length) === first.at(-1 - length))) length++;
+  return first.slice(first.length - length);
+}
+
