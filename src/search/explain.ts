@@ -4,7 +4,7 @@ import { planQuery } from "../query/plan-query.js";
 import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import { TrawlError } from "../base/errors.js";
-import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../eval/search-options.js";
+import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { firstSlotWord, type SearchShard } from "../worker/messages.js";
 import { resolveRepositories } from "./repository-resolver.js";
 import type { SearchEnvironment } from "./running-search.js";

@@ -1,4 +1,4 @@
-import type { Tally } from "../eval/tally.js";
+import type { Tally } from "../task/tally.js";
 import { fileKinds } from "../model/file-kind.js";
 import { escapeRegexp } from "../regexp/escape.js";
 

@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
-import type { RepositorySelection, RevisionChoice } from "../eval/search-options.js";
+import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
 import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
 

@@ -1,9 +1,9 @@
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
-import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../eval/search-options.js";
+import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
-import { addTally, emptyTally } from "../eval/tally.js";
+import { addTally, emptyTally } from "../task/tally.js";
 import type { EventSink } from "../model/event-sink.js";
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
