@@ -11,7 +11,7 @@ import { neverStop, runGit, type RunOptions } from "../src/git/run.js";
 
 const common: RunOptions = {
   args: [],
-  environment: localEnvironment([]),
+  environment: localEnvironment(),
   directory: "/",
   timeoutMs: 20_000,
   silenceMs: Infinity,
@@ -134,12 +134,12 @@ t.test("the environment is ours alone", async (t) => {
     delete process.env["HTTPS_PROXY"];
   });
   const of = (url: string) => remoteEnvironment(parseRemoteUrl(url), strictRemoteAccess);
-  for (const environment of [localEnvironment(["/x"]), of("/x"), of("https://example.org/x"), of("ssh://h/x")]) {
+  for (const environment of [localEnvironment(), of("/x"), of("https://example.org/x"), of("ssh://h/x")]) {
     t.notOk("GIT_DIR" in environment || "GIT_SSH_COMMAND" in environment, "nothing of ours leaks in");
     t.equal(environment["GIT_CONFIG_NOSYSTEM"], "1");
     t.equal(environment["HOME"], "/nonexistent");
   }
-  t.equal(localEnvironment([])["GIT_ALLOW_PROTOCOL"], "", "reading a mirror may use no transport");
+  t.equal(localEnvironment()["GIT_ALLOW_PROTOCOL"], "", "reading a mirror may use no transport");
   t.equal(of("/x")["GIT_ALLOW_PROTOCOL"], "file");
   t.equal(of("https://example.org/x")["GIT_ALLOW_PROTOCOL"], "https");
   t.equal(of("git@example.org:x")["GIT_ALLOW_PROTOCOL"], "ssh");

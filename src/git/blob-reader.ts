@@ -58,7 +58,7 @@ export class BlobReader {
     assert(options.contentBytesMax <= 1 << 30, "a blob fits into one buffer");
     this.#contentBytesMax = options.contentBytesMax;
     const args = [`--git-dir=${options.directory}`, "cat-file", "--batch-command", "--buffer"];
-    const environment = localEnvironment([options.directory]);
+    const environment = localEnvironment();
     const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, stop: options.stop };
     this.#child = new GitChild({ args, environment, directory: "/" }, limits, null);
     this.#output = new OutputReader(this.#child);

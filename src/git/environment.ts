@@ -78,18 +78,21 @@ const fixedConfig: readonly ConfigEntry[] = [
 
 /**
  * The environment of a command that reads or maintains a mirror: no transport is allowed, no configuration but ours
- * is read, nothing asks a question. `directories` are exempt from git's check of who owns a repository.
+ * is read, nothing asks a question. The mirror is named by `--git-dir`, for which git does not ask who owns it.
  */
-export function localEnvironment(directories: readonly string[]): Record<string, string> {
-  return { ...fixedVariables(""), ...configVariables([...fixedConfig, ...safeDirectories(directories)]) };
+export function localEnvironment(): Record<string, string> {
+  return { ...fixedVariables(""), ...configVariables(fixedConfig) };
 }
 
-/** The environment of a command that talks to `url`: only the transport of that URL is allowed. */
+/**
+ * The environment of a command that talks to `url`: only the transport of that URL is allowed. A local source needs
+ * `safeDirectoryConfig` too.
+ */
 export function remoteEnvironment(url: RemoteUrl, access: RemoteAccess): Record<string, string> {
   const config = [...fixedConfig];
   switch (url.kind) {
     case "local":
-      return { ...fixedVariables("file"), ...configVariables([...config, ...safeDirectories([url.path])]) };
+      return { ...fixedVariables("file"), ...configVariables(config) };
     case "ssh":
       config.push(["core.sshCommand", access.sshCommand ?? defaultSshCommand]);
       return { ...fixedVariables("ssh"), ...inherited(access), ...configVariables(config) };
@@ -106,7 +109,7 @@ export function remoteEnvironment(url: RemoteUrl, access: RemoteAccess): Record<
  * child. A global file is the one protected configuration that reaches it.
  */
 export function safeDirectoryConfig(path: string): string {
-  const lines = safeDirectories([path, `${path}/.git`]).map(([, value]) => `\tdirectory = ${quoteConfig(value)}\n`);
+  const lines = [path, `${path}/.git`].map((directory) => `\tdirectory = ${quoteConfig(directory)}\n`);
   return `[safe]\n${lines.join("")}`;
 }
 
@@ -154,10 +157,6 @@ function httpConfig(url: RemoteUrl & { kind: "http" }, access: RemoteAccess): Co
     config.push([`http.${url.origin}/.extraHeader`, `Authorization: ${url.authorization}`]);
   }
   return config;
-}
-
-function safeDirectories(directories: readonly string[]): ConfigEntry[] {
-  return directories.map((directory) => ["safe.directory", directory] as const);
 }
 
 function configVariables(entries: readonly ConfigEntry[]): Record<string, string> {

@@ -279,7 +279,7 @@ export class Mirror {
 
   #localCommand(stop: StopSignal) {
     return {
-      environment: localEnvironment([this.directory]),
+      environment: localEnvironment(),
       directory: "/",
       timeoutMs: localTimeoutMs,
       silenceMs: Infinity,

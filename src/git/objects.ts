@@ -91,7 +91,7 @@ export async function resolveRevision(directory: string, revision: string, stop:
       "--end-of-options",
       `${revision}^{commit}`,
     ],
-    ...localCommand(directory, stop),
+    ...localCommand(stop),
     exitCodes: [1, 128],
   });
   const oid = stdout.toString("latin1").trim();
@@ -99,13 +99,13 @@ export async function resolveRevision(directory: string, revision: string, stop:
 }
 
 async function readListing(directory: string, args: readonly string[], stop: StopSignal): Promise<Buffer> {
-  const options = { args: [`--git-dir=${directory}`, ...args], ...localCommand(directory, stop), exitCodes: [] };
+  const options = { args: [`--git-dir=${directory}`, ...args], ...localCommand(stop), exitCodes: [] };
   return (await runGit(options)).stdout;
 }
 
-function localCommand(directory: string, stop: StopSignal) {
+function localCommand(stop: StopSignal) {
   return {
-    environment: localEnvironment([directory]),
+    environment: localEnvironment(),
     directory: "/",
     timeoutMs: listingTimeoutMs,
     silenceMs: Infinity,

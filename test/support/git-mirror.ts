@@ -1,8 +1,12 @@
+import type { Test } from "tap";
+import { TrawlError } from "../../src/base/errors.js";
+import { BlobReader } from "../../src/git/blob-reader.js";
 import { strictRemoteAccess } from "../../src/git/environment.js";
-import { Mirror, type MirrorOptions } from "../../src/git/mirror.js";
+import { Mirror, type MirrorOptions, type SyncResult } from "../../src/git/mirror.js";
+import { listTree } from "../../src/git/objects.js";
 import { parseRemoteUrl } from "../../src/git/remote-url.js";
 import { neverStop } from "../../src/git/run.js";
-import type { GitFixture } from "./git-fixture.js";
+import { GitFixture } from "./git-fixture.js";
 
 /** Limits that a healthy test never meets. */
 export const testMirrorOptions: MirrorOptions = {
@@ -23,4 +27,42 @@ export async function mirrorOf(source: GitFixture): Promise<Mirror> {
   const mirror = await openMirror(source);
   await mirror.sync(neverStop);
   return mirror;
+}
+
+/** A fixture that goes with the test. */
+export function fixture(t: Test, kind: "bare" | "worktree" = "bare", format: "sha1" | "sha256" = "sha1"): GitFixture {
+  const repository = GitFixture.create(kind, format);
+  t.teardown(() => repository.remove());
+  return repository;
+}
+
+/** A sync in one line: what changed, the default branch, then branches and tags by name. */
+export function printSync({ changed, defaultBranch, branches, tags }: SyncResult): string {
+  const names = (map: ReadonlyMap<string, string>): string => [...map.keys()].sort().join(",");
+  return `${changed ? "changed" : "same"} ${defaultBranch} [${names(branches)}] [${names(tags)}]`;
+}
+
+/** The error that the work ends with; fails when there is none. */
+export async function errorOf(work: Promise<unknown>): Promise<TrawlError> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof TrawlError) return error;
+  throw error ?? new TrawlError("internal", "no error");
+}
+
+/** Every file of every branch can be read. */
+export async function isWhole(mirror: Mirror): Promise<boolean> {
+  const { branches } = await mirror.state(neverStop);
+  const reader = new BlobReader({ directory: mirror.directory, contentBytesMax: 1 << 20, silenceMs: 10_000, stop: neverStop });
+  let missing = 0;
+  for (const commit of branches.values()) {
+    const entries = await listTree(mirror.directory, commit, "without-sizes", neverStop);
+    await reader.read(entries.map(({ oid }) => oid), (_, { kind }) => {
+      if (kind === "missing") missing++;
+    });
+  }
+  reader.close();
+  return missing === 0 && branches.size > 0;
 }

@@ -1,0 +1,168 @@
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { monotonicMs } from "../src/base/deadline.js";
+import { strictRemoteAccess } from "../src/git/environment.js";
+import { Mirror } from "../src/git/mirror.js";
+import { listTree } from "../src/git/objects.js";
+import { parseRemoteUrl } from "../src/git/remote-url.js";
+import { neverStop } from "../src/git/run.js";
+import type { GitFixture } from "./support/git-fixture.js";
+import { errorOf, fixture, testMirrorOptions } from "./support/git-mirror.js";
+
+const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
+const password = `Basic ${Buffer.from("ada:s3cret").toString("base64")}`;
+
+/** Serves the fixture through git's own CGI program, to requests that carry the password. */
+async function serveHttp(t: Test, source: GitFixture): Promise<number> {
+  const server = createHttpServer((request, response) => {
+    if (request.headers.authorization === password) runBackend(source, request, response);
+    else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+function runBackend(source: GitFixture, request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const child = spawn(backend, [], {
+    env: {
+      PATH: process.env["PATH"],
+      GIT_PROJECT_ROOT: source.path,
+      GIT_HTTP_EXPORT_ALL: "1",
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers["content-type"] ?? "",
+      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
+      GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
+    },
+  });
+  request.pipe(child.stdin);
+  const parts: Buffer[] = [];
+  child.stdout.on("data", (part: Buffer) => parts.push(part));
+  child.on("close", () => {
+    const output = Buffer.concat(parts);
+    const headEnd = output.indexOf("\r\n\r\n");
+    for (const line of output.toString("latin1", 0, headEnd).split("\r\n")) {
+      const [name = "", value = ""] = line.split(": ");
+      if (name === "Status") response.statusCode = Number(value.slice(0, 3));
+      else response.setHeader(name, value);
+    }
+    response.end(output.subarray(headEnd + 4));
+  });
+}
+
+/** An ssh that runs the command here. */
+function fakeSsh(source: GitFixture): string {
+  const path = source.sibling("ssh");
+  writeFileSync(path, '#!/bin/sh\n[ "$1" = -G ] && exit 0\nfor last; do :; done\nexec sh -c "$last"\n');
+  chmodSync(path, 0o755);
+  return path;
+}
+
+for (const kind of ["http", "ssh"] as const) {
+  t.test(`fetching over ${kind}`, async (t) => {
+    const source = fixture(t);
+    source.commit({ branch: "main", files: { a: "1" } });
+    const url = kind === "http" ? `http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/` : `git@example.org:${source.path}`;
+    const access = { ...strictRemoteAccess, sshCommand: kind === "ssh" ? fakeSsh(source) : null };
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), { ...testMirrorOptions, access }, neverStop);
+    t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "main" }, "first");
+    source.annotatedTag("v1", source.commit({ branch: "main", files: { b: "1" } }));
+    const { changed, headCommit, tags } = await mirror.sync(neverStop);
+    t.ok(changed, "second");
+    t.equal(tags.get("v1"), headCommit);
+    t.equal((await listTree(mirror.directory, headCommit ?? "", "without-sizes", neverStop)).length, 2);
+    t.equal((await mirror.sync(neverStop)).changed, false, "nothing new");
+    source.git("config", "uploadpack.packObjectsHook", `touch ${source.sibling("owned")}`);
+    source.deleteBranch("main");
+    source.commit({ branch: "trunk", files: { c: "1" } });
+    source.setHead("trunk");
+    t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "trunk" }, "another default branch");
+    t.notOk(existsSync(source.sibling("owned")));
+  });
+}
+
+t.test("a remote that accepts and never answers", async (t) => {
+  const server = await listen(t, () => undefined);
+  const source = fixture(t);
+  const open = (limits: Partial<typeof testMirrorOptions>) =>
+    Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), { ...testMirrorOptions, ...limits }, neverStop);
+  const startMs = monotonicMs();
+  const error = await errorOf((await open({ listTimeoutMs: 500 })).sync(neverStop));
+  t.match({ code: error.code, message: error.message }, { code: "git", message: /took longer than 500 ms/ });
+  t.notMatch(error.message, /s3cret/);
+  const stopMs = monotonicMs() + 300;
+  const stopped = await errorOf((await open({})).sync(() => monotonicMs() > stopMs));
+  t.equal(stopped.code, "cancelled");
+  t.ok(monotonicMs() - startMs < 3_000, "in bounded time");
+});
+
+t.test("credentials go to the remote and nowhere else", async (t) => {
+  let request = "";
+  const server = await listen(t, (socket) => {
+    socket.on("data", (part) => {
+      request += part.toString("latin1");
+      socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nWWW-Authenticate: Basic realm=x\r\n\r\n");
+    });
+  });
+  const source = fixture(t);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions, neverStop);
+  const error = await errorOf(mirror.sync(neverStop));
+  t.equal(error.code, "git");
+  t.notMatch(error.message, /s3cret/);
+  t.match(request, `Authorization: Basic ${Buffer.from("ada:s3cret").toString("base64")}`);
+  for (const name of readdirSync(mirror.directory, { withFileTypes: true }).filter((entry) => entry.isFile())) {
+    t.notMatch(readFileSync(join(mirror.directory, name.name), "utf8"), /s3cret/, `not kept in ${name.name}`);
+  }
+});
+
+t.test("redirects are refused", async (t) => {
+  let followed = false;
+  const inner = await listen(t, (socket) => {
+    followed = true;
+    socket.destroy();
+  });
+  for (const target of [inner, "file:///etc", "ext::touch x"]) {
+    const server = await listen(t, (socket) => {
+      socket.on("data", () => socket.end(`HTTP/1.1 302 Found\r\nLocation: ${target}\r\nContent-Length: 0\r\n\r\n`));
+    });
+    const source = fixture(t);
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions, neverStop);
+    t.equal((await errorOf(mirror.sync(neverStop))).code, "git", target);
+  }
+  t.notOk(followed);
+});
+
+t.test("an ssh host that does not answer", async (t) => {
+  const source = fixture(t);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("ssh://git@127.0.0.1:1/x"), testMirrorOptions, neverStop);
+  const error = await errorOf(mirror.sync(neverStop));
+  t.match({ code: error.code, message: error.message }, { code: "git", message: /Connection refused/ });
+});
+
+/** A server that speaks no git; returns its URL, with a password. */
+async function listen(t: Test, serve: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    serve(socket);
+  });
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return `http://ada:s3cret@127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}/repo.git`;
+}
