@@ -72,6 +72,8 @@ export class SyncManager {
   /** Repositories that wait for a task: those that somebody waits for, and the rest. */
   readonly #urgent = new Set<number>();
   readonly #queued = new Set<number>();
+  /** Repositories whose mirrors grew since they were last looked after. */
+  readonly #unmaintained = new Set<number>();
   readonly #busy = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
   #isCompacting = false;
@@ -263,7 +265,7 @@ export class SyncManager {
     while (this.#tasks.size < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
       const batch = this.#takeBatch();
       if (batch.length > 0) this.#track(this.#runSync(batch));
-      else if (!this.#startCompaction()) return;
+      else if (!this.#startCompaction() && !this.#startMaintenance()) return;
     }
   }
 
@@ -378,6 +380,7 @@ export class SyncManager {
     }
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
+    if (outcome.kind === "changed") this.#unmaintained.add(outcome.repositoryId);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
     this.#metrics.syncs.inc({ outcome: result });
     this.#metrics.syncSeconds.observe((performance.now() - startedMs) / 1000);
@@ -447,6 +450,20 @@ export class SyncManager {
       this.#isCompacting = false;
       this.#updateGauges();
     }
+  }
+
+  /** Looks after one mirror when there is nothing else to do. */
+  #startMaintenance(): boolean {
+    const [id] = [...this.#unmaintained].filter((waiting) => !this.#busy.has(waiting));
+    if (id === undefined) return false;
+    this.#unmaintained.delete(id);
+    const repository = this.#catalog.repository(id);
+    if (repository === undefined) return true;
+    this.#busy.add(id);
+    this.#track(this.#pool.maintain({ kind: "maintain", repository, fetch: this.#settings.fetch, stop: this.#stop })
+      .catch((error: unknown) => this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${messageOf(error)}`))
+      .finally(() => this.#busy.delete(id)));
+    return true;
   }
 
   /** Verifies the next live shard in turn. */

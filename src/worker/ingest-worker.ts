@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { setPriority } from "node:os";
 import { join } from "node:path";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { Mirror } from "../git/mirror.js";
@@ -14,7 +15,7 @@ import { branchCountMax, type IndexedBranch, type Repository } from "../model/re
 import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
-  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IndexLimits, IngestTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
+  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IndexLimits, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { settingsOf } from "./settings.js";
@@ -26,6 +27,12 @@ const deltaPathShareMax = 0.3;
 /** A remote must list its refs in this time, and hand over all objects in that. */
 const listTimeoutMs = 60_000;
 const fetchTimeoutMs = 6 * 3_600_000;
+
+/** Searches go first: this thread and the git processes that it starts run at this nice value. */
+const ingestNiceness = 10;
+
+// On Linux this changes the calling thread alone.
+setPriority(ingestNiceness);
 
 const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
@@ -47,6 +54,7 @@ export default async function runIngestTask(task: IngestTask): Promise<IngestAns
 function run(task: IngestTask): Promise<unknown> {
   switch (task.kind) {
     case "sync": return sync(task);
+    case "maintain": return maintain(task);
     case "compact": return merge(task);
     case "check": return check(task);
     case "remove": return remove(task);
@@ -174,6 +182,12 @@ function contentLimits(limits: IndexLimits): ContentLimits {
 
 function post(progress: SyncProgress): void {
   parentPort?.postMessage(progress);
+}
+
+async function maintain(task: MaintainTask): Promise<void> {
+  const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
+  const mirror = await openMirror(task.repository, task.fetch, stop);
+  await mirror.maintain(stop);
 }
 
 async function merge(task: CompactTask): Promise<CompactTaskResult> {

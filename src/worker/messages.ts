@@ -73,7 +73,7 @@ export interface BatchMessage {
 export const firstSlotWord = 8;
 
 /** What an ingest worker is asked to do. */
-export type IngestTask = SyncTask | CompactTask | CheckTask | RemoveTask;
+export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask;
 
 /** Fetch repositories, and index what changed. */
 export interface SyncTask {
@@ -148,6 +148,14 @@ export type SyncOutcome =
     readonly replaces: boolean;
     readonly tombstones: ReadonlyMap<number, readonly number[]>;
   };
+
+/** Repack a mirror if it has many packs or loose objects. */
+export interface MaintainTask {
+  readonly kind: "maintain";
+  readonly repository: Repository;
+  readonly fetch: FetchSettings;
+  readonly stop: Int32Array;
+}
 
 /** Merge the living documents of several shards into new ones. */
 export interface CompactTask {

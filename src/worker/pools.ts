@@ -2,7 +2,7 @@ import { Piscina } from "piscina";
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type {
-  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, RemoveTask, SearchTask, SearchTaskResult,
+  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 
@@ -58,6 +58,10 @@ export class IngestPool {
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
+    return this.#run(task);
+  }
+
+  maintain(task: MaintainTask): Promise<void> {
     return this.#run(task);
   }
 

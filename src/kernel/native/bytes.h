@@ -75,29 +75,18 @@ static inline size_t afterLast(Text text, size_t from, size_t to, uint8_t byte) 
   return from < to ? to : from;
 }
 
-struct Counted {
-  size_t count;
-  // One past the last one found, or `from`.
-  size_t afterLast;
-};
-
-// Counts `byte` in [from, to) and says where the last one is.
 template <class V>
-static inline Counted countBytes(Text text, size_t from, size_t to, uint8_t byte) {
+static inline size_t countBytes(Text text, size_t from, size_t to, uint8_t byte) {
   const typename V::Reg wanted = V::splat(byte);
-  Counted found = {0, from};
-  while (from < to && text.length - from >= V::width) {
-    auto mask = keepBelow<V>(V::mask(V::equal(V::load(text.data + from), wanted)), to - from);
-    found.count += lanesIn<V>(mask);
-    if (mask != 0) found.afterLast = from + lastLaneOf<V>(mask) + 1;
-    from += V::width;
+  size_t count = 0;
+  for (; to - from >= V::width; from += V::width) {
+    count += lanesIn<V>(V::mask(V::equal(V::load(text.data + from), wanted)));
   }
-  for (; from < to; from++) {
-    if (text.data[from] != byte) continue;
-    found.count++;
-    found.afterLast = from + 1;
+  if (from < to && text.length - from >= V::width) {
+    return count + lanesIn<V>(keepBelow<V>(V::mask(V::equal(V::load(text.data + from), wanted)), to - from));
   }
-  return found;
+  for (; from < to; from++) count += text.data[from] == byte;
+  return count;
 }
 
 }  // namespace trawl

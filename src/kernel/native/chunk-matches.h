@@ -59,7 +59,7 @@ struct ChunkEncoder {
   void takeFormerCall() {
     if (row == 0 || rowAt(job, row - 1).start < job.contentFrom || rowAt(job, row - 1).end > line.end) return;
     size_t end = rowAt(job, row - 1).end;
-    size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n').count : 0;
+    size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n') : 0;
     taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;
   }
 

@@ -26,8 +26,8 @@ struct Lines {
   // Goes on to the line that holds `position`, which is not before `line.start`. A newline belongs to its line.
   void seek(Line& line, size_t position) const {
     if (position <= line.end) return;
-    Counted passed = countBytes<V>(text, line.end, position, '\n');
-    line = lineAt(passed.afterLast, line.number + static_cast<uint32_t>(passed.count));
+    size_t passed = countBytes<V>(text, line.end, position, '\n');
+    line = lineAt(afterLast<V>(text, line.end, position, '\n'), line.number + static_cast<uint32_t>(passed));
   }
 
   // False on the last line; the nothing after a final newline is no line.

@@ -11,7 +11,7 @@ namespace trawl {
 
 template <class V>
 static size_t countNewlines(Text text, size_t from, size_t to) {
-  return countBytes<V>(text, from, to, '\n').count;
+  return countBytes<V>(text, from, to, '\n');
 }
 
 template <class V>

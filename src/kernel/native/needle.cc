@@ -25,8 +25,12 @@ const uint8_t commonness[256] = {
 };
 
 // Neighbouring bytes are not independent ("in", "re"), so a pair of them rules out less than their frequencies say: by a
-// factor of about four side by side, and of two with one byte between, in the same text.
-unsigned dependence(size_t distance) { return distance == 1 ? 16 : distance == 2 ? 8 : 0; }
+// factor of about four side by side, and of two with one byte between, in the same text. A byte beside itself is found
+// in runs only, while further apart it may be any two spaces.
+unsigned dependence(size_t distance, bool isEqual) {
+  if (isEqual) return distance == 1 ? 0 : 8;
+  return distance == 1 ? 16 : distance == 2 ? 8 : 0;
+}
 
 size_t rarest(const uint8_t* bytes, size_t length) {
   size_t best = 0;
@@ -41,8 +45,9 @@ size_t bestBeside(const uint8_t* bytes, size_t length, size_t first) {
   size_t best = first;
   unsigned bestCost = UINT32_MAX;
   for (size_t i = 0; i < length; i++) {
-    unsigned cost = commonness[bytes[i]] + dependence(i < first ? first - i : i - first);
-    if (i == first || cost > bestCost) continue;
+    if (i == first) continue;
+    unsigned cost = commonness[bytes[i]] + dependence(i < first ? first - i : i - first, bytes[i] == bytes[first]);
+    if (cost > bestCost) continue;
     best = i;
     bestCost = cost;
   }
