@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, lstatSync } from "node:fs";
+import { join } from "node:path";
+import { callEvery, monotonicMs, sleep } from "../src/base/deadline.js";
+
+/** Of one series of measurements, in the unit that was measured. */
+export interface Spread {
+  readonly min: number;
+  readonly median: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly count: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+  return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1), count: sorted.length };
+}
+
+/**
+ * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike; the
+ * first round does not count.
+ */
+export async function alternate(rounds: number, measures: readonly (() => Promise<number>)[]): Promise<Spread[]> {
+  const values = measures.map((): number[] => []);
+  for (let round = 0; round <= rounds; round++) {
+    for (const [i, measure] of measures.entries()) {
+      const value = await measure();
+      if (round > 0) values[i]?.push(value);
+    }
+  }
+  return values.map(spreadOf);
+}
+
+export interface Memory {
+  readonly residentBytes: number;
+  /** Without the mapped files, which the system takes back when it needs room. */
+  readonly anonymousBytes: number;
+}
+
+export function memoryOf(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const bytesOf = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
+  return { residentBytes: bytesOf("VmRSS"), anonymousBytes: bytesOf("RssAnon") };
+}
+
+export interface PeakMemory extends Memory {
+  /** The most that the processes it started held together: git, while it reads a repository. */
+  readonly childrenBytes: number;
+}
+
+/** Watches a process, ten times a second, until the returned function is called; that returns the peaks. */
+export function watchMemory(pid: number): () => PeakMemory {
+  let peak = { residentBytes: 0, anonymousBytes: 0, childrenBytes: 0 };
+  const look = (): void => {
+    const { residentBytes, anonymousBytes } = memoryOf(pid);
+    const childrenBytes = childrenOf(pid).reduce((sum, child) => sum + residentOf(child), 0);
+    peak = {
+      residentBytes: Math.max(peak.residentBytes, residentBytes),
+      anonymousBytes: Math.max(peak.anonymousBytes, anonymousBytes),
+      childrenBytes: Math.max(peak.childrenBytes, childrenBytes),
+    };
+  };
+  const timer = callEvery(100, look);
+  return () => {
+    timer.cancel();
+    look();
+    return peak;
+  };
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter((id) => id !== "").map(Number);
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** 0 for a process that has ended meanwhile. */
+function residentOf(pid: number): number {
+  try {
+    return memoryOf(pid).residentBytes;
+  } catch {
+    return 0;
+  }
+}
+
+/** Waits until the process has used less than 2 % of a core for two seconds, at most `limitMs`. Returns whether it came to rest. */
+export async function waitForRest(pid: number, limitMs: number): Promise<boolean> {
+  const startedMs = monotonicMs();
+  while (monotonicMs() - startedMs < limitMs) {
+    const before = cpuMsOf(pid);
+    await sleep(2000);
+    if (cpuMsOf(pid) - before < 40) return true;
+  }
+  return false;
+}
+
+function cpuMsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Bytes that a folder takes on the disk. */
+export function diskBytes(path: string): number {
+  const stat = lstatSync(path);
+  const own = stat.blocks * 512;
+  return stat.isDirectory() ? readdirSync(path).reduce((sum, name) => sum + diskBytes(join(path, name)), own) : own;
+}

@@ -1,0 +1,66 @@
+import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { TrawlError } from "../src/base/errors.js";
+
+/** What was started and has not ended. It ends with this process, however that ends. */
+const running = new Set<ChildProcess>();
+
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+  process.on(signal, () => process.exit(code));
+}
+
+export function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(command, args, options);
+  running.add(child);
+  child.on("close", () => running.delete(child));
+  child.on("error", () => running.delete(child));
+  return child;
+}
+
+/** Resolves with the exit code once the process has ended and its output was read; it is killed after `timeoutMs`. */
+export function ended(child: ChildProcess, timeoutMs: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      if (code === null) reject(new TrawlError("cancelled", `${child.spawnargs.join(" ")} ended by ${signal}`));
+      else resolve(code);
+    });
+  });
+}
+
+/** Runs a command to its end and returns what it printed; throws unless its exit code is 0. */
+export async function run(command: string, args: readonly string[], input: string | Buffer | Iterable<Buffer>): Promise<string> {
+  const child = start(command, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const parts: Buffer[] = [];
+  const complaints: Buffer[] = [];
+  child.stdout?.on("data", (part: Buffer) => parts.push(part));
+  child.stderr?.on("data", (part: Buffer) => complaints.push(part));
+  child.stdin?.on("error", () => {});
+  const code = ended(child, commandTimeoutMs);
+  if (typeof input === "string" || Buffer.isBuffer(input)) child.stdin?.write(input);
+  else for (const part of input) child.stdin?.write(part);
+  child.stdin?.end();
+  if (await code === 0) return Buffer.concat(parts).toString();
+  throw new TrawlError("internal", `${command} ${args.join(" ")}: ${Buffer.concat(complaints).toString().trim()}`);
+}
+
+/**
+ * Wall milliseconds of a whole process that writes to /dev/null. A shell starts it and reads the clock, because starting
+ * a process from this large one costs milliseconds that are not the command's.
+ */
+export async function timeCommand(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const script = 'from=$EPOCHREALTIME; "$@" >/dev/null 2>&1 </dev/null; code=$?; to=$EPOCHREALTIME; echo "${from/[.,]/} ${to/[.,]/} $code"';
+  const child = start("bash", ["-c", script, "bash", ...command], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...environment } });
+  let text = "";
+  child.stdout?.on("data", (part: Buffer) => { text += part.toString(); });
+  await ended(child, commandTimeoutMs);
+  const [from = NaN, to = NaN, code = NaN] = text.trim().split(" ").map(Number);
+  if (code > 1) throw new TrawlError("internal", `${command.join(" ")} ended with ${code}`);
+  return (to - from) / 1000;
+}
+
+const commandTimeoutMs = 600_000;

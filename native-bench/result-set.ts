@@ -1,0 +1,65 @@
+/** The lines that a search found, as sets of line numbers (from 1) by path. */
+export class ResultSet {
+  readonly #lines = new Map<string, Set<number>>();
+  #path = "";
+  #current: Set<number> | undefined;
+
+  add(path: string, line: number): void {
+    if (path !== this.#path || this.#current === undefined) {
+      this.#path = path;
+      this.#current = this.#lines.get(path) ?? new Set();
+      this.#lines.set(path, this.#current);
+    }
+    this.#current.add(line);
+  }
+
+  has(path: string, line: number): boolean {
+    return this.#lines.get(path)?.has(line) ?? false;
+  }
+
+  get count(): number {
+    let count = 0;
+    for (const lines of this.#lines.values()) count += lines.size;
+    return count;
+  }
+
+  /** What is in this set and not in the other. */
+  *without(other: ResultSet): Generator<Place> {
+    for (const [path, lines] of this.#lines) {
+      const theirs = other.#lines.get(path);
+      for (const line of lines) if (!theirs?.has(line)) yield { path, line };
+    }
+  }
+}
+
+export interface Place {
+  readonly path: string;
+  readonly line: number;
+}
+
+/** How the answer of a peer differs from ours. */
+export interface Difference {
+  /** Differences with a known cause, counted by it. */
+  readonly explained: Readonly<Record<string, number>>;
+  /** The rest. */
+  readonly unexplained: number;
+  /** The first of the rest, as `PATH:LINE only in PEER`. */
+  readonly examples: readonly string[];
+}
+
+const exampleCountMax = 5;
+
+/** Compares; `causeOf` names why a place may well be in only one of the sets, or returns undefined. */
+export function compare(peer: string, theirs: ResultSet, ours: ResultSet, causeOf: (place: Place) => string | undefined): Difference {
+  const explained: Record<string, number> = {};
+  const examples: string[] = [];
+  let unexplained = 0;
+  for (const [owner, places] of [[peer, theirs.without(ours)], ["trawl", ours.without(theirs)]] as const) {
+    for (const place of places) {
+      const cause = causeOf(place);
+      if (cause !== undefined) explained[cause] = (explained[cause] ?? 0) + 1;
+      else if (unexplained++ < exampleCountMax) examples.push(`${place.path}:${place.line} only in ${owner}`);
+    }
+  }
+  return { explained, unexplained, examples };
+}

@@ -1,0 +1,109 @@
+// Measures this checkout's daemon beside ripgrep and codesearch and prints the table of speeds: `make bench-peers`.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { messageOf } from "../src/base/errors.js";
+import { measureCommits } from "./commits.js";
+import { openCorpus } from "./corpus.js";
+import { figuresOf } from "./figures.js";
+import { measureIndex, measureRest } from "./indexing.js";
+import { measureMany } from "./many.js";
+import { openPeers } from "./peers.js";
+import { run } from "./processes.js";
+import { nameOf, queries } from "./queries.js";
+import { differenceLines, figureTable, judge, meets, searchTable, short, type SearchRow } from "./report.js";
+import { measureFirstMatch, measureSearch } from "./searches.js";
+import { Trawl } from "./trawl.js";
+
+interface Settings {
+  readonly corpus: string | undefined;
+  readonly rounds: number;
+  /** Number of small repositories; 0 leaves that part out. */
+  readonly many: number;
+}
+
+const firstMatchCount = 200;
+const roundsMin = 5;
+
+try {
+  await main(readSettings());
+  process.exit(0);
+} catch (error) {
+  console.error(`side-by-side: ${messageOf(error)}`);
+  process.exit(1);
+}
+
+async function main(settings: Settings): Promise<void> {
+  const corpus = await openCorpus(settings.corpus);
+  const workFolder = mkdtempSync(join(corpus.cacheFolder, "run-"));
+  process.on("exit", () => rmSync(workFolder, { recursive: true, force: true, maxRetries: 3 }));
+  console.log(`${corpus.fileCount} files, ${short(corpus.textBytes / 1e6)} MB of text. ${estimate(settings)}`);
+  const peers = await openPeers(corpus);
+  const clone = join(workFolder, "corpus.git");
+  await run("git", ["clone", "-q", "--bare", corpus.path, clone], "");
+  const dataFolder = join(workFolder, "data");
+  const trawl = await Trawl.start(dataFolder, ["--set", "search.maxTimeoutSeconds=300"]);
+
+  const index = await measureIndex(trawl, corpus, clone, dataFolder);
+  console.log("Searches side by side");
+  const rows: SearchRow[] = [];
+  for (const query of queries) rows.push(await measureSearch(trawl, corpus, peers, query, settings.rounds));
+  const firstMatch = await measureFirstMatch(trawl, firstMatchCount);
+  const commits = await measureCommits(trawl, corpus, workFolder, clone);
+  const rest = await measureRest(trawl, dataFolder);
+  const many = settings.many > 0 ? await measureMany(corpus, workFolder, settings.many) : undefined;
+
+  const measured = { index, firstMatch, commits, rest, many };
+  const returnMs = rows.find(({ query }) => nameOf(query) === "return")?.trawl.median ?? NaN;
+  const searches = rows.map((row) => judge(row, returnMs));
+  const figures = figuresOf(corpus, measured);
+  console.log(["", searchTable(searches), "", ...differenceLines(searches), "", figureTable(figures), ""].join("\n"));
+  const missed = searches.filter(({ missesMust }) => missesMust.length > 0).length + figures.filter((figure) => !meets(figure, figure.must)).length;
+  console.log(`${missed} of ${searches.length + figures.length} rows miss what they must reach.`);
+  writeRun({
+    date: new Date().toISOString(),
+    machine: { cores: cpus().length, processor: cpus()[0]?.model, memoryBytes: totalmem() },
+    versions: { node: process.version, trawl: await trawlVersion(), rg: peers.rg.version, csearch: peers.csearch.version },
+    corpus: { commit: corpus.commit, fileCount: corpus.fileCount, textBytes: corpus.textBytes },
+    rounds: settings.rounds,
+    searches,
+    figures,
+    measured,
+  });
+}
+
+function readSettings(): Settings {
+  const { values } = parseArgs({
+    options: {
+      corpus: { type: "string", default: process.env["BENCH_CORPUS"] ?? "" },
+      rounds: { type: "string", default: String(roundsMin) },
+      many: { type: "boolean", default: false },
+      "many-count": { type: "string", default: "10000" },
+    },
+  });
+  const rounds = Math.max(roundsMin, Number(values.rounds) || 0);
+  return { corpus: values.corpus || undefined, rounds, many: values.many ? Number(values["many-count"]) : 0 };
+}
+
+/** As measured on two cores. */
+function estimate({ rounds, many }: Settings): string {
+  const minutes = Math.round(4 + rounds * 0.6);
+  return many > 0 ? `About ${minutes + Math.round(many / 500)} minutes.` : `About ${minutes} minutes.`;
+}
+
+async function trawlVersion(): Promise<string> {
+  const checkout = fileURLToPath(new URL("../..", import.meta.url));
+  return (await run("git", ["-C", checkout, "describe", "--always", "--dirty"], "").catch(() => "unknown")).trim();
+}
+
+function writeRun(result: RunRecord): void {
+  const folder = fileURLToPath(new URL("../../native-bench/runs", import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${result.date.slice(0, 10)}.json`);
+  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
+  console.log(`Written to ${file}`);
+}
+
+type RunRecord = Readonly<Record<string, unknown>> & { readonly date: string };

@@ -1,0 +1,130 @@
+import { openSync, readFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { ChildProcess } from "node:child_process";
+import { monotonicMs } from "../src/base/deadline.js";
+import { TrawlError } from "../src/base/errors.js";
+import { callDaemon } from "../src/cli/control-client.js";
+import { SseDecoder } from "../src/cli/sse-decoder.js";
+import type { RepositoryStatus } from "../src/model/repository-status.js";
+import { ended, run, start } from "./processes.js";
+import { ResultSet } from "./result-set.js";
+
+const command = fileURLToPath(new URL("../../bin/trawl", import.meta.url));
+
+/** A `trawl serve` of this checkout, on a free port. */
+export class Trawl {
+  readonly pid: number;
+  readonly url: string;
+  /** Milliseconds from the start of the process until it accepted requests. */
+  readonly startMs: number;
+  readonly #process: ChildProcess;
+  readonly #dataFolder: string;
+
+  private constructor(process: ChildProcess, dataFolder: string, url: string, startMs: number) {
+    this.pid = process.pid ?? 0;
+    this.url = url;
+    this.startMs = startMs;
+    this.#process = process;
+    this.#dataFolder = dataFolder;
+  }
+
+  /** The daemon's log goes to a file beside its data. */
+  static async start(dataFolder: string, more: readonly string[]): Promise<Trawl> {
+    const logFile = `${dataFolder}.log`;
+    const args = [command, "serve", "--data", dataFolder, "--listen", "127.0.0.1:0", ...more];
+    const startedMs = monotonicMs();
+    const child = start(process.execPath, args, { stdio: ["ignore", "pipe", openSync(logFile, "a")] });
+    for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+      const url = /^trawld: listening on (\S+)$/.exec(line)?.[1];
+      if (url === undefined) continue;
+      child.stdout?.resume();
+      return new Trawl(child, dataFolder, url, monotonicMs() - startedMs);
+    }
+    throw new TrawlError("internal", `the daemon did not start:\n${readFileSync(logFile, "utf8").slice(-2000)}`);
+  }
+
+  async stop(): Promise<void> {
+    const code = ended(this.#process, 20_000);
+    this.#process.kill("SIGTERM");
+    if (await code !== 0) throw new TrawlError("internal", `the daemon ended with ${await code}`);
+  }
+
+  async add(name: string, url: string, progress: (text: string) => void): Promise<RepositoryStatus> {
+    return await this.#control("/.api/repos", { name, url }, progress) as RepositoryStatus;
+  }
+
+  async sync(name: string): Promise<void> {
+    await this.#control(`/.api/repos/${encodeURIComponent(name)}/sync`, undefined, () => {});
+  }
+
+  /** Milliseconds in which curl has read the whole answer to a search. */
+  async curlMs(params: URLSearchParams): Promise<number> {
+    const seconds = await run("curl", ["-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", this.#searchUrl(params)], "");
+    return Number(seconds) * 1000;
+  }
+
+  /** Every line of an exhaustive search. Throws when the answer is not whole. */
+  async results(params: URLSearchParams): Promise<ResultSet> {
+    const results = new ResultSet();
+    const decoder = new SseDecoder();
+    let isDone = false;
+    for await (const bytes of await this.#open(params)) {
+      for (const event of decoder.push(bytes)) {
+        if (event.name === "matches") addMatches(results, event.data);
+        if (event.name === "progress") requireWhole(event.data);
+        if (event.name === "alert" || event.name === "error") throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
+        isDone ||= event.name === "done";
+      }
+    }
+    if (!isDone) throw new TrawlError("cancelled", `${params.get("q")}: the answer ended early`);
+    return results;
+  }
+
+  /** Milliseconds from the request to the first bytes of the first `matches` event; undefined when none came. */
+  async firstMatchMs(params: URLSearchParams): Promise<number | undefined> {
+    const startedMs = monotonicMs();
+    let foundMs: number | undefined;
+    let tail = "";
+    for await (const bytes of await this.#open(params)) {
+      if (foundMs !== undefined) continue;
+      const text = tail + bytes.toString("latin1");
+      if (text.includes("event: matches")) foundMs = monotonicMs() - startedMs;
+      tail = text.slice(-20);
+    }
+    return foundMs;
+  }
+
+  /** The JSON of `/readyz`, whether ready or not. */
+  async readiness(): Promise<{ readonly ready: boolean; readonly repositories: readonly { readonly state: string; readonly error?: string }[] }> {
+    const response = await fetch(`${this.url}/readyz`);
+    return await response.json() as Awaited<ReturnType<Trawl["readiness"]>>;
+  }
+
+  async #control(path: string, body: unknown, progress: (text: string) => void): Promise<unknown> {
+    return await callDaemon(this.#dataFolder, { method: "POST", path, body, progress: (value) => progress(String(value)) });
+  }
+
+  #searchUrl(params: URLSearchParams): string {
+    return `${this.url}/.api/search/stream?${params.toString()}`;
+  }
+
+  async #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => get(this.#searchUrl(params), { agent: false }, resolve).on("error", reject));
+    if (response.statusCode !== 200) throw new TrawlError("overloaded", `the daemon answered ${response.statusCode}`);
+    return response;
+  }
+}
+
+function addMatches(results: ResultSet, data: string): void {
+  const matches = JSON.parse(data) as { readonly path: string; readonly lineMatches?: readonly { readonly lineNumber: number }[] }[];
+  for (const { path, lineMatches } of matches) for (const { lineNumber } of lineMatches ?? []) results.add(path, lineNumber + 1);
+}
+
+/** Branches and forks that were left out are no fault here; a limit, a timeout or a lost shard is. */
+function requireWhole(data: string): void {
+  const { skipped } = JSON.parse(data) as { skipped: { reason: string; title: string }[] };
+  const fault = skipped.find(({ reason }) => /limit|timeout|missing/.test(reason));
+  if (fault !== undefined) throw new TrawlError("cancelled", `the answer is not whole: ${fault.title}`);
+}
