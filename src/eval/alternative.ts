@@ -1,6 +1,6 @@
 import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
-import type { Leaf, TextNode, TextPlan } from "../query/plan.js";
+import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
@@ -39,6 +39,11 @@ type BoundNode =
 
 const noBits = new Uint8Array(0);
 
+interface BoundFilter {
+  readonly filter: PathFilter;
+  readonly matcher: Matcher;
+}
+
 const passes = 1;
 const fails = 2;
 
@@ -60,10 +65,11 @@ export class Alternative {
   satisfied: Uint8Array = noBits;
   readonly #root: BoundNode | undefined;
   readonly #leaves: BoundLeaf[] = [];
+  readonly #kernel: Kernel;
   readonly #reader: ShardReader;
   readonly #sight: ShardSight;
   readonly #selection: RepositorySelection;
-  readonly #filters: readonly { readonly matcher: Matcher; readonly negated: boolean; readonly highlighted: boolean }[];
+  readonly #filters: readonly BoundFilter[];
   readonly #filterVerdicts: Uint8Array;
   readonly #choices = new Map<number, readonly RevisionChoice[]>();
   readonly #cards = new Map<number, RepositoryCard | undefined>();
@@ -73,11 +79,11 @@ export class Alternative {
   constructor(text: TextPlan, selection: RepositorySelection, reader: ShardReader, sight: ShardSight, kernel: Kernel,
     useIndex: boolean) {
     this.#selection = selection;
+    this.#kernel = kernel;
     this.#reader = reader;
     this.#sight = sight;
     this.#filterVerdicts = new Uint8Array(reader.documentCount);
-    this.#filters = text.pathFilters.map((filter) =>
-      ({ matcher: compileRegexp(filter.source, filter.foldCase), negated: filter.negated, highlighted: filter.highlighted }));
+    this.#filters = text.pathFilters.map((filter) => ({ filter, matcher: compileRegexp(filter.source, filter.foldCase) }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text, kernel, useIndex);
   }
 
@@ -88,7 +94,21 @@ export class Alternative {
 
   /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
   candidates(): ContentSet {
-    return this.#root === undefined ? undefined : this.#candidatesOf(this.#root);
+    const candidates = this.#root === undefined ? undefined : this.#candidatesOf(this.#root);
+    if (candidates === undefined && this.#filters.length > 0) this.#decideFilters();
+    return candidates;
+  }
+
+  /** Decides the filters for all paths at once, which is cheaper when every document will be asked about. */
+  #decideFilters(): void {
+    this.#filterVerdicts.fill(passes);
+    for (const { filter, matcher } of this.#filters) {
+      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, matcher);
+      const failing = filter.negated ? 1 : 0;
+      for (let document = 0; document < matches.length; document++) {
+        if (matches[document] === failing) this.#filterVerdicts[document] = fails;
+      }
+    }
   }
 
   addStats(stats: SearchStats): void {
@@ -128,7 +148,7 @@ export class Alternative {
   /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */
   addPathRows(i: number, rows: Rows): void {
     const path = this.#reader.pathOf(this.documents[i]);
-    for (const filter of this.#filters) if (filter.highlighted && !filter.negated) filter.matcher.findAll(path, 0, rows);
+    for (const { filter, matcher } of this.#filters) if (filter.highlighted && !filter.negated) matcher.findAll(path, 0, rows);
     if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
   }
 
@@ -212,7 +232,7 @@ export class Alternative {
     if (this.#filters.length === 0) return true;
     if (this.#filterVerdicts[document] === 0) {
       const path = this.#reader.pathOf(document);
-      const passed = this.#filters.every((filter) => filter.matcher.test(path) !== filter.negated);
+      const passed = this.#filters.every(({ filter, matcher }) => matcher.test(path) !== filter.negated);
       this.#filterVerdicts[document] = passed ? passes : fails;
     }
     return this.#filterVerdicts[document] === passes;
