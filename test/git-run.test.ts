@@ -110,6 +110,8 @@ t.test("a descendant that holds the pipes after success does not hold us", async
 t.test("output that comes while the thread is busy, after git is gone, is not lost", async (t) => {
   const running = runGit(fakeGit(t, "(sleep 0.6; head -c 100000 /dev/zero) & exit 0"));
   await sleep(300);
+  // From here the loop goes on with due timers, and only then reads.
+  await new Promise((resolve) => setImmediate(resolve));
   const untilMs = monotonicMs() + 1_300;
   while (monotonicMs() < untilMs) continue;
   t.equal((await running).stdout.length, 100_000);
