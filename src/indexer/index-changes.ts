@@ -1,4 +1,5 @@
-import { diffTrees, type TreeChange } from "../git/objects.js";
+import type { TreeChange } from "../git/objects.js";
+import { PointReader } from "../git/point-reads.js";
 import type { StopSignal } from "../git/run.js";
 import type { IndexedBranch } from "../model/repository.js";
 import { skipCodeOf } from "../shard/format.js";
@@ -66,16 +67,26 @@ export function carryBits(old: readonly IndexedBranch[], wanted: ReadonlyMap<str
 /** Works out the delta between the indexed commits and the wanted ones, bit by bit. */
 export async function findDelta(mirror: string, repositoryId: number, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[],
   shards: readonly SourceShard[], snapshot: ShardSnapshot, verify: (reader: ShardReader) => void, stop: StopSignal): Promise<Delta> {
-  const changes = new Map<string, PathChange>();
-  for (const branch of wanted) {
-    const before = old.find((other) => other.bit === branch.bit);
-    if (before === undefined || before.commit === branch.commit) continue;
-    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop)) noteChange(changes, branch.bit, change);
-  }
+  const changes = await changedPaths(mirror, old, wanted, stop);
   const documents = findDocuments(repositoryId, changes, shards, snapshot, verify);
   const delta: Delta = { tombstones: new Map(), entries: [], dead: noCounts(), changedPathCount: changes.size };
   for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], delta);
   return delta;
+}
+
+async function changedPaths(mirror: string, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[], stop: StopSignal): Promise<Map<string, PathChange>> {
+  const changes = new Map<string, PathChange>();
+  const reader = await PointReader.open(mirror, stop);
+  try {
+    for (const branch of wanted) {
+      const before = old.find((other) => other.bit === branch.bit);
+      if (before === undefined || before.commit === branch.commit) continue;
+      for (const change of await reader.diffTrees(before.commit, branch.commit)) noteChange(changes, branch.bit, change);
+    }
+  } finally {
+    reader.close();
+  }
+  return changes;
 }
 
 function noteChange(changes: Map<string, PathChange>, bit: number, change: TreeChange): void {

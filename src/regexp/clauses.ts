@@ -54,7 +54,7 @@ function shortest(clause: Clause): number {
 
 /** Drops literals that hold another one: `err`, `error` is the same demand as `err`. */
 function withoutLonger(literals: LiteralSet): LiteralSet {
-  if (literals.length === 1) return literals;
+  if (literals.every(({ length }) => length === literals[0].length)) return literals;
   const byLength = literals.toSorted((a, b) => a.length - b.length);
   const kept: string[] = [];
   for (const literal of byLength) {

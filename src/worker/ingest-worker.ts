@@ -38,6 +38,12 @@ const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 
+/** The branch that a detached HEAD is indexed as. */
+const detachedName = "HEAD";
+
+/** Repositories whose mirror this worker made anew because of missing objects. */
+const mended = new Set<number>();
+
 /** What a task answers: an error crosses as data, since an Error loses its code between threads. */
 export type IngestAnswer =
   | { readonly ok: true; readonly value: unknown }
@@ -82,21 +88,30 @@ async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): P
   const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
   const mirror = await openMirror(repository, task.fetch, stop);
   const state = input.rebuild ? await mirror.state(stop) : await mirror.sync(stop);
-    const fetched = new Date().toISOString();
-    const wanted = wantedBranches(state, repository.branches);
-    if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, state.defaultBranch ?? "")) {
-      return { kind: "unchanged", repositoryId: repository.id, fetched };
-    }
-    const context: IndexContext = {
-      mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop,
-      onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
-    };
-    const result = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
-    return {
-      kind: "changed", repositoryId: repository.id, fetched, defaultBranch: state.defaultBranch ?? "", indexedBranches: result.branches,
-      documentCount: result.counts.documentCount, contentBytes: result.counts.contentBytes, skippedCounts: result.counts.skippedCounts,
-      replaces: result.replaces, tombstones: result.tombstones,
-    };
+  const fetched = new Date().toISOString();
+  const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
+  const wanted = wantedBranches(state, repository.branches);
+  if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)) {
+    return { kind: "unchanged", repositoryId: repository.id, fetched };
+  }
+  const context: IndexContext = {
+    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop,
+    onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
+  };
+  const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
+  if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror, stop);
+  return { kind: "changed", repositoryId: repository.id, fetched, defaultBranch, indexedBranches: branches, ...counts, replaces, tombstones };
+}
+
+/**
+ * Objects are missing from a mirror that says it has them: the mirror is made anew, and the sync fails so that it is
+ * tried again. When they are missing after that too, the remote itself lacks them, and their documents are skipped.
+ */
+async function mendOnce(repository: Repository, mirror: Mirror, stop: () => boolean): Promise<void> {
+  if (mended.has(repository.id)) return;
+  mended.add(repository.id);
+  await mirror.recreate(stop);
+  throw new TrawlError("git", `objects are missing from the mirror of ${repository.name}; it is fetched anew at the next sync`);
 }
 
 function openMirror(repository: Repository, fetch: FetchSettings, stop: () => boolean): Promise<Mirror> {
@@ -166,6 +181,7 @@ function wantedBranches(state: RefState, configured: readonly string[]): Map<str
     const commit = state.branches.get(name);
     if (commit !== undefined) wanted.set(name, commit);
   }
+  if (state.defaultBranch === null && state.headCommit !== null) wanted.set(detachedName, state.headCommit);
   if (wanted.size > branchCountMax) {
     throw new TrawlError("bad-config", `${wanted.size} branches are to be indexed; ${branchCountMax} is the most. Shorten \`branches\` of this repository.`);
   }
