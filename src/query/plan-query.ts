@@ -1,42 +1,39 @@
 import { Analyses } from "./analyses.js";
-import { hasPattern, placeOf, type QueryNode } from "./ast.js";
+import type { FieldNode, QueryNode } from "./ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
-import { planNames } from "./name-plan.js";
+import { countAll } from "./normalise.js";
 import { parseQuery } from "./parse.js";
-import type { BasicPlan, SearchPlan } from "./plan.js";
-import { printBasicQuery } from "./print.js";
-import { UnsupportedError } from "./query-error.js";
-import type { QueryType } from "./query-type.js";
+import type { BasicPlan, PatternType, SearchPlan } from "./plan.js";
+import { planRepositoryNames } from "./repository-names.js";
 import { planRepositories } from "./repository-filter.js";
+import { QueryError } from "./query-error.js";
+import type { QueryType } from "./query-type.js";
 import { planText } from "./text-plan.js";
-import { refuseUnbuilt } from "./unbuilt.js";
-import { fieldOf, Validator } from "./validate.js";
+import { refuseUnbuilt } from "./unsupported.js";
+import { Validator } from "./validate.js";
 import { readCount, readTimeoutMs } from "./values.js";
 
-/** How many matches a query without `count:` finds, where the caller has no rule of its own. */
-export const defaultMatchCountMax = 10_000;
-
-/**
- * Text to plan: parse, split into basic queries, validate, plan. Throws a `QueryError` for a wrong query and an
- * `UnsupportedError` for a right one that asks for what is not built. A blank query is a plan without alternatives.
- */
+/** Text to plan. Throws `QueryError`, of the kind `UnsupportedError` for what is right but not built yet. */
 export function planQuery(text: string, type: QueryType): SearchPlan {
-  return planAt(text, type, Date.now());
-}
-
-function planAt(text: string, type: QueryType, nowMs: number): SearchPlan {
   const tree = parseQuery(text, type);
-  const queries = distinct(basicQueries(tree));
+  const basics = basicQueries(tree);
+  const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
   const analyses = new Analyses(text);
-  const validator = new Validator(text, analyses, nowMs);
+  const validator = new Validator(text, analyses, Date.now());
   for (const query of queries) validator.check(query);
-  if (type === "structural" && tree.root !== undefined) refuseStructural(text, tree.root);
+  const patternType = patternTypeOf(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
+  const fields = queries.flatMap((query) => query.fields);
+  const counts = valuesOf(fields, "count").map(readCount);
+  const timeouts = valuesOf(fields, "timeout").map(readTimeoutMs);
   return {
-    patternType: type === "structural" ? "literal" : type,
+    patternType,
     alternatives: queries.map((query) => planBasic(query, analyses)),
-    ...planLimits(queries),
-    select: commonSelect(text, queries),
+    // Counts of basic queries that are united: the largest holds for the union.
+    matchCountMax: counts.length > 0 ? Math.max(...counts) : countAll,
+    hasCount: counts.length > 0,
+    timeoutMs: timeouts.length > 0 ? Math.max(...timeouts) : undefined,
+    select: valuesOf(fields, "select")[0],
   };
 }
 
@@ -44,44 +41,17 @@ function planBasic(query: BasicQuery, analyses: Analyses): BasicPlan {
   return {
     repositories: planRepositories(query, analyses),
     text: planText(query, analyses),
-    repositoryNames: planNames(query, analyses),
+    repositoryNames: planRepositoryNames(query, analyses),
   };
 }
 
-/** `repo:a or repo:a` is one query. */
-function distinct(queries: readonly BasicQuery[]): readonly BasicQuery[] {
-  return [...new Map(queries.map((query) => [printBasicQuery(query), query])).values()];
+function valuesOf(fields: readonly FieldNode[], name: "count" | "timeout" | "select"): string[] {
+  return fields.filter((field) => field.name === name).map((field) => field.value);
 }
 
-/** The limits are those of the whole query: where alternatives differ, the largest. */
-function planLimits(
-  queries: readonly BasicQuery[],
-): Pick<SearchPlan, "matchCountMax" | "hasCount" | "timeoutMs"> {
-  const counts = valuesOf(queries, "count").map(readCount);
-  const timeouts = valuesOf(queries, "timeout").map(readTimeoutMs);
-  return {
-    matchCountMax: counts.length === 0 ? defaultMatchCountMax : Math.max(...counts),
-    hasCount: counts.length > 0,
-    timeoutMs: timeouts.length === 0 ? undefined : Math.max(...timeouts),
-  };
-}
-
-function valuesOf(queries: readonly BasicQuery[], name: "count" | "timeout"): readonly string[] {
-  return queries.map((query) => fieldOf(query, name)?.value).filter((value) => value !== undefined);
-}
-
-/** One plan has one `select:`; alternatives that disagree would need one each. */
-function commonSelect(text: string, queries: readonly BasicQuery[]): string | undefined {
-  const selects = queries.map((query) => fieldOf(query, "select"));
-  const given = selects.find((select) => select !== undefined);
-  if (given === undefined) return undefined;
-  if (selects.every((select) => select?.value === given.value)) return given.value;
-  const message = "a select: of its own for each alternative of a query is understood but not built yet";
-  throw new UnsupportedError(message, text, given.place);
-}
-
-function refuseStructural(text: string, root: QueryNode): void {
-  if (!hasPattern(root)) return;
-  const message = "Structural search is disabled in the site configuration.";
-  throw new UnsupportedError(message, text, placeOf(root));
+/** A structural query without a pattern is an ordinary one. */
+function patternTypeOf(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
+  if (type !== "structural") return type;
+  if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined)) return "standard";
+  throw new QueryError("Structural search is disabled in the site configuration.", text, { from: 0, to: text.length });
 }

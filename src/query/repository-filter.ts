@@ -26,14 +26,20 @@ export function planRepositories(query: BasicQuery, analyses: Analyses): Reposit
 
 function planInclude({ value, place }: FieldNode, revisions: readonly string[], analyses: Analyses): RepositoryInclude {
   const { source } = splitRepository(value);
-  return { source, revisions, exactName: exactNameOf(source) };
+  return { source, revisions, exactName: exactNameOf(source, place, analyses) };
 }
 
-const anchoredText = /^\^((?:[^\\.+*?()|[\]{}^$]|\\[^A-Za-z0-9])+)\$$/s;
-
-/** The text between `^` and `$` when nothing in it is an operator, apart from escaped ones such as `\.`. */
-function exactNameOf(source: string): string | undefined {
-  return anchoredText.exec(source)?.[1]?.replace(/\\(.)/gs, "$1");
+/** The text between `^` and `$` when it is literal. An escaped `\$` at the end is no anchor. */
+function exactNameOf(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
+  const inner = /^\^((?:[^\\]|\\.)+)\$$/s.exec(source)?.[1];
+  if (inner === undefined) return undefined;
+  try {
+    return analyses.regexp(inner, false, place).literal;
+  } catch (error) {
+    // The part between the anchors need not be a regexp where the whole is one, as in `^a|(b$`.
+    if (error instanceof QueryError) return undefined;
+    throw error;
+  }
 }
 
 function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {

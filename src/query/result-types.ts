@@ -1,18 +1,21 @@
 import { leavesOf } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 
-/** What kinds of result a basic query asks for. */
+/** Which kinds of results a basic query asks for. */
 export interface ResultTypes {
   readonly file: boolean;
   readonly path: boolean;
-  readonly repo: boolean;
+  readonly repository: boolean;
 }
 
-/** Without `type:` all of them, or files only when each pattern is for content. An unknown type is no result. */
-export function resultTypes({ fields, pattern }: BasicQuery): ResultTypes {
-  const types = new Set(fields.filter(({ name }) => name === "type").map(({ value }) => value));
-  if (types.size > 0) return { file: types.has("file"), path: types.has("path"), repo: types.has("repo") };
-  const patterns = pattern === undefined ? [] : leavesOf(pattern);
-  const contentOnly = patterns.length > 0 && patterns.every((leaf) => leaf.kind === "pattern" && leaf.contentOnly);
-  return { file: true, path: !contentOnly, repo: !contentOnly };
+/**
+ * Without `type:` all three, but files alone when every pattern is one of `content:`. With `type:` those that it names;
+ * a word that names none selects nothing.
+ */
+export function resultTypesOf(query: BasicQuery): ResultTypes {
+  const words = new Set(query.fields.filter(({ name }) => name === "type").map(({ value }) => value));
+  if (words.size > 0) return { file: words.has("file"), path: words.has("path"), repository: words.has("repo") };
+  const leaves = query.pattern === undefined ? [] : leavesOf(query.pattern);
+  const isContentOnly = leaves.length > 0 && leaves.every((leaf) => leaf.kind === "pattern" && leaf.contentOnly);
+  return { file: true, path: !isContentOnly, repository: !isContentOnly };
 }
