@@ -249,6 +249,12 @@ forEachKernel("elements are written byte for byte as promised", (t, kernel) => {
     + `{"start":{"offset":3,"line":1,"column":1},"end":{"offset":4,"line":1,"column":2}}],"contentTruncated":true}`);
 });
 
+forEachKernel("a cut does not look at what lies before the content", (t, kernel) => {
+  const text = Uint8Array.of(0xe6, 0x80, 0x80, 0x80);
+  const elements = encode(kernel, { text, from: 1, to: 4, rows: [[3, 4]], contextLines: undefined, lineBytesMax: 1 }, 300);
+  t.same(elements, [{ line: "\ufffd", lineNumber: 0, offsetAndLengths: [[2, 1]] }]);
+});
+
 forEachKernel("a run of more than 1,000 rows goes on in a further chunk", (t, kernel) => {
   const line = "x\n";
   const count = 2500;
@@ -280,7 +286,9 @@ const anyEncoding: fc.Arbitrary<Encoding> = fc.record({
   lineBytesMax: fc.oneof(fc.nat(12), fc.constant(0xffff_ffff)),
 }).map(({ content, before, after, bounds, contextLines, lineBytesMax }) => {
   const to = before + Math.max(0, content.length - after);
-  const text = amidOthers(Uint8Array.from([...new Uint8Array(before).fill(10), ...content]), before);
+  // What lies before the content would be a line, or the beginning of a code point.
+  const others = new Uint8Array(before).fill(before % 2 === 0 ? 10 : 0xe6);
+  const text = amidOthers(Uint8Array.from([...others, ...content]), before);
   const sorted = bounds.map((bound) => before + (bound % (to - before + 1))).sort((a, b) => a - b);
   const rows: Pair[] = [];
   for (let i = 0; i + 1 < sorted.length; i += 2) rows.push([sorted[i], sorted[i + 1]]);

@@ -52,7 +52,7 @@ export interface Kernel {
    * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive symbols
    * of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the trigram,
    * strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1).
-   * Needs about 4 bytes per (unit, trigram) pair and 24 MiB of tables, given back on return.
+   * Needs about 4 bytes per (unit, trigram) pair and 16 MiB of tables, given back on return; 2 MiB stay with the thread.
    */
   buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
 
