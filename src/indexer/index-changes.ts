@@ -64,13 +64,28 @@ export function carryBits(old: readonly IndexedBranch[], wanted: ReadonlyMap<str
   return carried;
 }
 
-/** Works out the delta between the indexed commits and the wanted ones, bit by bit. */
+/**
+ * Works out the delta between the indexed commits and the wanted ones, bit by bit. Bits of branches that are gone stay in
+ * the masks of documents that have another branch too, where nobody asks for them; a document that has no other is
+ * buried.
+ */
 export async function findDelta(mirror: string, repositoryId: number, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[],
   shards: readonly SourceShard[], snapshot: ShardSnapshot, verify: (reader: ShardReader) => void, stop: StopSignal): Promise<Delta> {
   const changes = await changedPaths(mirror, old, wanted, stop);
-  const documents = findDocuments(repositoryId, changes, shards, snapshot, verify);
+  const living = wanted.reduce((mask, branch) => mask | (1 << branch.bit), 0);
+  const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
   const delta: Delta = { tombstones: new Map(), entries: [], dead: noCounts(), changedPathCount: changes.size };
-  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], delta);
+  const documents = new Map<string, OldDocument[]>();
+  // One shard is open at a time: small ones share a buffer.
+  for (const shard of shards) {
+    const bytes = snapshot.get(shard.id);
+    if (bytes === undefined) continue;
+    const reader = new ShardReader(shard.id, bytes);
+    verify(reader);
+    findDocuments(reader, repositoryId, changes, shard, documents);
+    if (losesBranch) buryBranchless(reader, repositoryId, changes, shard, living, delta);
+  }
+  for (const [key, change] of changes) applyChange(change, documents.get(key) ?? [], living, delta);
   return delta;
 }
 
@@ -99,26 +114,29 @@ function noteChange(changes: Map<string, PathChange>, bit: number, change: TreeC
   noted.after.push({ bit, oid: change.newOid, isFile: isRegular(change.newMode) });
 }
 
-/** The living documents of the changed paths, by path. One shard is open at a time: small ones share a buffer. */
-function findDocuments(repositoryId: number, changes: ReadonlyMap<string, PathChange>, shards: readonly SourceShard[],
-  snapshot: ShardSnapshot, verify: (reader: ShardReader) => void): Map<string, OldDocument[]> {
-  const found = new Map<string, OldDocument[]>();
-  for (const shard of shards) {
-    const bytes = snapshot.get(shard.id);
-    if (bytes === undefined) continue;
-    const reader = new ShardReader(shard.id, bytes);
-    verify(reader);
-    for (const [key, change] of changes) {
-      for (const document of reader.documentsAt(repositoryId, change.path)) {
-        if (isDead(shard.tombstones, document)) continue;
-        const old = describeDocument(reader, document);
-        const list = found.get(key);
-        if (list === undefined) found.set(key, [old]);
-        else list.push(old);
-      }
+/** Adds the living documents of the changed paths to `found`, by path. */
+function findDocuments(reader: ShardReader, repositoryId: number, changes: ReadonlyMap<string, PathChange>, shard: SourceShard,
+  found: Map<string, OldDocument[]>): void {
+  for (const [key, change] of changes) {
+    for (const document of reader.documentsAt(repositoryId, change.path)) {
+      if (isDead(shard.tombstones, document)) continue;
+      const old = describeDocument(reader, document);
+      const list = found.get(key);
+      if (list === undefined) found.set(key, [old]);
+      else list.push(old);
     }
   }
-  return found;
+}
+
+/** Buries documents that only lost branches have. Those of changed paths are left to `applyChange`. */
+function buryBranchless(reader: ShardReader, repositoryId: number, changes: ReadonlyMap<string, PathChange>, shard: SourceShard,
+  living: number, delta: Delta): void {
+  const repository = reader.repositories.indexOf(repositoryId);
+  for (let document = 0; document < reader.documentCount; document++) {
+    if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0) continue;
+    if (isDead(shard.tombstones, document) || changes.has(reader.pathOf(document).toString("latin1"))) continue;
+    bury(describeDocument(reader, document), delta);
+  }
 }
 
 function describeDocument(reader: ShardReader, document: number): OldDocument {
@@ -136,10 +154,10 @@ function isDead(tombstones: Uint32Array | undefined, document: number): boolean 
 }
 
 /** A document whose mask stays is kept; one whose mask changes goes, and comes again with the new one. */
-function applyChange(change: PathChange, documents: readonly OldDocument[], delta: Delta): void {
+function applyChange(change: PathChange, documents: readonly OldDocument[], living: number, delta: Delta): void {
   const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
   const keyOf = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
-  for (const { oid, isFile, branchMask } of documents) masks.set(keyOf(oid, isFile), { mask: branchMask, oid, isFile });
+  for (const { oid, isFile, branchMask } of documents) masks.set(keyOf(oid, isFile), { mask: branchMask & living, oid, isFile });
   for (const { bit, oid, isFile } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
@@ -150,7 +168,7 @@ function applyChange(change: PathChange, documents: readonly OldDocument[], delt
   for (const document of documents) {
     const key = keyOf(document.oid, document.isFile);
     const state = masks.get(key);
-    if (state !== undefined && state.mask >>> 0 === document.branchMask >>> 0) {
+    if (state !== undefined && state.mask !== 0 && state.mask === (document.branchMask & living)) {
       masks.delete(key);
       continue;
     }

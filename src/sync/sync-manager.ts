@@ -398,11 +398,12 @@ export class SyncManager {
     schedule.quietCount++;
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
-    for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
+    const attending = schedule.attending.splice(0);
     if (error.code !== "cancelled") {
       await this.#catalog.commit({ repositories: [{ ...repository, lastError: error.message }] }).catch((failure: unknown) =>
         this.#log.error({ repository: repository.name, error: messageOf(failure) }, "the failure of a sync could not be recorded"));
     }
+    for (const waiter of attending) waiter.reject(error);
     this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
   }
 

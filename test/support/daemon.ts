@@ -1,0 +1,288 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { callDaemon } from "../../src/cli/control-client.js";
+import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
+import type { RepositoryStatus } from "../../src/model/repository-status.js";
+
+/** What a test waits for at most, anywhere. */
+export const waitMsMax = 30_000;
+
+const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
+
+/** What `bin/trawl` does, with the code that this test was compiled with. */
+const entry = `const { run } = await import(${JSON.stringify(mainUrl)});
+process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
+if (process.argv[1] === "serve") process.exit();`;
+
+/** A finished command. */
+export interface CommandResult {
+  readonly exitCode: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a `trawl` command to its end. */
+export async function runCommand(...args: string[]): Promise<CommandResult> {
+  const child = spawnTrawl(args);
+  const texts = { out: "", err: "" };
+  child.stdout?.on("data", (bytes) => { texts.out += bytes; });
+  child.stderr?.on("data", (bytes) => { texts.err += bytes; });
+  const exitCode = await within(exitOf(child), `trawl ${args.join(" ")}`);
+  return { exitCode, ...texts };
+}
+
+/** An empty data directory that goes with the test. The path is short, for the socket in it. */
+export function dataDirectory(t: Test): string {
+  const data = mkdtempSync(join(tmpdir(), "trawl-"));
+  t.teardown(() => rmSync(data, { recursive: true, force: true }));
+  return data;
+}
+
+export interface SearchProgress {
+  readonly done: boolean;
+  readonly matchCount: number;
+  readonly skipped: readonly { readonly reason: string; readonly message: string }[];
+}
+
+/** A search's answer. */
+export interface SearchAnswer {
+  /** Each `repo:path:line` with a match, and `repo:path` for a match of the path alone; sorted. Lines count from 1. */
+  readonly found: readonly string[];
+  /** The last one; undefined when the query was refused. */
+  readonly progress: SearchProgress | undefined;
+  /** Reasons of the last progress. */
+  readonly skipped: readonly string[];
+  /** Title of the alert, "" without one. */
+  readonly alert: string;
+  readonly error: string;
+}
+
+/** A line of the daemon's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/**
+ * A daemon as a process of its own, on a free port. Every call ends within `waitMsMax` or throws. Whoever starts it
+ * ends it; `testDaemon` does so with its test.
+ */
+export class DaemonProcess {
+  readonly data: string;
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #log: LogLine[];
+  readonly #exited: Promise<number | null>;
+
+  private constructor(data: string, url: string, child: ChildProcess, log: LogLine[]) {
+    this.data = data;
+    this.url = url;
+    this.#child = child;
+    this.#log = log;
+    this.#exited = exitOf(child);
+  }
+
+  /** Starts it and waits until it listens; throws when it ends before, with what it said. */
+  static async start(data: string, args: readonly string[] = []): Promise<DaemonProcess> {
+    const child = spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args]);
+    const log: LogLine[] = [];
+    let other = "";
+    eachLine(child.stderr, (line) => {
+      if (line.startsWith("{")) log.push(JSON.parse(line) as LogLine);
+      else other += `${line}\n`;
+    });
+    const listening = new Promise<string>((resolve) => eachLine(child.stdout, (line) => {
+      const url = /^trawld: listening on (.*)$/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    }));
+    const ended = exitOf(child).then((code) => {
+      throw new TrawlError("internal", `the daemon ended with ${code}: ${other}${JSON.stringify(log)}`);
+    });
+    ended.catch(() => undefined);
+    const url = await within(Promise.race([listening, ended]), "the daemon's start");
+    return new DaemonProcess(data, url, child, log);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get log(): readonly LogLine[] {
+    return this.#log;
+  }
+
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Resolves with the exit code, null after a signal. */
+  exit(): Promise<number | null> {
+    return within(this.#exited, "the daemon's end");
+  }
+
+  /** SIGTERM; resolves with the exit code. Idempotent. */
+  stop(): Promise<number | null> {
+    this.signal("SIGTERM");
+    return this.exit();
+  }
+
+  /** kill -9, at any moment. */
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.exit();
+  }
+
+  control(method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<unknown> {
+    return within(callDaemon(this.data, { method, path, body, progress: () => undefined }), `${method} ${path}`);
+  }
+
+  /** Adds a repository; resolves when it can be searched. */
+  async add(name: string, url: string, branches: readonly string[] = []): Promise<RepositoryStatus> {
+    return await this.control("POST", "/.api/repos", { name, url, branches }) as RepositoryStatus;
+  }
+
+  async sync(name: string): Promise<RepositoryStatus> {
+    return await this.control("POST", `/.api/repos/${encodeURIComponent(name)}/sync`) as RepositoryStatus;
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.control("DELETE", `/.api/repos/${encodeURIComponent(name)}`);
+  }
+
+  async list(): Promise<readonly RepositoryStatus[]> {
+    return await this.control("GET", "/.api/repos") as RepositoryStatus[];
+  }
+
+  async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
+    const response = await openGet(`${this.url}${path}`);
+    const parts: Buffer[] = [];
+    response.on("data", (part: Buffer) => parts.push(part));
+    await within(new Promise((resolve) => response.on("close", resolve)), path);
+    return { status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() };
+  }
+
+  /** The sum of a metric over its labels. */
+  async metric(name: string): Promise<number> {
+    const { text } = await this.get("/metrics");
+    const rows = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+    return rows.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+  }
+
+  /** A case-sensitive search for a literal pattern; `count:all` unless the query says otherwise. */
+  async search(query: string, patternType = "literal"): Promise<SearchAnswer> {
+    return answerOf(await this.stream(query, patternType));
+  }
+
+  /** All events of a search. */
+  async stream(query: string, patternType = "literal"): Promise<readonly StreamEvent[]> {
+    const response = await this.openStream(query, patternType);
+    const decoder = new SseDecoder();
+    const events: StreamEvent[] = [];
+    response.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
+    await within(new Promise((resolve) => response.on("close", resolve)), `the end of the search ${query}`);
+    if (response.statusCode !== 200) throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
+    return events;
+  }
+
+  /** The response to a search, whose headers have come. */
+  openStream(query: string, patternType = "literal"): Promise<IncomingMessage> {
+    const counted = /\bcount:/.test(query) ? query : `count:all ${query}`;
+    const parameters = new URLSearchParams({ q: `case:yes ${counted}`, v: "V3", t: patternType, display: "-1" });
+    return openGet(`${this.url}/.api/search/stream?${parameters}`);
+  }
+}
+
+/** A daemon that ends with the test. */
+export async function testDaemon(t: Test, args: readonly string[] = [], data: string = dataDirectory(t)): Promise<DaemonProcess> {
+  const daemon = await DaemonProcess.start(data, args);
+  t.teardown(async () => {
+    if (!daemon.hasExited) await daemon.kill();
+  });
+  return daemon;
+}
+
+/** Waits until `holds` resolves with true; throws when it does not in time. */
+export async function until(what: string, holds: () => Promise<boolean> | boolean, waitMs: number = waitMsMax): Promise<void> {
+  const endMs = monotonicMs() + waitMs;
+  while (!(await holds())) {
+    if (monotonicMs() > endMs) throw new TrawlError("internal", `waited ${waitMs} ms in vain: ${what}`);
+    await sleep(20);
+  }
+}
+
+/** The value of `promise`, or an error when it takes too long. */
+export async function within<T>(promise: Promise<T>, what: string, waitMs: number = waitMsMax): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TrawlError("internal", `${what}: not within ${waitMs} ms`)), waitMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function spawnTrawl(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
+  });
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.on("close", (code) => resolve(code)));
+}
+
+function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => void): void {
+  let rest = "";
+  stream?.on("data", (bytes: Buffer) => {
+    const lines = (rest + bytes.toString()).split("\n");
+    rest = lines.pop() ?? "";
+    lines.forEach(take);
+  });
+}
+
+function openGet(url: string): Promise<IncomingMessage> {
+  return within(new Promise((resolve, reject) => {
+    get(url, { agent: false }, (response) => {
+      response.on("error", () => undefined);
+      resolve(response);
+    }).on("error", reject);
+  }), url);
+}
+
+interface StreamedMatch {
+  readonly repository: string;
+  readonly path?: string;
+  readonly lineMatches?: readonly { readonly lineNumber: number }[];
+}
+
+function answerOf(events: readonly StreamEvent[]): SearchAnswer {
+  const found: string[] = [];
+  let progress: SearchProgress | undefined;
+  let alert = "";
+  let error = "";
+  for (const { name, data } of events) {
+    const value: unknown = JSON.parse(data);
+    if (name === "matches") for (const match of value as StreamedMatch[]) found.push(...linesOf(match));
+    if (name === "progress") progress = value as SearchProgress;
+    if (name === "alert") alert = (value as { title: string }).title;
+    if (name === "error") error = (value as { message: string }).message;
+  }
+  if (events.at(-1)?.name !== "done") throw new TrawlError("internal", "the stream ended without `done`");
+  return { found: found.sort(), progress, skipped: progress?.skipped.map(({ reason }) => reason) ?? [], alert, error };
+}
+
+function linesOf({ repository, path, lineMatches }: StreamedMatch): string[] {
+  if (path === undefined) return [repository];
+  if (lineMatches === undefined) return [`${repository}:${path}`];
+  return lineMatches.map(({ lineNumber }) => `${repository}:${path}:${lineNumber + 1}`);
+}
