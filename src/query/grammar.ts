@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { combine, hasPattern, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
+import { combine, hasPattern, placeOf, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
 import { isSpaceAt, type Place } from "./characters.js";
 import { queryLimits } from "./limits.js";
 import type { QueryType } from "./query-type.js";
@@ -73,7 +73,7 @@ class GrammarReader {
     for (let term = this.#term(); term !== undefined; term = this.#term()) {
       terms.push(term);
       if (++this.#termCount > queryLimits.termCountMax) {
-        throw this.#error(`the query has more than ${queryLimits.termCountMax} terms`, this.#here());
+        throw this.#error(`the query has more than ${queryLimits.termCountMax} terms`, placeOf(term));
       }
     }
     if (terms.length === 0) throw this.#expectedOperand();
