@@ -240,7 +240,8 @@ export class RunningSearch {
     for (const failure of result.failures) {
       this.#shardFailures.push(failure.error.message);
       this.#environment.log.error({ shard: failure.shardId, code: failure.error.code }, failure.error.message);
-      this.#environment.onShardFailure(failure.shardId);
+      // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.
+      if (failure.error.code === "corrupt-shard" || failure.error.code === "format-version") this.#environment.onShardFailure(failure.shardId);
     }
     if (result.resume === undefined || this.#isStopped) return;
     if (Atomics.load(this.#control, controlWords.credit) > 0) this.#scheduleSlice(slot, result.resume);

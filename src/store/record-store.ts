@@ -20,7 +20,8 @@ export class RecordStore {
 
   constructor(folder: string) {
     try {
-      this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
+      // With event-turn batching a commit that fails rejects a promise that nobody can reach, which would end the process.
+      this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary", eventTurnBatching: false });
       this.#records = this.#root.openDB({ name: "records", encoding: "binary" });
     } catch (error) {
       throw new TrawlError("storage", `cannot open the catalog ${folder}: ${messageOf(error)}`, { cause: error });
@@ -42,7 +43,7 @@ export class RecordStore {
       });
       await this.#records.flushed;
     } catch (error) {
-      throw new TrawlError("storage", `cannot write the catalog: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("storage", `cannot write the catalog: ${messageOf(await causeOf(error))}`, { cause: error });
     }
   }
 
@@ -60,4 +61,10 @@ export class RecordStore {
   async close(): Promise<void> {
     await this.#root.close();
   }
+}
+
+/** What lmdb says of a failed commit is a rejected promise in a property of the error; it must be taken up. */
+function causeOf(error: unknown): Promise<unknown> {
+  const hasCause = typeof error === "object" && error !== null && "commitError" in error;
+  return Promise.resolve(hasCause ? error.commitError : error).catch((cause: unknown) => cause);
 }

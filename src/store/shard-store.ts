@@ -98,7 +98,9 @@ export class ShardSnapshot {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
     const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
       this.#shards.getBinaryFast.bind(this.#shards);
-    return read(id, { transaction: this.#transaction });
+    const found = read(id, { transaction: this.#transaction });
+    // A small value comes as a view of the whole shared buffer whose length alone says where it ends.
+    return found === undefined ? undefined : Buffer.from(found.buffer, found.byteOffset, found.length);
   }
 
   /** Ends the transaction; later calls do nothing. */

@@ -54,7 +54,7 @@ export interface SearchStats {
   shardsSearched: number;
   /** Shards in which the index left no candidate. */
   shardsRuledOut: number;
-  /** Bytes of posting lists decoded or intersected. */
+  /** Bytes of the shortest posting list of each literal looked up: what was decoded, without the lists merged into it. */
   postingBytes: number;
   /** Contents that the index could not rule out. */
   candidateContents: number;
