@@ -8,6 +8,8 @@ import { short, type Figure } from "./report.js";
 /** What one run measured beside the searches. */
 export interface Measured {
   readonly index: IndexRun;
+  /** An HTTP answer without a search. */
+  readonly floor: Spread;
   readonly firstMatch: Spread;
   readonly commits: CommitTimes;
   readonly rest: RestMemory;

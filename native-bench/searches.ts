@@ -31,3 +31,10 @@ export async function measureFirstMatch(trawl: Trawl, count: number): Promise<Sp
   for (let i = 0; i < count; i++) times.push(await trawl.firstMatchMs(new URLSearchParams({ q: "return" })) ?? NaN);
   return spreadOf(times);
 }
+
+/** Milliseconds of an HTTP answer without a search: what curl and the loopback cost. */
+export async function measureFloor(trawl: Trawl, count: number): Promise<Spread> {
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) times.push(await trawl.floorMs());
+  return spreadOf(times);
+}

@@ -1,6 +1,6 @@
 // Measures this checkout's daemon beside ripgrep and codesearch and prints the table of speeds: `make bench-peers`.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -14,7 +14,7 @@ import { openPeers } from "./peers.js";
 import { run } from "./processes.js";
 import { nameOf, queries } from "./queries.js";
 import { differenceLines, figureTable, judge, meets, searchTable, short, type SearchRow } from "./report.js";
-import { measureFirstMatch, measureSearch } from "./searches.js";
+import { measureFirstMatch, measureFloor, measureSearch } from "./searches.js";
 import { Trawl } from "./trawl.js";
 
 interface Settings {
@@ -24,7 +24,10 @@ interface Settings {
   readonly many: number;
 }
 
+const floorCount = 20;
 const firstMatchCount = 200;
+/** Above this others are at work on the machine. */
+const quietLoad = 0.5;
 const roundsMin = 5;
 
 try {
@@ -36,6 +39,8 @@ try {
 }
 
 async function main(settings: Settings): Promise<void> {
+  const loadBefore = loadavg()[0] ?? 0;
+  if (loadBefore > quietLoad) console.log(`The machine is busy (load ${short(loadBefore)}): look at the ratios, not at the times.`);
   const corpus = await openCorpus(settings.corpus);
   const workFolder = mkdtempSync(join(corpus.cacheFolder, "run-"));
   process.on("exit", () => rmSync(workFolder, { recursive: true, force: true, maxRetries: 3 }));
@@ -50,21 +55,23 @@ async function main(settings: Settings): Promise<void> {
   console.log("Searches side by side");
   const rows: SearchRow[] = [];
   for (const query of queries) rows.push(await measureSearch(trawl, corpus, peers, query, settings.rounds));
+  const floor = await measureFloor(trawl, floorCount);
   const firstMatch = await measureFirstMatch(trawl, firstMatchCount);
   const commits = await measureCommits(trawl, corpus, workFolder, clone);
   const rest = await measureRest(trawl, dataFolder);
   const many = settings.many > 0 ? await measureMany(corpus, workFolder, settings.many) : undefined;
 
-  const measured = { index, firstMatch, commits, rest, many };
+  const measured = { index, floor, firstMatch, commits, rest, many };
   const returnMs = rows.find(({ query }) => nameOf(query) === "return")?.trawl.median ?? NaN;
   const searches = rows.map((row) => judge(row, returnMs));
   const figures = figuresOf(corpus, measured);
-  console.log(["", searchTable(searches), "", ...differenceLines(searches), "", figureTable(figures), ""].join("\n"));
+  console.log(["", searchTable(searches), "", ...differenceLines(searches),
+    `An HTTP answer without a search takes curl ${short(floor.median)} ms.`, "", figureTable(figures), ""].join("\n"));
   const missed = searches.filter(({ missesMust }) => missesMust.length > 0).length + figures.filter((figure) => !meets(figure, figure.must)).length;
   console.log(`${missed} of ${searches.length + figures.length} rows miss what they must reach.`);
   writeRun({
     date: new Date().toISOString(),
-    machine: { cores: cpus().length, processor: cpus()[0]?.model, memoryBytes: totalmem() },
+    machine: { cores: cpus().length, processor: cpus()[0]?.model, memoryBytes: totalmem(), loadBefore },
     versions: { node: process.version, trawl: await trawlVersion(), rg: peers.rg.version, csearch: peers.csearch.version },
     corpus: { commit: corpus.commit, fileCount: corpus.fileCount, textBytes: corpus.textBytes },
     rounds: settings.rounds,

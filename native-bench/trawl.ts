@@ -60,9 +60,13 @@ export class Trawl {
   }
 
   /** Milliseconds in which curl has read the whole answer to a search. */
-  async curlMs(params: URLSearchParams): Promise<number> {
-    const seconds = await run("curl", ["-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", this.#searchUrl(params)], "");
-    return Number(seconds) * 1000;
+  curlMs(params: URLSearchParams): Promise<number> {
+    return curlMs(this.#searchUrl(params));
+  }
+
+  /** The same for an answer that costs nothing to make. */
+  floorMs(): Promise<number> {
+    return curlMs(`${this.url}/healthz`);
   }
 
   /** Every line of an exhaustive search. Throws when the answer is not whole. */
@@ -115,6 +119,10 @@ export class Trawl {
     if (response.statusCode !== 200) throw new TrawlError("overloaded", `the daemon answered ${response.statusCode}`);
     return response;
   }
+}
+
+async function curlMs(url: string): Promise<number> {
+  return 1000 * Number(await run("curl", ["-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", url], ""));
 }
 
 function addMatches(results: ResultSet, data: string): void {
