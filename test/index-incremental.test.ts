@@ -3,8 +3,10 @@
  * on each indexed branch.
  */
 import { renameSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
-import { testDaemon, type DaemonProcess } from "./support/daemon.js";
+import { ShardStore } from "../src/store/shard-store.js";
+import { testDaemon, until, type DaemonProcess } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { GitFixture, type FixtureFile, type FixtureFiles } from "./support/git-fixture.js";
 import { linesWith, pathsWith, readCommit, type CommitContent } from "./support/git-oracle.js";
@@ -195,4 +197,94 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
   t.match((await scene.daemon.search(`repo:^${scene.name}$ ${needle}`)).alert, /No repositories found/);
   await scene.daemon.add(scene.name, source.path);
   await scene.compare(t, "added again", []);
+});
+
+/** Numbers of one sequence for one seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Few different contents, so that blobs come back and are shared. */
+function randomFile(random: (below: number) => number): FixtureFile {
+  const content = text(`label ${random(15)}`, 1 + random(8));
+  switch (random(8)) {
+    case 0: case 1: return { deleted: true };
+    case 2: return { executable: content };
+    case 3: return { symlink: content };
+    case 4: return Buffer.from(`${content}\0`);
+    default: return content;
+  }
+}
+
+/** More than the small shards of all size classes that this test can fill. */
+const shardCountMax = 12;
+
+t.test("a random walk over two branches", async (t) => {
+  const seed = Number(process.env["SEED"] ?? 20_240_607);
+  t.comment(`SEED=${seed}`);
+  const random = randomFrom(seed);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: start });
+  source.updateRef("refs/heads/dev", source.git("rev-parse", "main"));
+  const scene = new Scene("host/walk", source, await testDaemon(t, ["--set", "log.level=debug"]));
+  await scene.daemon.add(scene.name, source.path, ["dev"]);
+  const paths = Array.from({ length: 12 }, (_, i) => `${"abc"[i % 3]}/${i}.txt`);
+  for (let step = 0; step < 60; step++) {
+    const branch = random(2) === 0 ? "main" : "dev";
+    const other = branch === "main" ? "dev" : "main";
+    const files = new Map<string, FixtureFile>();
+    for (let change = random(3); change >= 0; change--) files.set(paths[random(paths.length)]!, randomFile(random));
+    const kind = random(12);
+    if (kind === 0) source.updateRef(`refs/heads/${branch}`, source.git("rev-parse", other));
+    else source.commit({ branch, files: [...files], orphan: kind === 1 });
+    await scene.syncAndCompare(t, `step ${step}`, ["main", "dev"]);
+    const shardCount = await scene.daemon.metric("trawl_index_shards");
+    if (shardCount > shardCountMax) t.fail(`step ${step}: ${shardCount} shards`);
+  }
+  t.ok(scene.daemon.log.filter((line) => line["msg"] === "shards merged").length > 3, "shards were merged several times");
+  t.equal((await scene.daemon.list())[0]!.documentCount, documentsOf(source, ["main", "dev"]), "documents are counted right");
+  t.same(await scene.daemon.control("POST", "/check", {}), { shards: await scene.daemon.metric("trawl_index_shards"), faults: 0 });
+
+  t.equal(await scene.daemon.stop(), 0);
+  const again = new Scene(scene.name, source, await testDaemon(t, [], scene.daemon.data));
+  await again.compare(t, "after a restart", ["main", "dev"]);
+  await until("retired shards are deleted", async () => storedShards(again.daemon) === await again.daemon.metric("trawl_index_shards"));
+});
+
+function storedShards(daemon: DaemonProcess): number {
+  const store = new ShardStore(join(daemon.data, "shards"));
+  return store.ids().length;
+}
+
+t.test("a commit costs what it changes", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`d${i % 40}/${i}.txt`, text(`file ${i}`)])) });
+  source.updateRef("refs/heads/dev", source.git("rev-parse", "main"));
+  const scene = new Scene("host/large", source, await testDaemon(t));
+  await scene.daemon.add(scene.name, source.path, ["dev"]);
+  const blobsRead = (): Promise<number> => scene.daemon.metric("trawl_sync_read_blobs_total");
+  t.equal(await blobsRead(), 2_000, "at first every blob, at two branches once");
+  // Where the two branches part, the document of the blob that the other one keeps is written again.
+  const steps: readonly (readonly [what: string, blobCount: number, change: () => void])[] = [
+    ["one file", 1 + 1, () => source.commit({ branch: "main", files: { "d1/1.txt": text("other") } })],
+    ["the same file again", 1, () => source.commit({ branch: "main", files: { "d1/1.txt": text("another") } })],
+    ["a file deleted", 0 + 1, () => source.commit({ branch: "main", files: { "d2/2.txt": { deleted: true } } })],
+    ["the same file deleted in the other branch", 0, () => source.commit({ branch: "dev", files: { "d2/2.txt": { deleted: true } } })],
+    ["only a mode", 0, () => source.commit({ branch: "main", files: { "d3/3.txt": { executable: text("file 3") } } })],
+    ["three files", 3 + 1, () => source.commit({ branch: "dev", files: { "x.txt": text("x"), "y.txt": text("y"), "d4/4.txt": text("four") } })],
+    ["nothing", 0, () => undefined],
+  ];
+  for (const [what, blobCount, change] of steps) {
+    const before = await blobsRead();
+    change();
+    await scene.daemon.sync(scene.name);
+    t.equal(await blobsRead() - before, blobCount, `${what}: blobs read`);
+  }
+  const last = scene.daemon.log.filter((line) => line["msg"] === "indexed").at(-1);
+  t.equal(last?.["whole"], false, "without indexing all anew");
+  await scene.compare(t, "after these", ["main", "dev"]);
 });

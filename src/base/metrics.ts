@@ -72,6 +72,14 @@ export const metricTable = {
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     help: "Time of one sync, from the fetch to the moment a search can see the commit.",
   },
+  syncReadBlobs: {
+    kind: "counter", name: "trawl_sync_read_blobs_total", labels: [],
+    help: "Blobs that syncs read from mirrors to index them.",
+  },
+  syncReadBytes: {
+    kind: "counter", name: "trawl_sync_read_bytes_total", labels: [],
+    help: "Bytes of the blobs that syncs read from mirrors.",
+  },
   indexShards: {
     kind: "gauge", name: "trawl_index_shards", labels: [],
     help: "Live shards.",

@@ -142,14 +142,19 @@ export class Catalog {
     if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastFetched: fetched, lastError: "" });
   }
 
-  /** Makes the change durable, then visible. Changes are applied one after the other, in the order of the calls. */
-  commit(change: CatalogChange): Promise<void> {
+  /**
+   * Makes a change durable, then visible; resolves with it. Changes are applied one after the other, in the order of the
+   * calls: `makeChange` is called when all earlier ones are visible, so what it reads in the catalog is what it changes.
+   */
+  commit<Change extends CatalogChange>(makeChange: () => Change): Promise<Change> {
     const done = this.#commits.then(async () => {
+      const change = makeChange();
       const staged = this.#stage(change);
       await this.#store.apply(staged.records);
       this.#show(change, staged.shards);
+      return change;
     });
-    this.#commits = done.catch(() => undefined);
+    this.#commits = done.then(() => undefined, () => undefined);
     return done;
   }
 
@@ -184,8 +189,8 @@ export class Catalog {
     const records: RecordChange[] = [
       ...[...updated.values()].map((repository) => ({ key: repositoryPrefix + repository.id, value: encode(repository) })),
       ...[...removed].map((id) => ({ key: repositoryPrefix + id, value: undefined })),
-      { key: countersKey, value: encode({ nextRepositoryId: this.#nextRepositoryId }) },
     ];
+    if (updated.size > 0) records.push({ key: countersKey, value: encode({ nextRepositoryId: this.#nextRepositoryId }) });
     const shards = new Map<number, LiveShard>();
     for (const record of change.addedShards ?? []) {
       records.push({ key: shardPrefix + record.id, value: encode(record) });

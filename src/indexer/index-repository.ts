@@ -35,6 +35,12 @@ export function noCounts(): DocumentCounts {
   return { documentCount: 0, contentBytes: 0, skippedCounts: {} };
 }
 
+/** Blobs that were read to be indexed, and their bytes. */
+export interface BlobReads {
+  blobCount: number;
+  byteCount: number;
+}
+
 /** What indexing works with. */
 export interface IndexContext {
   /** Directory of the mirror. */
@@ -44,6 +50,8 @@ export interface IndexContext {
   readonly kernel: Kernel;
   readonly limits: ContentLimits;
   readonly stop: StopSignal;
+  /** Counts what is read from the mirror. */
+  readonly reads: BlobReads;
   readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -101,6 +109,8 @@ async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<s
   try {
     await reader.read(wanted, async (index, outcome) => {
       const group = entriesOfBlob.get(wanted[index]) ?? [];
+      context.reads.blobCount++;
+      if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
       if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
       else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
       if (index % 256 === 0) context.onProgress(index, wanted.length);

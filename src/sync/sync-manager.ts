@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
@@ -42,6 +42,7 @@ interface Schedule {
   /** Those who wait for the next task to begin, and those who wait for the running one to end. */
   waiters: Waiter[];
   attending: Waiter[];
+  /** True until all of it has been indexed anew. */
   rebuild: boolean;
 }
 
@@ -79,6 +80,8 @@ export class SyncManager {
   #isCompacting = false;
   /** After a merge that failed, none is tried before this time on the monotonic clock. */
   #compactAgainMs = 0;
+  /** Live shards that failed their checks and wait to be built again. */
+  readonly #damaged = new Set<number>();
   #scrubbed = 0;
   #scrubTimer: PendingCall | undefined;
 
@@ -94,8 +97,9 @@ export class SyncManager {
   /** Makes the catalog hold exactly the configured repositories, beside those added by hand, and syncs all. */
   async start(configured: readonly RepositoryConfig[]): Promise<void> {
     await this.configure(configured);
+    await this.#removeUnknownMirrors();
     for (const repository of this.#catalog.repositories()) this.#enqueue(repository.id, false);
-    this.#scrubTimer = callEvery(scrubPeriodMs, () => void this.#scrub());
+    this.#scrubTimer = callEvery(scrubPeriodMs, () => this.#scrub());
     this.#updateGauges();
     this.#pump();
   }
@@ -105,24 +109,27 @@ export class SyncManager {
     const names = new Set(configured.map((config) => config.name));
     const gone = [...this.#catalog.repositories()].filter((repository) => repository.configured && !names.has(repository.name));
     for (const repository of gone) await this.#remove(repository);
-    const updates: Repository[] = [];
     for (const config of configured) {
       const known = this.#catalog.repositoryByName(config.name);
       if (known !== undefined && known.url !== config.url) await this.#remove(known);
-      const base = known === undefined || known.url !== config.url ? this.#catalog.newRepository(config, true) : known;
-      const update = { ...base, ...config, configured: true };
-      if (known === undefined || JSON.stringify(update) !== JSON.stringify(known)) updates.push(update);
     }
-    if (updates.length === 0) return;
-    await this.#catalog.commit({ repositories: updates });
+    const { repositories: updates = [] } = await this.#catalog.commit(() => ({ repositories: this.#updatesFor(configured) }));
     for (const { id } of updates) this.#enqueue(id, false);
     this.#pump();
   }
 
+  /** Records of the configured repositories that are new or differ. */
+  #updatesFor(configured: readonly RepositoryConfig[]): Repository[] {
+    return configured.flatMap((config) => {
+      const known = this.#catalog.repositoryByName(config.name);
+      const update = { ...(known ?? this.#catalog.newRepository(config, true)), ...config, configured: true };
+      return JSON.stringify(update) === JSON.stringify(known) ? [] : [update];
+    });
+  }
+
   /** Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed with. */
   async add(config: RepositoryConfig): Promise<Repository> {
-    const repository = this.#catalog.newRepository(config, false);
-    await this.#catalog.commit({ repositories: [repository] });
+    const { repositories: [repository] } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(config, false)] as const }));
     await this.#syncSoon(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
   }
@@ -177,8 +184,9 @@ export class SyncManager {
   /** A shard failed its checks: its repositories are built again from their mirrors. */
   repair(shardId: number): void {
     const shard = this.#catalog.shard(shardId);
-    if (shard === undefined) return;
-    this.#metrics.indexCorruptShards.set(1);
+    if (shard === undefined || this.#damaged.has(shardId)) return;
+    this.#damaged.add(shardId);
+    this.#updateGauges();
     for (const id of shard.record.repositoryIds) if (id !== 0) this.#enqueue(id, true);
     this.#pump();
   }
@@ -199,7 +207,8 @@ export class SyncManager {
   }
 
   /** Deletes retired shards. */
-  retire(shardIds: number[]): void {
+  retire(shardIds: readonly number[]): void {
+    if (shardIds.length === 0) return;
     this.#track(this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
       this.#log.warn({ shards: shardIds, error: messageOf(error) }, "retired shards could not be deleted; the next start tries again");
     }));
@@ -225,16 +234,40 @@ export class SyncManager {
   }
 
   async #remove(repository: Repository): Promise<void> {
+    await this.#catalog.commit(() => {
+      const alone = this.#catalog.shardsOf(repository.id).filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
+      return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
+    });
     const schedule = this.#scheduleOf(repository.id);
     schedule.timer?.cancel();
     for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", `${repository.name} was removed`));
     this.#schedules.delete(repository.id);
     this.#urgent.delete(repository.id);
     this.#queued.delete(repository.id);
-    const alone = this.#catalog.shardsOf(repository.id).filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
-    await this.#catalog.commit({ removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) });
-    await rm(join(this.#settings.dataFolder, "mirrors", `${repository.id}.git`), { recursive: true, force: true });
+    // A task may be writing to the mirror; it is deleted when that has ended.
+    if (!this.#busy.has(repository.id)) await this.#removeMirror(`${repository.id}.git`);
     this.#updateGauges();
+  }
+
+  async #removeMirror(folder: string): Promise<void> {
+    await rm(join(this.#settings.dataFolder, "mirrors", folder), { recursive: true, force: true }).catch((error: unknown) =>
+      this.#log.warn({ mirror: folder, error: messageOf(error) }, "a mirror that is not needed could not be deleted; the next start tries again"));
+  }
+
+  /** Deletes what a removal that was cut short left behind. */
+  async #removeUnknownMirrors(): Promise<void> {
+    for (const folder of await readdir(join(this.#settings.dataFolder, "mirrors"))) {
+      if (this.#catalog.repository(Number.parseInt(folder, 10)) === undefined) await this.#removeMirror(folder);
+    }
+  }
+
+  /** Ends the time in which only one task may touch these repositories. */
+  #release(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#busy.delete(id);
+      this.#activities.delete(id);
+      if (this.#catalog.repository(id) === undefined) this.#track(this.#removeMirror(`${id}.git`));
+    }
   }
 
   #scheduleOf(id: number): Schedule {
@@ -247,6 +280,7 @@ export class SyncManager {
   }
 
   #syncSoon(id: number): Promise<SyncResult> {
+    if (this.#catalog.repository(id) === undefined) return Promise.reject(new TrawlError("not-found", "the repository was removed"));
     const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
     this.#urgent.add(id);
     this.#pump();
@@ -270,7 +304,7 @@ export class SyncManager {
   }
 
   #track(task: Promise<void>): void {
-    const tracked = task.finally(() => {
+    const tracked = task.catch((error: unknown) => this.#log.error({ error: messageOf(error) }, "a task of the index failed")).finally(() => {
       this.#tasks.delete(tracked);
       this.#pump();
     });
@@ -305,16 +339,13 @@ export class SyncManager {
         kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, stop: this.#stop,
         repositories: repositories.map((repository) => this.#inputOf(repository)),
       });
-      await this.#flip(result);
+      await this.#flip(result.shards, () => this.#changeOf(result));
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
       for (const { id } of repositories) await this.#noteFailure(id, failure);
     } finally {
-      for (const { id } of repositories) {
-        this.#busy.delete(id);
-        this.#activities.delete(id);
-      }
+      this.#release(repositories.map(({ id }) => id));
       this.#updateGauges();
     }
   }
@@ -322,28 +353,26 @@ export class SyncManager {
   #inputOf(repository: Repository): { repository: Repository; shards: { id: number; tombstones: Uint32Array | undefined }[]; rebuild: boolean } {
     const schedule = this.#scheduleOf(repository.id);
     const { rebuild } = schedule;
-    schedule.rebuild = false;
     schedule.attending.push(...schedule.waiters.splice(0));
     const shards = this.#catalog.shardsOf(repository.id).map(({ record, tombstones }) => ({ id: record.id, tombstones }));
     return { repository, shards, rebuild };
   }
 
-  /** One catalog flip for all that changed. Written shards that nobody needs are deleted. */
-  async #flip(result: SyncTaskResult): Promise<void> {
-    const changed = result.outcomes.filter((outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined) as ChangedOutcome[];
-    const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
-    const shards = result.shards.map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (changedIds.has(id) ? id : 0)) }));
-    const useless = shards.filter((record) => record.repositoryIds.every((id) => id === 0)).map((record) => record.id);
+  /** One catalog flip. Of the shards written for it, those that it does not use are deleted. */
+  async #flip(written: readonly ShardRecord[], makeChange: () => CatalogChange): Promise<void> {
+    let used: readonly ShardRecord[] = [];
     try {
-      if (changed.length > 0) await this.#catalog.commit(this.#changeOf(changed, shards.filter((record) => !useless.includes(record.id))));
-      if (useless.length > 0) this.retire(useless);
-    } catch (error) {
-      this.retire(shards.map((record) => record.id));
-      throw error;
+      ({ addedShards: used = [] } = await this.#catalog.commit(makeChange));
+    } finally {
+      this.retire(written.map((record) => record.id).filter((id) => !used.some((record) => record.id === id)));
     }
   }
 
-  #changeOf(changed: readonly ChangedOutcome[], addedShards: readonly ShardRecord[]): CatalogChange {
+  /** Repositories that failed, or were removed meanwhile, are hidden in the shards that hold a part of them. */
+  #changeOf(result: SyncTaskResult): CatalogChange {
+    const changed = result.outcomes.filter((outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined) as ChangedOutcome[];
+    const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
+    const addedShards = withOnly(result.shards, (id) => changedIds.has(id));
     const replaced = new Set(changed.filter((outcome) => outcome.replaces).map((outcome) => outcome.repositoryId));
     const hidden = new Map<number, number[]>();
     const removedShardIds: number[] = [];
@@ -380,12 +409,16 @@ export class SyncManager {
     }
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
+    if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#unmaintained.add(outcome.repositoryId);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
     this.#metrics.syncs.inc({ outcome: result });
     this.#metrics.syncSeconds.observe((performance.now() - startedMs) / 1000);
     if (outcome.kind === "changed") {
-      this.#log.info({ repository: repository.name, documents: repository.documentCount, contentBytes: repository.contentBytes, whole: outcome.replaces, ms: Math.round(performance.now() - startedMs) }, "indexed");
+      const { reads, replaces } = outcome;
+      this.#metrics.syncReadBlobs.inc(reads.blobCount);
+      this.#metrics.syncReadBytes.inc(reads.byteCount);
+      this.#log.info({ repository: repository.name, documents: repository.documentCount, contentBytes: repository.contentBytes, whole: replaces, blobsRead: reads.blobCount, ms: Math.round(performance.now() - startedMs) }, "indexed");
     }
     for (const waiter of schedule.attending.splice(0)) waiter.resolve(result);
     this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
@@ -400,11 +433,16 @@ export class SyncManager {
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
     const attending = schedule.attending.splice(0);
     if (error.code !== "cancelled") {
-      await this.#catalog.commit({ repositories: [{ ...repository, lastError: error.message }] }).catch((failure: unknown) =>
+      await this.#catalog.commit(() => this.#failureOf(id, error)).catch((failure: unknown) =>
         this.#log.error({ repository: repository.name, error: messageOf(failure) }, "the failure of a sync could not be recorded"));
     }
     for (const waiter of attending) waiter.reject(error);
     this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
+  }
+
+  #failureOf(id: number, error: TrawlError): CatalogChange {
+    const repository = this.#catalog.repository(id);
+    return repository === undefined ? {} : { repositories: [{ ...repository, lastError: error.message }] };
   }
 
   /** Doubles with each sync that found nothing, unless the interval is fixed. */
@@ -440,14 +478,17 @@ export class SyncManager {
         kind: "compact", shardIds: this.#shardIds, stop: this.#stop,
         shards: shards.map(({ record, tombstones }) => ({ id: record.id, tombstones, repositoryIds: record.repositoryIds })),
       });
-      await this.#catalog.commit({ addedShards: result.shards, removedShardIds: shards.map((shard) => shard.record.id) });
+      await this.#flip(result.shards, () => ({
+        addedShards: withOnly(result.shards, (id) => this.#catalog.repository(id) !== undefined),
+        removedShardIds: shards.map((shard) => shard.record.id),
+      }));
       this.#log.debug({ merged: shards.length, into: result.shards.length }, "shards merged");
     } catch (error) {
       this.#compactAgainMs = monotonicMs() + compactRetryMs;
       if (error instanceof TrawlError && error.code === "corrupt-shard") for (const shard of shards) await this.#checkOne(shard.record.id);
       else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
     } finally {
-      for (const id of ids) this.#busy.delete(id);
+      this.#release(ids);
       this.#isCompacting = false;
       this.#updateGauges();
     }
@@ -463,15 +504,15 @@ export class SyncManager {
     this.#busy.add(id);
     this.#track(this.#pool.maintain({ kind: "maintain", repository, fetch: this.#settings.fetch, stop: this.#stop })
       .catch((error: unknown) => this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${messageOf(error)}`))
-      .finally(() => this.#busy.delete(id)));
+      .finally(() => this.#release([id])));
     return true;
   }
 
   /** Verifies the next live shard in turn. */
-  async #scrub(): Promise<void> {
+  #scrub(): void {
     const shards = this.#catalog.shards();
     const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
-    if (shard !== undefined) await this.#checkOne(shard.record.id);
+    if (shard !== undefined) this.#track(this.#checkOne(shard.record.id));
   }
 
   async #checkOne(shardId: number): Promise<void> {
@@ -488,6 +529,8 @@ export class SyncManager {
       this.#metrics.repositories.set({ state }, statuses.filter((status) => status.state === state).length);
     }
     const shards = this.#catalog.shards();
+    for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);
+    this.#metrics.indexCorruptShards.set(this.#damaged.size);
     this.#metrics.indexShards.set(shards.length);
     this.#metrics.indexDocuments.set(shards.reduce((sum, shard) => sum + shard.record.documentCount - shard.tombstoneCount, 0));
     this.#metrics.indexContentBytes.set(shards.reduce((sum, shard) => sum + shard.record.contentBytes, 0));
@@ -496,6 +539,12 @@ export class SyncManager {
 }
 
 type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
+
+/** The shards with all other repositories hidden; those that show none are left out. */
+function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number) => boolean): ShardRecord[] {
+  return shards.map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))
+    .filter((record) => record.repositoryIds.some((id) => id !== 0));
+}
 
 function waitersOf(schedule: Schedule): Waiter[] {
   return [...schedule.waiters.splice(0), ...schedule.attending.splice(0)];

@@ -44,6 +44,9 @@ const detachedName = "HEAD";
 /** Repositories whose mirror this worker made anew because of missing objects. */
 const mended = new Set<number>();
 
+/** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
+const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
+
 /** What a task answers: an error crosses as data, since an Error loses its code between threads. */
 export type IngestAnswer =
   | { readonly ok: true; readonly value: unknown }
@@ -68,19 +71,38 @@ function run(task: IngestTask): Promise<unknown> {
 }
 
 /** Syncs the repositories one after the other into common shards; one that fails does not touch the others. */
-async function sync(task: SyncTask): Promise<SyncTaskResult> {
-  const output = new ShardOutput(kernel, store, task.shardIds);
-  const outcomes: SyncOutcome[] = [];
-  for (const input of task.repositories) {
-    try {
-      outcomes.push(await syncOne(input, task, output));
-    } catch (error) {
-      outcomes.push({ kind: "failed", repositoryId: input.repository.id, error: serializeError(error) });
-      // Documents of the failed repository may lie in the open shard or in written ones: the main thread hides them.
-    }
+function sync(task: SyncTask): Promise<SyncTaskResult> {
+  return withOutput(task.shardIds, async (output) => {
+    const outcomes: SyncOutcome[] = [];
+    for (const input of task.repositories) outcomes.push(await tryToSync(input, task, output));
+    await output.flush();
+    return { outcomes, shards: output.records };
+  });
+}
+
+/**
+ * Documents of a repository that failed may lie in the open shard or in written ones: the main thread hides them. A
+ * shard that could not be written is different, as it holds documents of others too: then the whole task fails.
+ */
+async function tryToSync(input: SyncInput, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
+  try {
+    return await syncOne(input, task, output);
+  } catch (error) {
+    if (error instanceof TrawlError && error.code === "storage") throw error;
+    return { kind: "failed", repositoryId: input.repository.id, error: serializeError(error) };
   }
-  await output.flush();
-  return { outcomes, shards: output.records };
+}
+
+/** When the work fails, the shards that it had written are deleted. */
+async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) => Promise<T>): Promise<T> {
+  const output = new ShardOutput(kernel, store, shardIds);
+  try {
+    return await work(output);
+  } catch (error) {
+    // On a full disk this may fail as well; then the next start deletes what the catalog does not know.
+    await store.remove(output.records.map((record) => record.id)).catch(() => undefined);
+    throw error;
+  }
 }
 
 async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
@@ -94,13 +116,14 @@ async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): P
   if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)) {
     return { kind: "unchanged", repositoryId: repository.id, fetched };
   }
+  const reads = { blobCount: 0, byteCount: 0 };
   const context: IndexContext = {
-    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop,
+    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop, reads,
     onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
   };
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
   if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror, stop);
-  return { kind: "changed", repositoryId: repository.id, fetched, defaultBranch, indexedBranches: branches, ...counts, replaces, tombstones };
+  return { kind: "changed", repositoryId: repository.id, fetched, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones };
 }
 
 /**
@@ -156,7 +179,7 @@ async function findDeltaIfPossible(input: SyncInput, branches: readonly IndexedB
     return await findDelta(context.mirror, input.repository.id, input.repository.indexedBranches, branches, input.shards, snapshot,
       (reader) => reader.verify("index"), context.stop);
   } catch (error) {
-    if (error instanceof TrawlError && (error.code === "git" || error.code === "corrupt-shard" || error.code === "not-found")) return undefined;
+    if (error instanceof TrawlError && mendedByReading.has(error.code)) return undefined;
     throw error;
   } finally {
     snapshot.close();
@@ -206,15 +229,16 @@ async function maintain(task: MaintainTask): Promise<void> {
   await mirror.maintain(stop);
 }
 
-async function merge(task: CompactTask): Promise<CompactTaskResult> {
-  const output = new ShardOutput(kernel, store, task.shardIds);
-  const snapshot = store.read();
-  try {
-    await compact(task.shards, snapshot, output, () => Atomics.load(task.stop, 0) !== 0);
-  } finally {
-    snapshot.close();
-  }
-  return { shards: output.records };
+function merge(task: CompactTask): Promise<CompactTaskResult> {
+  return withOutput(task.shardIds, async (output) => {
+    const snapshot = store.read();
+    try {
+      await compact(task.shards, snapshot, output, () => Atomics.load(task.stop, 0) !== 0);
+    } finally {
+      snapshot.close();
+    }
+    return { shards: output.records };
+  });
 }
 
 async function check(task: CheckTask): Promise<CheckTaskResult> {

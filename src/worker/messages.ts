@@ -144,6 +144,8 @@ export type SyncOutcome =
     readonly documentCount: number;
     readonly contentBytes: number;
     readonly skippedCounts: Readonly<Record<string, number>>;
+    /** Blobs that had to be read from the mirror. */
+    readonly reads: { readonly blobCount: number; readonly byteCount: number };
     /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
     readonly replaces: boolean;
     readonly tombstones: ReadonlyMap<number, readonly number[]>;
