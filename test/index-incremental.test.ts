@@ -9,6 +9,7 @@ import { ShardStore } from "../src/store/shard-store.js";
 import { testDaemon, until, type DaemonProcess } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { GitFixture, type FixtureFile, type FixtureFiles } from "./support/git-fixture.js";
+import { randomFrom } from "./support/random.js";
 import { linesWith, pathsWith, readCommit, type CommitContent } from "./support/git-oracle.js";
 
 /** Stands in every file of these tests; `.txt` in every path. */
@@ -198,15 +199,6 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
   await scene.daemon.add(scene.name, source.path);
   await scene.compare(t, "added again", []);
 });
-
-/** Numbers of one sequence for one seed. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 /** Few different contents, so that blobs come back and are shared. */
 function randomFile(random: (below: number) => number): FixtureFile {

@@ -303,22 +303,26 @@ export class Alternative {
 
   /** Scans the contents of living documents for the leaf, notes the rows, and sets the bits of documents that have some. */
   #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, contents: Uint32Array, result: Uint8Array): void {
-    const places: number[] = [];
+    const places = new Uint32Array(contents.length);
+    const wanted = new Uint32Array(contents.length);
+    let count = 0;
     for (let i = 0; i < alive.length; i++) {
       const place = this.#contentPlaces[i];
-      if (alive[i] === 1 && places[places.length - 1] !== place) places.push(place);
+      if (alive[i] === 0 || (count > 0 && places[count - 1] === place)) continue;
+      places[count] = place;
+      wanted[count++] = contents[place];
     }
-    scan.scan(Uint32Array.from(places, (place) => contents[place]));
+    scan.scan(wanted.subarray(0, count));
     if (leaf.rowFrom.length < contents.length) {
       leaf.rowFrom = new Uint32Array(contents.length);
       leaf.rowTo = new Uint32Array(contents.length);
     }
     leaf.rowFrom.fill(0);
     leaf.rowTo.fill(0);
-    places.forEach((place, k) => {
-      leaf.rowFrom[place] = scan.rowStart[k];
-      leaf.rowTo[place] = scan.rowStart[k + 1];
-    });
+    for (let k = 0; k < count; k++) {
+      leaf.rowFrom[places[k]] = scan.rowStart[k];
+      leaf.rowTo[places[k]] = scan.rowStart[k + 1];
+    }
     for (let i = 0; i < alive.length; i++) {
       const place = this.#contentPlaces[i];
       if (alive[i] === 1 && leaf.rowTo[place] > leaf.rowFrom[place]) result[i] = 1;

@@ -2,8 +2,8 @@ import { uninitializedBytes } from "../base/bytes.js";
 import type { RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
-import { fileKindMaskOfInfo, languageNumberOf } from "../shard/format.js";
-import { newlinesBefore, type ShardReader } from "../shard/shard-reader.js";
+import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
+import type { ShardReader } from "../shard/shard-reader.js";
 import { Rows } from "./rows.js";
 import { controlWords, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
@@ -227,14 +227,15 @@ export class ResultWriter {
   #writeContent(source: ResultSource, rows: Rows, pathRows: Rows, progress: RowProgress): RowProgress | undefined {
     const { reader, content } = source;
     let { row } = progress;
-    let [lineStart, lineNumber] = this.#lineOf(reader, content, rows.words[row * 2]);
+    let lineStart = this.#lineStart(reader, content, rows.words[row * 2]);
+    let lineNumber = this.#lineNumber(reader, content, lineStart);
     while (row < progress.rowTo) {
       this.#makeRoom(this.#headBytes(source, pathRows));
       const resultFrom = this.#position;
       this.#openResult("content", source, pathRows);
       const elementsFrom = this.#position;
       this.#encode(reader, content, rows, row, progress.rowTo, lineStart, lineNumber);
-      const [position, next, nextLineStart, nextLineNumber] = this.#result;
+      const next = this.#result[1];
       if (next < progress.rowTo && resultFrom > 0) {
         this.#position = resultFrom;
         this.flush();
@@ -245,12 +246,12 @@ export class ResultWriter {
         this.#growBuffer(elementsFrom);
         continue;
       }
-      this.#position = position;
+      this.#position = this.#result[0];
       this.#buffer[this.#position++] = 0x5d; // ]
       this.#closeResult(source);
       row = next;
-      lineStart = nextLineStart;
-      lineNumber = nextLineNumber;
+      lineStart = this.#result[2];
+      lineNumber = this.#result[3];
       if (row < progress.rowTo) {
         this.flush();
         if (this.isStopped) return undefined;
@@ -274,13 +275,20 @@ export class ResultWriter {
     }
   }
 
-  /** Start and 0-based number, within its content, of the line that holds byte offset `at`. */
-  #lineOf(reader: ShardReader, content: number, at: number): [number, number] {
+  /** Where the line that holds byte offset `at` of the shard's text starts. Most lines are short: a plain loop wins. */
+  #lineStart(reader: ShardReader, content: number, at: number): number {
     const from = reader.contentStart[content];
-    const before = at > from ? reader.content.lastIndexOf(newline, at - 1) : -1;
-    const lineStart = Math.max(from, before + 1);
-    const number = newlinesBefore(reader, lineStart, (text, a, b) => this.#kernel.countNewlines(text, a, b));
-    return [lineStart, number - reader.contentFirstLine[content]];
+    const text = reader.content;
+    let start = at;
+    while (start > from && text[start - 1] !== newline) start--;
+    return start;
+  }
+
+  /** The 0-based number, within its content, of the line that starts at `lineStart`. */
+  #lineNumber(reader: ShardReader, content: number, lineStart: number): number {
+    const step = Math.floor(lineStart / newlineStepBytes);
+    const before = reader.newlines[step] + this.#kernel.countNewlines(reader.content, step * newlineStepBytes, lineStart);
+    return before - reader.contentFirstLine[content];
   }
 
   /** An upper bound on the bytes that a result has besides its elements. */

@@ -53,7 +53,7 @@ export interface RepositoryInclude {
 }
 
 export interface TextPlan {
-  /** True when content matches, resp. path matches, may satisfy a leaf that allows both. */
+  /** Whether the types of the query let contents, resp. paths, match. At least one is true. */
   readonly content: boolean;
   readonly path: boolean;
   /** All must hold for a document's path. */
@@ -63,15 +63,18 @@ export interface TextPlan {
   readonly leaves: readonly Leaf[];
 }
 
+/** A `file:` or `lang:` filter: the path must match, or with `negated` must not. */
 export interface PathFilter {
   readonly negated: boolean;
-  /** RE2 source. */
+  /** RE2 source: as typed for `file:`, made from the language's extensions and file names for `lang:`. */
   readonly source: string;
+  /** Whether case is ignored; always for `lang:`. */
   readonly foldCase: boolean;
-  /** True for `file:`, whose matches in the path are highlighted; false for `lang:`. */
+  /** True for `file:`, whose matches in the path are highlighted unless it is negated; false for `lang:`. */
   readonly highlighted: boolean;
-  /** How the filter was typed, for the printed form. */
+  /** The filter in its printed form, as in `-file:/_test\.go$/i` or `lang:Go`. */
   readonly label: string;
+  /** What `source` requires of a path. */
   readonly analysis: RegexpAnalysis;
 }
 
@@ -80,13 +83,18 @@ export type TextNode =
   | { readonly kind: "not"; readonly child: TextNode }
   | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
 
-/** One pattern: it is satisfied by a match in the content, or in the path where both are allowed. */
+/** One pattern: a document satisfies it by a match in its content or in its path, as far as these may match. */
 export interface Leaf {
+  /** RE2 source: a regexp as typed, a literal with its operators escaped. */
   readonly source: string;
   readonly foldCase: boolean;
-  /** May match in content / in the path. At least one is true. */
+  /**
+   * Where it may match, after the query's types and `content:` had their say. Both are false for `content:x` in a query
+   * for paths: no document satisfies it, and every document satisfies its negation.
+   */
   readonly inContent: boolean;
   readonly inPath: boolean;
+  /** What `source` requires of a text. */
   readonly analysis: RegexpAnalysis;
 }
 

@@ -1,5 +1,15 @@
+import { unreachable } from "../base/assert.js";
 import { isOperator, type QueryNode, type QueryTree } from "./ast.js";
-import type { BasicPlan, PathFilter, RepositoryFilter, RepositoryNamePlan, SearchPlan, TextNode, TextPlan } from "./plan.js";
+import type {
+  BasicPlan,
+  Leaf,
+  RepositoryFilter,
+  RepositoryInclude,
+  RepositoryNamePlan,
+  SearchPlan,
+  TextNode,
+  TextPlan,
+} from "./plan.js";
 
 /** The short form of a parsed query, as in `and(repo:"^a$" "foo" not(/b+/))`. */
 export function printTree(tree: QueryTree): string {
@@ -14,7 +24,12 @@ export function printNode(node: QueryNode): string {
   return node.negated ? `not(${pattern})` : pattern;
 }
 
-/** The short form of a plan: its alternatives, then what holds for all of them. */
+/**
+ * The short form of a plan: its alternatives, then what holds for all of them. A filter that the query does not have
+ * is not printed; `i` behind a pattern means that case is ignored.
+ *
+ *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
+ */
 export function printPlan(plan: SearchPlan): string {
   const parts = [plan.alternatives.map(printBasic).join(" or ")];
   if (plan.hasCount) parts.push(`count:${plan.matchCountMax}`);
@@ -23,52 +38,68 @@ export function printPlan(plan: SearchPlan): string {
   return parts.join(" ");
 }
 
-function printBasic(basic: BasicPlan): string {
-  const parts = [printRepositories(basic.repositories)];
-  if (basic.text !== undefined) parts.push(printText(basic.text));
-  if (basic.repositoryNames !== undefined) parts.push(`names(${printNames(basic.repositoryNames)})`);
+function printBasic({ repositories, text, repositoryNames }: BasicPlan): string {
+  const parts = [
+    ...printRepositories(repositories),
+    ...(text === undefined ? [] : [printText(text)]),
+    ...(repositoryNames === undefined ? [] : [`names(${printNames(repositoryNames)})`]),
+  ];
   return `{${parts.join(" ")}}`;
 }
 
-function printRepositories(filter: RepositoryFilter): string {
+function printRepositories(filter: RepositoryFilter): readonly string[] {
   const parts = [
-    ...filter.include.map(({ source, revisions }) => `/${source}/${revisions.length > 0 ? `@${revisions.join(":")}` : ""}`),
+    ...filter.include.map(printInclude),
     ...filter.exclude.map((source) => `not(/${source}/)`),
-    ...(filter.fork === "yes" ? [] : [`fork:${filter.fork}`]),
-    ...(filter.archived === "yes" ? [] : [`archived:${filter.archived}`]),
+    ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
+    ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),
   ];
-  return `repositories(${parts.join(" ")})`;
+  return parts.length === 0 ? [] : [`repositories(${parts.join(" ")})`];
+}
+
+function printInclude({ source, revisions, exactName }: RepositoryInclude): string {
+  const name = exactName === undefined ? `/${source}/` : JSON.stringify(exactName);
+  return revisions.length === 0 ? name : `${name}@${revisions.join(":")}`;
 }
 
 function printText(text: TextPlan): string {
   const kinds = [...(text.content ? ["content"] : []), ...(text.path ? ["path"] : [])];
-  const parts = [kinds.join("+"), ...text.pathFilters.map(printFilter)];
+  const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
   if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text));
   return `text(${parts.join(" ")})`;
 }
 
-function printFilter(filter: PathFilter): string {
-  return filter.label;
-}
-
 function printTextNode(node: TextNode, text: TextPlan): string {
   switch (node.kind) {
-    case "not": return `not(${printTextNode(node.child, text)})`;
+    case "not":
+      return `not(${printTextNode(node.child, text)})`;
     case "and":
-    case "or": return `${node.kind}(${node.children.map((child) => printTextNode(child, text)).join(" ")})`;
-    case "leaf": {
-      const { analysis, source, inPath, foldCase } = text.leaves[node.leaf];
-      const pattern = analysis.literal === undefined ? `/${source}/` : JSON.stringify(analysis.literal);
-      const requires = analysis.clauses.map((clause) => `{${clause.join(",")}}`).join("");
-      const where = inPath ? "" : "content:";
-      return `${where}${pattern}${foldCase ? "i" : ""}${analysis.literal === undefined && requires !== "" ? ` requires ${requires}` : ""}`;
-    }
+    case "or":
+      return `${node.kind}(${node.children.map((child) => printTextNode(child, text)).join(" ")})`;
+    case "leaf":
+      return printLeaf(text.leaves[node.leaf], text.path);
+    default:
+      return unreachable(node);
   }
 }
 
+/** A literal in quotes; a regexp between slashes, with the literals that the index is asked for. */
+function printLeaf({ analysis, source, inPath, foldCase }: Leaf, othersInPath: boolean): string {
+  const where = othersInPath && !inPath ? "content:" : "";
+  const fold = foldCase ? "i" : "";
+  if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
+  const requires = analysis.clauses.map((clause) => `{${clause.join(",")}}`).join("");
+  return `${where}/${source}/${fold}${requires === "" ? "" : ` requires ${requires}`}`;
+}
+
 function printNames(plan: RepositoryNamePlan): string {
-  const parts = [...plan.sources.map((source) => `/${source}/`), ...plan.exclude.map((source) => `not(/${source}/)`), ...plan.groups.map(printNames)];
+  const fold = plan.foldCase ? "i" : "";
+  const parts = [
+    ...plan.sources.map((source) => `/${source}/${fold}`),
+    ...plan.exclude.map((source) => `not(/${source}/${fold})`),
+    ...plan.groups.map(printNames),
+  ];
   if (parts.length === 0) return "all";
   return parts.length === 1 ? parts[0] : `${plan.combine}(${parts.join(" ")})`;
 }

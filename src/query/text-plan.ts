@@ -5,7 +5,7 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "./plan.js";
-import { resultTypesOf } from "./result-types.js";
+import { resultTypesOf, type ResultTypes } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
 
 /**
@@ -18,7 +18,7 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
   if (!types.file && !types.path) return undefined;
   if (query.pattern === undefined && filters.length === 0) return undefined;
   const foldCase = !isCaseSensitive(query);
-  const leaves = new Leaves(analyses, foldCase);
+  const leaves = new Leaves(types, foldCase, analyses);
   return {
     content: types.file,
     path: types.path,
@@ -30,11 +30,15 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
 
 function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): PathFilter {
   const { name, value, negated, place } = field;
-  const isLanguage = name === "lang";
-  const typed = isLanguage ? languagePathRegexp(readLanguage(value)) : value;
-  const folds = isLanguage || foldCase;
-  const analysis = analyses.regexp(typed, folds, place);
-  return { negated, source: typed, foldCase: folds, highlighted: !isLanguage, label: `${negated ? "-" : ""}${name}:${value}`, analysis };
+  const minus = negated ? "-" : "";
+  if (name === "lang") {
+    const language = readLanguage(value);
+    const source = languagePathRegexp(language);
+    const analysis = analyses.regexp(source, true, place);
+    return { negated, source, foldCase: true, highlighted: false, label: `${minus}lang:${language.name}`, analysis };
+  }
+  const label = `${minus}file:/${value}/${foldCase ? "i" : ""}`;
+  return { negated, source: value, foldCase, highlighted: true, label, analysis: analyses.regexp(value, foldCase, place) };
 }
 
 function planNode(node: QueryNode, leaves: Leaves): TextNode {
@@ -64,13 +68,15 @@ function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
 /** The patterns of one basic query, equal ones once. */
 class Leaves {
   readonly all: Leaf[] = [];
-  readonly #analyses: Analyses;
+  readonly #types: ResultTypes;
   readonly #foldCase: boolean;
+  readonly #analyses: Analyses;
   readonly #numberOf = new Map<string, number>();
 
-  constructor(analyses: Analyses, foldCase: boolean) {
-    this.#analyses = analyses;
+  constructor(types: ResultTypes, foldCase: boolean, analyses: Analyses) {
+    this.#types = types;
     this.#foldCase = foldCase;
+    this.#analyses = analyses;
   }
 
   /** The pattern's number. */
@@ -81,7 +87,8 @@ class Leaves {
     const known = this.#numberOf.get(key);
     if (known !== undefined) return known;
     const number = this.all.length;
-    this.all.push({ source, foldCase: this.#foldCase, inContent: true, inPath: !pattern.contentOnly, analysis });
+    const inPath = this.#types.path && !pattern.contentOnly;
+    this.all.push({ source, foldCase: this.#foldCase, inContent: this.#types.file, inPath, analysis });
     this.#numberOf.set(key, number);
     return number;
   }

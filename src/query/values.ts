@@ -56,6 +56,11 @@ const millisecondsOf: Readonly<Record<string, number>> = {
 
 const durationPart = /([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)/y;
 
+/** What fits 64 bits of nanoseconds: 292 years. */
+const durationMsMax = 2 ** 63 / 1e6;
+
+const badTimeout = `invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`;
+
 /** A duration in Go's form, such as `1m30s` or `1.5h`; "0" needs no unit. */
 export function readTimeoutMs(value: string): number {
   const sign = value.startsWith("-") ? -1 : 1;
@@ -65,10 +70,9 @@ export function readTimeoutMs(value: string): number {
   durationPart.lastIndex = 0;
   while (durationPart.lastIndex < parts.length || parts === "") {
     const found = durationPart.exec(parts);
-    if (found === null) {
-      throw bad(`invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`);
-    }
+    if (found === null) throw bad(badTimeout);
     milliseconds += Number(found[1]) * (millisecondsOf[found[2] ?? ""] ?? 0);
+    if (milliseconds > durationMsMax) throw bad(badTimeout);
   }
   return Math.max(0, sign * milliseconds);
 }

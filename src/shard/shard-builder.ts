@@ -222,7 +222,7 @@ function makeDocuments(documentsOfContent: readonly DocumentInput[][], skipped: 
   const repositories = numberDistinct(documents.map((document) => document.repositoryId));
   const languages = numberDistinct(documents.map((document) => document.language));
   const count = documents.length;
-  const oidBytes = Math.max(...documents.map((document) => document.oid.length), 40) / 2;
+  const oidBytes = documents.reduce((longest, document) => Math.max(longest, document.oid.length), 40) / 2;
   const documentRepository = new Uint32Array(count);
   const documentBranches = new Uint32Array(count);
   const documentInfo = new Uint32Array(count);

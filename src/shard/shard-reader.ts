@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
 import {
-  formatVersion, headerBytes, headerWordCount, headerWords, magic, newlineStepBytes, sections, sectionWordCount,
-  unitBytes, type Section,
+  formatVersion, headerBytes, headerWordCount, headerWords, magic, sections, sectionWordCount,
+  type Section,
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
 
@@ -185,15 +185,4 @@ export function lastAtMost(sorted: Uint32Array, value: number, count: number): n
     else high = middle - 1;
   }
   return low;
-}
-
-/** 0-based line number, counted from the start of the shard's text, of the line that holds byte offset `at`. */
-export function newlinesBefore(reader: ShardReader, at: number, countNewlines: (text: Uint8Array, from: number, to: number) => number): number {
-  const step = Math.floor(at / newlineStepBytes);
-  return reader.newlines[step] + countNewlines(reader.content, step * newlineStepBytes, at);
-}
-
-/** Byte range of unit `unit` of content `content`, without the overlap. */
-export function unitStart(reader: ShardReader, content: number, unit: number): number {
-  return reader.contentStart[content] + (unit - reader.contentFirstUnit[content]) * unitBytes;
 }
