@@ -2,7 +2,7 @@ import { analyseLiteral, analyseRegexp } from "../regexp/analyse.js";
 import type { RegexpAnalysis } from "../regexp/analysis.js";
 import type { PatternNode } from "./ast.js";
 import type { Place } from "./characters.js";
-import { locateErrors } from "./query-error.js";
+import { locateErrors, QueryError } from "./query-error.js";
 
 /**
  * The analyses of one query's patterns and filters, each made once: validating and planning ask for the same ones, and
@@ -19,6 +19,16 @@ export class Analyses {
   /** Throws a `QueryError` at the place when this is no regexp. */
   regexp(source: string, foldCase: boolean, place: Place): RegexpAnalysis {
     return this.#once(`/${foldCase}/${source}`, place, () => analyseRegexp(source, foldCase));
+  }
+
+  isRegexp(source: string, foldCase: boolean, place: Place): boolean {
+    try {
+      this.regexp(source, foldCase, place);
+      return true;
+    } catch (error) {
+      if (error instanceof QueryError) return false;
+      throw error;
+    }
   }
 
   pattern({ form, value, place }: PatternNode, foldCase: boolean): RegexpAnalysis {

@@ -2,7 +2,6 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
-import { QueryError } from "./query-error.js";
 import { fieldOf, revisionsOf } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 
@@ -33,13 +32,8 @@ function planInclude({ value, place }: FieldNode, revisions: readonly string[], 
 function exactNameOf(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
   const inner = /^\^((?:[^\\]|\\.)+)\$$/s.exec(source)?.[1];
   if (inner === undefined) return undefined;
-  try {
-    return analyses.regexp(inner, false, place).literal;
-  } catch (error) {
-    // The part between the anchors need not be a regexp where the whole is one, as in `^a|(b$`.
-    if (error instanceof QueryError) return undefined;
-    throw error;
-  }
+  // The part between the anchors need not be a regexp where the whole is one, as in `^a)|(b$`.
+  return analyses.isRegexp(inner, false, place) ? analyses.regexp(inner, false, place).literal : undefined;
 }
 
 function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {

@@ -25,7 +25,7 @@ export function planRepositoryNames(query: BasicQuery, analyses: Analyses): Repo
 function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): RepositoryNamePlan | undefined {
   const children = node.kind === "and" || node.kind === "or" || node.kind === "concat" ? node.children : [node];
   const combine = node.kind === "or" ? "or" : "and";
-  const sources: string[] = [];
+  const sources = new Set<string>();
   const exclude: string[] = [];
   const groups: RepositoryNamePlan[] = [];
   for (const child of children) {
@@ -36,20 +36,21 @@ function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): Repos
     }
     const source = child.kind === "pattern" ? nameSource(child, foldCase, analyses) : undefined;
     const group = child.kind === "pattern" ? undefined : planNode(child, foldCase, analyses);
-    if (source !== undefined) sources.push(source);
+    if (source !== undefined) sources.add(source);
     else if (group !== undefined) groups.push(group);
     else if (combine === "and") return undefined;
   }
-  return sources.length + groups.length === 0 ? undefined : { combine, sources, exclude, groups, foldCase };
+  return sources.size + groups.length === 0 ? undefined : { combine, sources: [...sources], exclude, groups, foldCase };
 }
 
-/** What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name. */
+/**
+ * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, and when that text
+ * is no regexp, as in `(a@b)`.
+ */
 function nameSource(pattern: PatternNode, foldCase: boolean, analyses: Analyses): string | undefined {
   if (pattern.contentOnly || pattern.value.startsWith("@")) return undefined;
   const at = pattern.value.indexOf("@");
   const value = at < 0 ? pattern.value : pattern.value.slice(0, at);
   if (pattern.form === "literal") return escapeRegexp(value);
-  // The part before the "@" need not be a regexp where the whole is one.
-  analyses.regexp(value, foldCase, pattern.place);
-  return value;
+  return at < 0 || analyses.isRegexp(value, foldCase, pattern.place) ? value : undefined;
 }

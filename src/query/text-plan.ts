@@ -1,4 +1,4 @@
-import { unreachable } from "../base/assert.js";
+import { assert } from "../base/assert.js";
 import { languagePathRegexp } from "../model/language.js";
 import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
@@ -41,6 +41,7 @@ function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): Pa
   return { negated, source: value, foldCase, highlighted: true, label, analysis: analyses.regexp(value, foldCase, place) };
 }
 
+/** Expects a joined tree without fields. */
 function planNode(node: QueryNode, leaves: Leaves): TextNode {
   switch (node.kind) {
     case "pattern": {
@@ -48,21 +49,31 @@ function planNode(node: QueryNode, leaves: Leaves): TextNode {
       return node.negated ? { kind: "not", child: leaf } : leaf;
     }
     case "and":
-    case "or": return { kind: node.kind, children: distinct(node.children.map((child) => planNode(child, leaves))) };
-    case "concat": return { kind: "and", children: node.children.map((child) => planNode(child, leaves)) };
-    case "field": return unreachable(node as never);
+    case "or": {
+      const children = distinct(node.children.map((child) => planNode(child, leaves)));
+      return children.length === 1 ? children[0] : { kind: node.kind, children };
+    }
+    default:
+      assert(false, `a pattern tree holds no ${node.kind}`);
   }
 }
 
-/** `x or x` is `x`: an equal sibling adds nothing under either operator. */
+/** `x or x` is `x`: of equal leaves side by side one is enough, and so of equal negated ones. */
 function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
-  const seen = new Set<string>();
+  const seen = new Set<number>();
   return nodes.filter((node) => {
-    const key = JSON.stringify(node);
+    const key = keyOf(node);
+    if (key === undefined) return true;
     if (seen.has(key)) return false;
     seen.add(key);
     return true;
   });
+}
+
+/** A number for each leaf and for its negation; none for an operator. */
+function keyOf(node: TextNode): number | undefined {
+  if (node.kind === "leaf") return node.leaf;
+  return node.kind === "not" && node.child.kind === "leaf" ? -1 - node.child.leaf : undefined;
 }
 
 /** The patterns of one basic query, equal ones once. */
