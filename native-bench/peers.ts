@@ -17,8 +17,13 @@ export interface Peer {
   causeOf(place: Place, spanning: ResultSet): string | undefined;
 }
 
+export interface Peers {
+  readonly rg: Peer;
+  readonly csearch: Peer;
+}
+
 /** ripgrep and codesearch over the work tree of the corpus. Builds codesearch's index when it is missing. */
-export async function openPeers(corpus: Corpus): Promise<{ readonly rg: Peer; readonly csearch: Peer }> {
+export async function openPeers(corpus: Corpus): Promise<Peers> {
   for (const tool of ["rg", "csearch", "cindex", "curl"]) await requireTool(tool);
   const rgVersion = (await run("rg", ["--version"], "")).split("\n")[0] ?? "";
   const csearchVersion = (await run("dpkg-query", ["-W", "-f", "codesearch ${Version}", "codesearch"], "").catch(() => "codesearch")).trim();

@@ -6,6 +6,8 @@ import type { Difference } from "./result-set.js";
 export interface SearchRow {
   readonly query: BenchQuery;
   readonly matchedLines: number;
+  /** Of our whole HTTP answer. */
+  readonly answerBytes: number;
   readonly rg: Spread;
   readonly csearch: Spread;
   readonly trawl: Spread;
@@ -49,9 +51,9 @@ export function judge(row: SearchRow, returnMs: number): JudgedSearch {
 }
 
 export function searchTable(rows: readonly JudgedSearch[]): string {
-  const head = ["query", "lines", "rg ms", "csearch ms", "trawl ms", "rg/trawl", "csearch/trawl", "must", "aim", ""];
+  const head = ["query", "lines", "answer MB", "rg ms", "csearch ms", "trawl ms", "rg/trawl", "csearch/trawl", "must", "aim", ""];
   const body = rows.map((row) => [
-    `\`${row.name.replaceAll("|", "\\|")}\``, grouped(row.matchedLines), range(row.rg), range(row.csearch), range(row.trawl),
+    `\`${row.name.replaceAll("|", "\\|")}\``, grouped(row.matchedLines), short(row.answerBytes / 1e6), range(row.rg), range(row.csearch), range(row.trawl),
     ratioText(row.rgRatio), ratioText(row.csearchRatio), targetText(row.query.must), targetText(row.query.aim), verdict(row),
   ]);
   return table(head, body);

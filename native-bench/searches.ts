@@ -1,16 +1,15 @@
 import type { Corpus } from "./corpus.js";
 import { alternate, spreadOf, type Spread } from "./measure.js";
-import { spanningLines, type Peer } from "./peers.js";
+import { spanningLines, type Peers } from "./peers.js";
 import { nameOf, streamParams, type BenchQuery } from "./queries.js";
 import { short, type SearchRow } from "./report.js";
 import { compare } from "./result-set.js";
 import type { Trawl } from "./trawl.js";
 
 /** Compares the three result sets of a query, then measures the three in turn. */
-export async function measureSearch(trawl: Trawl, corpus: Corpus, peers: { readonly rg: Peer; readonly csearch: Peer }, query: BenchQuery, rounds: number): Promise<SearchRow> {
-  const { rg, csearch } = peers;
+export async function measureSearch(trawl: Trawl, corpus: Corpus, { rg, csearch }: Peers, query: BenchQuery, rounds: number): Promise<SearchRow> {
   const params = streamParams(query);
-  const ours = await trawl.results(params);
+  const { lines: ours, bytes: answerBytes } = await trawl.results(params);
   const rgResults = await rg.results(query);
   const csearchResults = await csearch.results(query);
   const spanning = await spanningLines(corpus, query, ours.without(rgResults));
@@ -21,7 +20,7 @@ export async function measureSearch(trawl: Trawl, corpus: Corpus, peers: { reado
   const measures = [() => rg.time(query), () => csearch.time(query), () => trawl.curlMs(params)];
   const [rgMs, csearchMs, trawlMs] = await alternate(rounds, measures) as [Spread, Spread, Spread];
   console.log(`  ${nameOf(query)}: ${ours.count} lines; rg ${short(rgMs.median)}, csearch ${short(csearchMs.median)}, trawl ${short(trawlMs.median)} ms`);
-  return { query, matchedLines: ours.count, rg: rgMs, csearch: csearchMs, trawl: trawlMs, differences };
+  return { query, matchedLines: ours.count, answerBytes, rg: rgMs, csearch: csearchMs, trawl: trawlMs, differences };
 }
 
 /** Milliseconds until a person sees the first result of a broad query with the default limits. */

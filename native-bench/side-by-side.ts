@@ -6,14 +6,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/base/errors.js";
 import { measureCommits } from "./commits.js";
-import { openCorpus } from "./corpus.js";
-import { figuresOf } from "./figures.js";
+import { openCorpus, type Corpus } from "./corpus.js";
+import { figuresOf, type Measured } from "./figures.js";
 import { measureIndex, measureRest } from "./indexing.js";
 import { measureMany } from "./many.js";
-import { openPeers } from "./peers.js";
+import { openPeers, type Peers } from "./peers.js";
 import { run } from "./processes.js";
 import { nameOf, queries } from "./queries.js";
-import { differenceLines, figureTable, judge, meets, searchTable, short, type SearchRow } from "./report.js";
+import { differenceLines, figureTable, judge, meets, searchTable, short, type Figure, type JudgedSearch, type SearchRow } from "./report.js";
 import { measureFirstMatch, measureFloor, measureSearch } from "./searches.js";
 import { Trawl } from "./trawl.js";
 
@@ -46,29 +46,11 @@ async function main(settings: Settings): Promise<void> {
   process.on("exit", () => rmSync(workFolder, { recursive: true, force: true, maxRetries: 3 }));
   console.log(`${corpus.fileCount} files, ${short(corpus.textBytes / 1e6)} MB of text. ${estimate(settings)}`);
   const peers = await openPeers(corpus);
-  const clone = join(workFolder, "corpus.git");
-  await run("git", ["clone", "-q", "--bare", corpus.path, clone], "");
-  const dataFolder = join(workFolder, "data");
-  const trawl = await Trawl.start(dataFolder, ["--set", "search.maxTimeoutSeconds=300"]);
-
-  const index = await measureIndex(trawl, corpus, clone, dataFolder);
-  console.log("Searches side by side");
-  const rows: SearchRow[] = [];
-  for (const query of queries) rows.push(await measureSearch(trawl, corpus, peers, query, settings.rounds));
-  const floor = await measureFloor(trawl, floorCount);
-  const firstMatch = await measureFirstMatch(trawl, firstMatchCount);
-  const commits = await measureCommits(trawl, corpus, workFolder, clone);
-  const rest = await measureRest(trawl, dataFolder);
-  const many = settings.many > 0 ? await measureMany(corpus, workFolder, settings.many) : undefined;
-
-  const measured = { index, floor, firstMatch, commits, rest, many };
+  const { rows, measured } = await measureAll(settings, corpus, peers, workFolder);
   const returnMs = rows.find(({ query }) => nameOf(query) === "return")?.trawl.median ?? NaN;
   const searches = rows.map((row) => judge(row, returnMs));
   const figures = figuresOf(corpus, measured);
-  console.log(["", searchTable(searches), "", ...differenceLines(searches),
-    `An HTTP answer without a search takes curl ${short(floor.median)} ms.`, "", figureTable(figures), ""].join("\n"));
-  const missed = searches.filter(({ missesMust }) => missesMust.length > 0).length + figures.filter((figure) => !meets(figure, figure.must)).length;
-  console.log(`${missed} of ${searches.length + figures.length} rows miss what they must reach.`);
+  printTables(searches, figures, measured);
   writeRun({
     date: new Date().toISOString(),
     machine: { cores: cpus().length, processor: cpus()[0]?.model, memoryBytes: totalmem(), loadBefore },
@@ -79,6 +61,31 @@ async function main(settings: Settings): Promise<void> {
     figures,
     measured,
   });
+}
+
+/** One daemon goes through it all, so each number is of a daemon that has done what stands before it. */
+async function measureAll(settings: Settings, corpus: Corpus, peers: Peers, workFolder: string): Promise<{ readonly rows: SearchRow[]; readonly measured: Measured }> {
+  const clone = join(workFolder, "corpus.git");
+  await run("git", ["clone", "-q", "--bare", corpus.path, clone], "");
+  const dataFolder = join(workFolder, "data");
+  const trawl = await Trawl.start(dataFolder, ["--set", "search.maxTimeoutSeconds=300"]);
+  const index = await measureIndex(trawl, corpus, clone, dataFolder);
+  console.log("Searches side by side");
+  const rows: SearchRow[] = [];
+  for (const query of queries) rows.push(await measureSearch(trawl, corpus, peers, query, settings.rounds));
+  const floor = await measureFloor(trawl, floorCount);
+  const firstMatch = await measureFirstMatch(trawl, firstMatchCount);
+  const commits = await measureCommits(trawl, corpus, workFolder, clone);
+  const rest = await measureRest(trawl, dataFolder);
+  const many = settings.many > 0 ? await measureMany(corpus, workFolder, settings.many) : undefined;
+  return { rows, measured: { index, floor, firstMatch, commits, rest, many } };
+}
+
+function printTables(searches: readonly JudgedSearch[], figures: readonly Figure[], { floor }: Measured): void {
+  const remarks = [...differenceLines(searches), `An HTTP answer without a search takes curl ${short(floor.median)} ms.`];
+  console.log(["", searchTable(searches), "", ...remarks, "", figureTable(figures), ""].join("\n"));
+  const missed = searches.filter(({ missesMust }) => missesMust.length > 0).length + figures.filter((figure) => !meets(figure, figure.must)).length;
+  console.log(`${missed} of ${searches.length + figures.length} rows miss what they must reach.`);
 }
 
 function readSettings(): Settings {

@@ -69,21 +69,23 @@ export class Trawl {
     return curlMs(`${this.url}/healthz`);
   }
 
-  /** Every line of an exhaustive search. Throws when the answer is not whole. */
-  async results(params: URLSearchParams): Promise<ResultSet> {
-    const results = new ResultSet();
+  /** Every line of an exhaustive search, and the size of the answer. Throws when the answer is not whole. */
+  async results(params: URLSearchParams): Promise<{ readonly lines: ResultSet; readonly bytes: number }> {
+    const lines = new ResultSet();
+    let byteCount = 0;
     const decoder = new SseDecoder();
     let isDone = false;
     for await (const bytes of await this.#open(params)) {
+      byteCount += bytes.length;
       for (const event of decoder.push(bytes)) {
-        if (event.name === "matches") addMatches(results, event.data);
+        if (event.name === "matches") addMatches(lines, event.data);
         if (event.name === "progress") requireWhole(event.data);
         if (event.name === "alert" || event.name === "error") throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
         isDone ||= event.name === "done";
       }
     }
     if (!isDone) throw new TrawlError("cancelled", `${params.get("q")}: the answer ended early`);
-    return results;
+    return { lines, bytes: byteCount };
   }
 
   /** Milliseconds from the request to the first bytes of the first `matches` event; undefined when none came. */
