@@ -109,7 +109,7 @@ async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): P
   const { repository } = input;
   const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
   const mirror = await openMirror(repository, task.fetch, stop);
-  const state = input.rebuild ? await mirror.state(stop) : await mirror.sync(stop);
+  const state = (input.rebuild ? await stateToRebuild(repository, mirror, stop) : undefined) ?? (await mirror.sync(stop));
   const fetched = new Date().toISOString();
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
@@ -124,6 +124,16 @@ async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): P
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
   if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror, stop);
   return { kind: "changed", repositoryId: repository.id, fetched, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones };
+}
+
+/**
+ * The mirror as it is, so that a damaged shard is built again while the remote is away. Undefined when the mirror does not
+ * know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
+ */
+async function stateToRebuild(repository: Repository, mirror: Mirror, stop: () => boolean): Promise<RefState | undefined> {
+  const state = await mirror.state(stop);
+  const isKnown = repository.indexedBranches.every(({ name }) => (name === detachedName ? state.headCommit !== null : state.branches.has(name)));
+  return isKnown ? state : undefined;
 }
 
 /**
