@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { serializeError, TrawlError } from "../base/errors.js";
+import { collectGarbage } from "../base/garbage.js";
 import { Mirror } from "../git/mirror.js";
 import type { RefState } from "../git/refs.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
@@ -19,6 +20,9 @@ import type {
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { settingsOf } from "./settings.js";
+
+/** With more memory than this in buffers a worker collects garbage at the end of a task. */
+const collectBytesMin = 32 * 1024 * 1024;
 
 /** A change of more paths than this, and of more than this share of the documents, is indexed anew as a whole. */
 const deltaPathCountMax = 1_000;
@@ -57,7 +61,14 @@ export default async function runIngestTask(task: IngestTask): Promise<IngestAns
     return { ok: true, value: await run(task) };
   } catch (error) {
     return { ok: false, error: serializeError(error) };
+  } finally {
+    if (task.kind === "sync" || task.kind === "compact") collectAfterLargeWork();
   }
+}
+
+/** A shard's text and bytes are outside V8's heap: they are given back at once, not when this thread next needs memory. */
+function collectAfterLargeWork(): void {
+  if (process.memoryUsage().arrayBuffers > collectBytesMin) collectGarbage();
 }
 
 function run(task: IngestTask): Promise<unknown> {

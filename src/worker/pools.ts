@@ -97,6 +97,8 @@ function startPool<Task, Result>(entry: string, settings: WorkerSettings, worker
     idleTimeout: Infinity,
     maxQueue: poolQueueMax,
     concurrentTasksPerWorker: 1,
+    // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
+    execArgv: [],
     // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would gather.
     atomics: "disabled",
     workerData: settings,

@@ -1,0 +1,15 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+// The function exists only in contexts that are made while the flag is set.
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+setFlagsFromString("--no-expose-gc");
+
+/**
+ * Runs a full collection of this thread's heap, which takes some milliseconds. For a thread that has just let go of much
+ * memory that V8 does not count as its own, and will not allocate for a while: V8 alone would keep it until then.
+ */
+export function collectGarbage(): void {
+  collect();
+}
