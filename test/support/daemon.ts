@@ -87,7 +87,7 @@ export class DaemonProcess {
 
   /** Starts it and waits until it listens; throws when it ends before, with what it said. */
   static async start(data: string, args: readonly string[] = []): Promise<DaemonProcess> {
-    const child = spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args]);
+    const child = spawnServe(data, args);
     const log: LogLine[] = [];
     let other = "";
     eachLine(child.stderr, (line) => {
@@ -208,6 +208,15 @@ export async function testDaemon(t: Test, args: readonly string[] = [], data: st
   return daemon;
 }
 
+/** Starts a daemon and kills it so many milliseconds later, listening or not. */
+export async function killWhileStarting(data: string, args: readonly string[], afterMs: number): Promise<void> {
+  const child = spawnServe(data, args);
+  const exited = exitOf(child);
+  await sleep(afterMs);
+  child.kill("SIGKILL");
+  await within(exited, "the end of a killed daemon");
+}
+
 /** Waits until `holds` resolves with true; throws when it does not in time. */
 export async function until(what: string, holds: () => Promise<boolean> | boolean, waitMs: number = waitMsMax): Promise<void> {
   const endMs = monotonicMs() + waitMs;
@@ -228,6 +237,10 @@ export async function within<T>(promise: Promise<T>, what: string, waitMs: numbe
   } finally {
     clearTimeout(timer);
   }
+}
+
+function spawnServe(data: string, args: readonly string[]): ChildProcess {
+  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args]);
 }
 
 function spawnTrawl(args: readonly string[]): ChildProcess {
