@@ -255,6 +255,9 @@ t.test("the pattern type", async (t) => {
     ["t: literal", "a", "", "literal", "literal"],
     ["t: regexp", "a", "", "regexp", "regexp"],
     ["t: lucky", "a", "", "lucky", "standard"],
+    ["V4-rc1", "a", "V4-rc1", "", "keyword"],
+    ["t: names of older servers", "a", "", "newStandardRC1", "keyword"],
+    ["t: codycontext", "a", "", "codycontext", "keyword"],
     ["t: structural", "a", "", "structural", "structural"],
     ["the query wins", "a patternType:regexp", "V2", "keyword", "regexp"],
     ["any case of the field", "PATTERNTYPE:literal a", "", "", "literal"],
@@ -269,5 +272,7 @@ t.test("the pattern type", async (t) => {
   for (const [name, query, version, patternType, type] of rows) t.equal(choosePatternType(query, version, patternType), type, name);
   t.throws(() => choosePatternType("a", "V9", ""), { code: "bad-request", message: `unrecognized version: want "V1", "V2", or "V3", got "V9"` });
   t.throws(() => choosePatternType("a", "", "x"), { code: "bad-request", message: `unrecognized patternType "x"` });
+  t.throws(() => choosePatternType("a", "toString", ""), { code: "bad-request", message: /^unrecognized version: / });
+  t.throws(() => choosePatternType("a", "", "constructor"), { code: "bad-request", message: `unrecognized patternType "constructor"` });
   t.throws(() => choosePatternType("a", "", "regex"), { code: "bad-request", message: `unrecognized patternType "regex"` });
 });

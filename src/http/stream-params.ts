@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { lineBytesUnlimited, type PatternType, type SearchRequest, type SyntaxVersion } from "../model/search-request.js";
+import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 
 export type StreamParams =
   | { readonly kind: "request"; readonly request: SearchRequest }
@@ -9,8 +9,9 @@ export type StreamParams =
  * The parameters of the stream endpoint, from the raw query string.
  *
  * An empty value counts as absent, of a repeated parameter the first one counts. Parameters of other names are ignored:
- * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which mean nothing here. The first bad
- * value gives the message; clients look at the beginning of these texts, odd as one or two are.
+ * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which mean nothing here. Which pattern
+ * type `v` and `t` ask for is for the query language to say. The first bad value gives the message; clients look at the
+ * beginning of these texts, odd as one or two are.
  */
 export function parseStreamParams(rawQuery: string): StreamParams {
   const given = new URLSearchParams(rawQuery);
@@ -25,52 +26,19 @@ export function parseStreamParams(rawQuery: string): StreamParams {
 function readRequest(given: (name: string) => string): SearchRequest {
   const query = given("q");
   if (query === "") throw bad("no query found");
-  const version = given("t") === "" ? readVersion(given("v")) : "V3";
-  const patternType = given("t") === "" ? patternTypeOfVersion[version] : readPatternType(given("t"));
   const display = readInteger("display", given("display"), -1);
   const chunkMatches = readBoolean(given("cm"));
   const contextLines = readContextLines(given("cl"));
   const lineBytesMax = readInteger("max-line-len", given("max-line-len"), -1);
   return {
     query,
-    version,
-    patternType,
+    version: given("v"),
+    patternType: given("t"),
     display: display < 0 ? undefined : display,
     chunkMatches,
     contextLines,
     lineBytesMax: lineBytesMax <= 0 ? lineBytesUnlimited : Math.min(lineBytesMax, lineBytesUnlimited),
   };
-}
-
-const patternTypeOfVersion: Readonly<Record<SyntaxVersion, PatternType>> = {
-  V1: "regexp",
-  V2: "literal",
-  V3: "standard",
-  "V4-rc1": "keyword",
-};
-
-function readVersion(text: string): SyntaxVersion {
-  if (text === "") return "V3";
-  if (Object.hasOwn(patternTypeOfVersion, text)) return text as SyntaxVersion;
-  throw bad(`unrecognized version: want ${Object.keys(patternTypeOfVersion).join(", ")}, got ${quoted(text)}`);
-}
-
-/** The names of pattern types that clients send, each with the type that reads it. */
-const patternTypes: Readonly<Record<string, PatternType>> = {
-  standard: "standard",
-  literal: "literal",
-  regexp: "regexp",
-  keyword: "keyword",
-  lucky: "standard",
-  newStandardRC1: "keyword",
-  codycontext: "keyword",
-};
-
-function readPatternType(text: string): PatternType {
-  if (text === "structural") throw bad("structural search is not supported");
-  const known = Object.hasOwn(patternTypes, text) ? patternTypes[text] : undefined;
-  if (known === undefined) throw bad(`unrecognized patternType ${quoted(text)}`);
-  return known;
 }
 
 /** A decimal integer of 64 bits, with an optional sign. */

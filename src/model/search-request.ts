@@ -2,9 +2,13 @@
 export interface SearchRequest {
   /** The query text as typed. Not empty. */
   readonly query: string;
-  readonly version: SyntaxVersion;
-  /** How a pattern without quotes is read; a `patternType:` in the query overrides it. */
-  readonly patternType: PatternType;
+  /** The syntax version as the client sent it, which need not be one; empty when it sent none. */
+  readonly version: string;
+  /**
+   * How a pattern without quotes is read, as the client sent it; empty when it sent none. It wins over the version, and
+   * a `patternType:` in the query wins over both.
+   */
+  readonly patternType: string;
   /** At most this many matches are sent, while counting goes on; undefined when the client set no cap. */
   readonly display: number | undefined;
   /** True for `chunkMatches`, false for `lineMatches`. */
@@ -14,8 +18,6 @@ export interface SearchRequest {
   /** Lines of chunks longer than this are cut; `lineBytesUnlimited` when the client set no limit. */
   readonly lineBytesMax: number;
 }
-
-export type SyntaxVersion = "V1" | "V2" | "V3" | "V4-rc1";
 
 export type PatternType = "keyword" | "standard" | "literal" | "regexp";
 

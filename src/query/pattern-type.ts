@@ -4,6 +4,7 @@ import { parseRaw } from "./parse.js";
 import { QueryError } from "./query-error.js";
 import type { QueryType } from "./query-type.js";
 
+/** The names that a request may give, those of older servers included. */
 const typesOfRequest: ReadonlyMap<string, QueryType> = new Map([
   ["keyword", "keyword"],
   ["standard", "standard"],
@@ -12,6 +13,7 @@ const typesOfRequest: ReadonlyMap<string, QueryType> = new Map([
   ["regexp", "regexp"],
   ["structural", "structural"],
   ["newStandardRC1", "keyword"],
+  ["codycontext", "keyword"],
 ]);
 
 const typesOfQuery: ReadonlyMap<string, QueryType> = new Map([...typesOfRequest, ["regex", "regexp"]]);
@@ -35,14 +37,14 @@ export function choosePatternType(query: string, version: string, patternType: s
 
 function typeOfName(name: string): QueryType {
   const type = typesOfRequest.get(name);
-  if (type === undefined) throw new TrawlError("bad-request", `unrecognized patternType "${name}"`);
+  if (type === undefined) throw new TrawlError("bad-request", `unrecognized patternType ${JSON.stringify(name)}`);
   return type;
 }
 
 function typeOfVersion(version: string): QueryType {
   const type = typesOfVersion.get(version === "" ? "V3" : version);
   if (type !== undefined) return type;
-  throw new TrawlError("bad-request", `unrecognized version: want "V1", "V2", or "V3", got "${version}"`);
+  throw new TrawlError("bad-request", `unrecognized version: want "V1", "V2", or "V3", got ${JSON.stringify(version)}`);
 }
 
 /** Reads the query once as literal, which accepts most texts; the last `patternType:` counts. */

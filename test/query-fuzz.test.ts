@@ -1,0 +1,144 @@
+import fc from "fast-check";
+import t from "tap";
+import { TrawlError } from "../src/base/errors.js";
+import { parseQuery } from "../src/query/parse.js";
+import { choosePatternType } from "../src/query/pattern-type.js";
+import { planQuery } from "../src/query/plan-query.js";
+import { printPlan, printTree } from "../src/query/print.js";
+import { QueryError, queryErrorAlert } from "../src/query/query-error.js";
+import type { QueryType } from "../src/query/query-type.js";
+
+/** More by hand: `FUZZ_RUNS=200000 node dist/test/query-fuzz.test.js`. */
+const runCount = Number(process.env["FUZZ_RUNS"] ?? 1000);
+
+/** Generous: on an idle core the slowest text below takes a fifth of it. */
+const planMsMax = 4000;
+
+const types: readonly QueryType[] = ["keyword", "standard", "literal", "regexp", "structural"];
+const anyType = fc.constantFrom(...types);
+
+/** Anything that a search box or a socket can send, lone surrogates included. */
+const anyText = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)), maxLength: 30 }),
+  fc.string({ unit: "binary-ascii", maxLength: 60 }),
+);
+
+/** Pieces that mean something to some part of the parser, glued with and without space. */
+const piece = fc.constantFrom(
+  "(", "(", ")", ")", "and", "or", "not", "AND", "Or", "NOT", `"`, "'", "/", "\\", "-", "a", "b", "aé", " ", " ", " ", "\n", "\u00a0", "@", ":", ".", "*", "[", "|", "{2}",
+  "repo:", "r:", "-repo:", "file:", "-f:", "lang:go", "lang:", "content:", "-content:", "count:", "count:2", "count:all", "timeout:1s", "type:", "type:repo", "type:path",
+  "case:", "case:yes", "fork:", "rev:", "select:", "select:repo", "patternType:", "patterntype:regexp", "repo:has.path(", "repo:has.file(path:", "file:has.content(", "rev:at.time(",
+  "author:", "before:", "index:only", "context:", "g:", "foo:", "()", "(?i)", "\\b", "\\.", "\u{1f600}",
+);
+const soup = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
+const spacedSoup = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.join(" "));
+
+/** The printed plan, or the error's message; throws for an outcome that a client must never see. */
+function outcomeOf(text: string, type: QueryType): string {
+  try {
+    return printPlan(planQuery(text, type));
+  } catch (error) {
+    if (type === "structural" && error instanceof TrawlError && error.code === "bad-request") return error.message;
+    if (!(error instanceof QueryError)) throw error;
+    const length = Buffer.byteLength(text);
+    const isPlaced = Number.isInteger(error.from) && error.from >= 0 && error.from <= error.to && error.to <= length;
+    if (!isPlaced) throw new TrawlError("internal", `${error.message}: place ${error.from}-${error.to} of ${length}`);
+    if (error.message === "" || queryErrorAlert(error).description === "" || !error.printWithCaret().includes("^")) throw new TrawlError("internal", "says nothing");
+    return error.message;
+  }
+}
+
+t.test("any text gives a plan or an error with a place", async () => {
+  for (const text of [anyText, soup, spacedSoup]) {
+    fc.assert(fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""), { numRuns: runCount });
+  }
+});
+
+t.test("a tree prints whenever a plan is made", async () => {
+  fc.assert(fc.property(fc.oneof(soup, spacedSoup), anyType, (query, type) => {
+    outcomeOf(query, type);
+    try {
+      return printTree(parseQuery(query, type)) !== "";
+    } catch (error) {
+      return error instanceof QueryError;
+    }
+  }), { numRuns: Math.ceil(runCount / 4) });
+});
+
+t.test("leading space means nothing", async () => {
+  const space = fc.constantFrom(" ", "\t", "\n ", "\u3000");
+  fc.assert(fc.property(fc.oneof(soup, spacedSoup), space, anyType, (query, before, type) =>
+    withoutPlaces(outcomeOf(before + query, type)) === withoutPlaces(outcomeOf(query, type))), { numRuns: Math.ceil(runCount / 4) });
+});
+
+/** `expected operand at 5` holds a place. */
+function withoutPlaces(outcome: string): string {
+  return outcome.replace(/^expected operand at \d+/, "expected operand");
+}
+
+t.test("the pattern type is found in any text", async () => {
+  fc.assert(fc.property(fc.oneof(anyText, soup), (query) => types.includes(choosePatternType(query, "", "keyword"))), { numRuns: Math.ceil(runCount / 4) });
+});
+
+/** `text` as often as it fits into the limit on the length of a query. */
+function filled(text: string): string {
+  return text.repeat(Math.floor(65_536 / Buffer.byteLength(text)));
+}
+
+t.test("long and deep texts end soon", async (t) => {
+  const words = Array.from({ length: 9000 }, (_, i) => `w${i}`);
+  const texts: Readonly<Record<string, string>> = {
+    "10,000 open parentheses": "(".repeat(10_000),
+    "10,000 closing parentheses": ")".repeat(10_000),
+    "10,000 balanced parentheses": `${"(".repeat(10_000)}a${")".repeat(10_000)}`,
+    "10,000 empty pairs": "()".repeat(10_000),
+    "10,000 pairs side by side": "(a) ".repeat(10_000),
+    "10,000 terms": "a ".repeat(10_000),
+    "9,000 different terms": words.join(" "),
+    "9,000 alternatives": words.join(" or ").slice(0, 65_000),
+    "groups within groups": filled("(a or "),
+    "500 groups that close": `${"(a or b and ".repeat(500)}c${")".repeat(500)}`,
+    "operators only": filled("and or not "),
+    "one word of 64 KiB": filled("x"),
+    "64 KiB of space": filled(" "),
+    "64 KiB of Unicode space": filled("\u3000"),
+    "64 KiB of emoji": filled("\u{1f600}"),
+    backslashes: filled("\\"),
+    "open quotes": filled(`"a `),
+    "glued quotes": filled(`"a"`),
+    "open slashes": filled("/a "),
+    "escaped slashes": `/${filled("\\/").slice(2)}`,
+    calls: filled("f("),
+    "calls and groups": filled("f(a) (b "),
+    "refused words": filled("f(a or "),
+    colons: filled("a:"),
+    minuses: filled("-"),
+    "repository filters": "repo:a ".repeat(9000),
+    "excluded files": "-file:a ".repeat(8000),
+    "contents": filled(`content:"a" `),
+    "alternatives that split": filled("(repo:a or repo:b) "),
+    "alternatives that split, all of it patterns": `${"(repo:a or repo:b) ".repeat(8)}${"x ".repeat(9000)}`,
+    "open predicates": filled("repo:has.path("),
+    "nested predicates": `${"repo:has.file(".repeat(2000)}a${")".repeat(2000)}`,
+    "a predicate of 60 KiB": `repo:has.file(${"path:a ".repeat(8000)})`,
+    "revisions": `repo:a@${"b:".repeat(30_000)}`,
+    "ats": filled("a@"),
+    "a regexp with 10,000 groups": `/${"(".repeat(10_000)}a${")".repeat(10_000)}/`,
+    "a regexp with 10,000 classes": `/${"[a-z]".repeat(10_000)}/`,
+    "a regexp with 30,000 optional letters": `/${"a?".repeat(30_000)}/`,
+    "a regexp with 6,000 alternatives": `/${words.slice(0, 6000).join("|")}/`,
+    "a regexp that repeats repetitions": "/((a{100}){100}){100}/",
+    "many regexps": filled("/(a+)+/ "),
+    "a megabyte": "a ".repeat(524_288),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    for (const type of ["keyword", "standard", "regexp"] as const) {
+      const startedMs = performance.now();
+      const outcome = outcomeOf(text, type);
+      const durationMs = performance.now() - startedMs;
+      if (durationMs > planMsMax) t.fail(`${name}, ${type}: ${durationMs.toFixed(0)} ms for ${outcome.slice(0, 80)}`);
+    }
+    t.pass(name);
+  }
+});
