@@ -88,7 +88,7 @@ function asciiRuns(text: string): Requirement {
 
 /**
  * The parts put together by halves. Sets are small at the bottom, so that only few steps are on sets as large as they
- * may get: 10,000 alternatives take 25 ms, against 1.2 s when each is added to the set of all before it.
+ * may get: 6,000 alternatives take 55 ms, against 560 ms when each is added to the set of all before it.
  */
 function combined(parts: readonly Requirement[], combine: (a: Requirement, b: Requirement) => Requirement): Requirement {
   if (parts.length === 1) return parts[0];
