@@ -1,10 +1,4 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-
-// The function exists only in contexts that are made while the flag is set.
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-setFlagsFromString("--no-expose-gc");
+import { collectGarbage } from "../base/garbage.js";
 
 /** Compiled regexps that may wait for collection. */
 const droppedMax = 64;
@@ -21,5 +15,5 @@ let dropped = 0;
 export function noteDropped(): void {
   if (++dropped < droppedMax) return;
   dropped = 0;
-  collect();
+  collectGarbage();
 }
