@@ -14,7 +14,7 @@ import { SliceScheduler } from "../search/slice-scheduler.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
-import { IngestPool, SearchPool } from "../worker/pools.js";
+import { IngestPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
 import { resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
@@ -85,7 +85,7 @@ class Daemon implements Controlled {
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     const settings = { dataFolder: options.data, kernel: options.kernel };
     const pressure = new Int32Array(new SharedArrayBuffer(4));
-    this.#searchPool = new SearchPool({ ...settings, pressure }, options.workers, log);
+    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure }, options.workers, log);
     this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,

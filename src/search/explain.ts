@@ -53,7 +53,7 @@ async function explainShards(searchId: number, options: SearchOptions,
     do {
       const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
         scheduler.schedule("exhaustive", () =>
-          pool.run({ searchId, options, shards, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+          pool.run({ searchId, slice: 0, options, shards, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
       });
       for (const { shard, stats } of result.shardStats) {
         const known = byShard.get(shard) ?? noStats();

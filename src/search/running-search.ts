@@ -93,8 +93,11 @@ export class RunningSearch {
   /** Slices that have a worker or wait for one. */
   #activeSlices = 0;
   readonly #parked: { slot: number; place: SearchPlace }[] = [];
-  #batchesExpected = 0;
-  #batchesReceived = 0;
+  #sliceCount = 0;
+  /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
+  readonly #missingBatches = new Map<number, number>();
+  /** Slices whose worker died: how many batches they had posted is not known, and those that arrive are not awaited. */
+  readonly #lostSlices = new Set<number>();
   /** Bytes that the workers' credit lacks and the sink has not taken yet. */
   #owedBytes = 0;
   #timedOut = false;
@@ -223,20 +226,21 @@ export class RunningSearch {
 
   async #runSlice(slot: number, place: SearchPlace | undefined): Promise<void> {
     if (this.#isStopped) return this.#endSlice();
+    const slice = this.#sliceCount++;
     try {
       const result = await this.#environment.pool.run({
-        searchId: this.#id, options: this.#options, shards: this.#shards, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
+        searchId: this.#id, slice, options: this.#options, shards: this.#shards, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
       });
+      this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, result);
     } catch (error) {
-      this.#loseWorker(slot, error);
+      this.#loseWorker(slot, slice, error);
     }
     this.#endSlice();
   }
 
   #takeResult(slot: number, result: SearchTaskResult): void {
     addStats(this.#stats, result.stats);
-    this.#batchesExpected += result.batchCount;
     for (const failure of result.failures) {
       this.#shardFailures.push(failure.error.message);
       this.#environment.log.error({ shard: failure.shardId, code: failure.error.code }, failure.error.message);
@@ -254,14 +258,14 @@ export class RunningSearch {
   }
 
   /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
-  #loseWorker(slot: number, error: unknown): void {
+  #loseWorker(slot: number, slice: number, error: unknown): void {
     const shard = this.#shards[Atomics.load(this.#control, firstSlotWord + slot) - 1];
     const where = shard === undefined ? "before its first shard" : `in shard ${shard.id}`;
     this.#shardFailures.push(`a search worker died ${where}: ${messageOf(error)}`);
     this.#environment.log.error({ shard: shard?.id, error: messageOf(error) }, "a search worker died; it is replaced");
     this.#environment.onWorkerLost();
-    // How many batches it had posted is not known; those that arrived are kept.
-    this.#batchesExpected = Math.max(this.#batchesExpected, this.#batchesReceived);
+    this.#missingBatches.delete(slice);
+    this.#lostSlices.add(slice);
     const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#shards.length;
     if (hasMore && !this.#isStopped) this.#scheduleSlice(slot, undefined);
   }
@@ -271,8 +275,15 @@ export class RunningSearch {
     this.#endIfDone();
   }
 
-  #receive({ batch }: BatchMessage): void {
-    this.#batchesReceived++;
+  #countBatches(slice: number, count: number): void {
+    if (this.#lostSlices.has(slice)) return;
+    const missing = (this.#missingBatches.get(slice) ?? 0) + count;
+    if (missing === 0) this.#missingBatches.delete(slice);
+    else this.#missingBatches.set(slice, missing);
+  }
+
+  #receive({ slice, batch }: BatchMessage): void {
+    this.#countBatches(slice, -1);
     this.#addBatch(batch);
     this.#grantCredit();
     this.#endIfDone();
@@ -323,7 +334,7 @@ export class RunningSearch {
       this.#clock.pause();
       return;
     }
-    if (this.#batchesReceived >= this.#batchesExpected || this.#sink.closed) this.#finish();
+    if (this.#missingBatches.size === 0 || this.#sink.closed) this.#finish();
   }
 
   #finish(): void {

@@ -27,6 +27,8 @@ export interface SearchShard {
 /** One slice of a search: it takes shards from the search's shared counter until it is done or gives way. */
 export interface SearchTask {
   readonly searchId: number;
+  /** Counts the slices of a search; a batch carries it. */
+  readonly slice: number;
   readonly options: SearchOptions;
   readonly shards: readonly SearchShard[];
   readonly control: Int32Array;
@@ -66,6 +68,7 @@ export interface ShardFailure {
 export interface BatchMessage {
   readonly kind: "batch";
   readonly searchId: number;
+  readonly slice: number;
   readonly batch: ResultBatch;
 }
 

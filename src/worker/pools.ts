@@ -12,6 +12,10 @@ const poolQueueMax = 100_000;
 /** A closing pool ends workers that are still at work after this long. */
 const closeTimeoutMs = 5_000;
 
+/** The entry files of the workers. */
+export const searchWorkerEntry = new URL("./search-worker.js", import.meta.url);
+const ingestWorkerEntry = new URL("./ingest-worker.js", import.meta.url);
+
 /**
  * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
  * channel while their slice runs.
@@ -21,9 +25,10 @@ export class SearchPool {
   readonly #pool: Piscina<SearchTask, SearchTaskResult>;
   readonly #receivers = new Map<number, (message: BatchMessage) => void>();
 
-  constructor(settings: SearchWorkerSettings, workerCount: number, log: Log) {
+  /** `entry` is the file that its workers run. */
+  constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, log: Log) {
     this.workerCount = workerCount;
-    this.#pool = startPool("./search-worker.js", settings, workerCount, log, (message) => {
+    this.#pool = startPool(entry, settings, workerCount, log, (message) => {
       const batch = message as BatchMessage;
       this.#receivers.get(batch.searchId)?.(batch);
     });
@@ -54,7 +59,7 @@ export class IngestPool {
 
   constructor(settings: WorkerSettings, workerCount: number, log: Log, onProgress: (progress: SyncProgress) => void) {
     this.workerCount = workerCount;
-    this.#pool = startPool("./ingest-worker.js", settings, workerCount, log, (message) => onProgress(message as SyncProgress));
+    this.#pool = startPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
@@ -88,10 +93,10 @@ export class IngestPool {
   }
 }
 
-function startPool<Task, Result>(entry: string, settings: WorkerSettings, workerCount: number, log: Log,
+function startPool<Task, Result>(entry: URL, settings: WorkerSettings, workerCount: number, log: Log,
   onMessage: (message: unknown) => void): Piscina<Task, Result> {
   const pool = new Piscina<Task, Result>({
-    filename: new URL(entry, import.meta.url).href,
+    filename: entry.href,
     minThreads: workerCount,
     maxThreads: workerCount,
     idleTimeout: Infinity,

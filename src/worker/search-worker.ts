@@ -56,7 +56,7 @@ class Slice {
     this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], (batch) => {
       this.#batchCount++;
       this.#flushedMs = performance.now();
-      const message: BatchMessage = { kind: "batch", searchId: task.searchId, batch };
+      const message: BatchMessage = { kind: "batch", searchId: task.searchId, slice: task.slice, batch };
       parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
     });
   }
