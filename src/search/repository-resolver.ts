@@ -23,7 +23,7 @@ export interface Resolution {
 const nameBytes = new WeakMap<Repository, Buffer>();
 
 /** Chooses the repositories of one basic query. */
-export function resolveRepositories(catalog: Catalog, filter: RepositoryFilter): Resolution {
+export function resolveRepositories(catalog: Pick<Catalog, "repositories" | "repositoryCount">, filter: RepositoryFilter): Resolution {
   const includes = filter.include.map((include) => ({ ...include, matcher: compileRegexp(include.source, true) }));
   const excludes = filter.exclude.map((source) => compileRegexp(source, true));
   const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;

@@ -11,7 +11,8 @@ import { ShardReader } from "../../src/shard/shard-reader.js";
 
 /** A document as a test writes it down. */
 export interface TestDocument {
-  readonly path: string;
+  /** Bytes where it is not UTF-8. */
+  readonly path: string | Buffer;
   readonly content: string | Buffer;
   readonly repositoryId?: number;
   readonly branchMask?: number;
@@ -39,7 +40,7 @@ export function testShard(kernel: Kernel, documents: readonly TestDocument[], re
   const builder = new ShardBuilder(kernel);
   documents.forEach((document, i) => {
     const input = {
-      repositoryId: document.repositoryId ?? repositories[0].id, path: Buffer.from(document.path), branchMask: document.branchMask ?? 1,
+      repositoryId: document.repositoryId ?? repositories[0].id, path: typeof document.path === "string" ? Buffer.from(document.path) : document.path, branchMask: document.branchMask ?? 1,
       oid: i.toString(16).padStart(40, "0"), language: document.language ?? "", skipReason: document.skipReason ?? "none",
     };
     if (input.skipReason === "none") builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);

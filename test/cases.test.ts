@@ -1,0 +1,153 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import type { Catalog } from "../src/catalog/catalog.js";
+import { SseDecoder } from "../src/cli/sse-decoder.js";
+import { loadKernel } from "../src/kernel/load.js";
+import type { Repository } from "../src/model/repository.js";
+import { planQuery } from "../src/query/plan-query.js";
+import { choosePatternType } from "../src/query/pattern-type.js";
+import { resolveRepositories } from "../src/search/repository-resolver.js";
+import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
+import { cases, type CaseRow } from "./cases/queries.js";
+import { dataDirectory, testDaemon, until, type DaemonProcess } from "./support/daemon.js";
+import { runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
+import { GitFixture } from "./support/git-fixture.js";
+
+// One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
+// the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.
+
+/** What the answers show of a match object. */
+interface ShownMatch {
+  readonly type: string;
+  readonly repository: string;
+  readonly path?: string;
+  readonly branches?: readonly string[];
+  readonly lineMatches?: readonly { readonly lineNumber: number }[];
+}
+
+/** One string for each result; the match objects of one file are one result. */
+function answersOf(matches: readonly ShownMatch[]): string[] {
+  const linesOf = new Map<string, Set<number>>();
+  for (const { repository, path, branches, lineMatches } of matches) {
+    const revision = branches?.[0] ?? "";
+    const name = [repository, ...(revision === "" ? [] : [`@${revision}`]), ...(path === undefined ? [] : [`:${path}`])].join("");
+    const lines = linesOf.get(name) ?? new Set();
+    for (const { lineNumber } of lineMatches ?? []) lines.add(lineNumber + 1);
+    linesOf.set(name, lines);
+  }
+  return [...linesOf].map(([name, lines]) => {
+    const ordered = [...lines].sort((a, b) => a - b);
+    return ordered.length === 0 ? name : `${name}:${ordered.map((line) => `L${line}`).join(",")}`;
+  });
+}
+
+/** The answers sorted; one that begins as a wanted one with "…" is shown as that. */
+function comparable(answers: readonly string[], want: readonly string[]): readonly string[] {
+  const beginnings = want.filter((text) => text.endsWith("…"));
+  return answers.map((answer) => beginnings.find((beginning) => answer.startsWith(beginning.slice(0, -1))) ?? answer).sort();
+}
+
+t.test("the table", async (t) => {
+  const names = cases.map(({ name }) => name);
+  t.equal(new Set(names).size, names.length, "each row has a name of its own");
+  t.ok(names.length >= 120);
+});
+
+t.test("over HTTP", async (t) => {
+  const daemon = await daemonOf(t, corpus);
+  for (const { name, query, type, want, skipped } of cases) {
+    const answer = await ask(daemon, query, type);
+    t.same(comparable(answer.found, want), [...want].sort(), `${name}: ${query}`);
+    if (skipped !== undefined) t.same(answer.skipped, skipped, `${name}: skipped`);
+  }
+});
+
+/** A daemon that has all repositories, configured in a file. */
+async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promise<DaemonProcess> {
+  const data = dataDirectory(t);
+  const configured = repositories.map((repository) => {
+    const { name, fork, archived, stars, branches } = repository;
+    return { name, url: fixtureOf(t, repository).path, fork, archived, private: repository.private, stars, branches: branches.slice(1) };
+  });
+  const file = join(data, "trawl.jsonc");
+  writeFileSync(file, JSON.stringify({ repositories: configured }));
+  const daemon = await testDaemon(t, ["--config", file], data);
+  await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
+  return daemon;
+}
+
+function fixtureOf(t: Test, { branches, files }: CaseRepository): GitFixture {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  for (const branch of branches) {
+    const there = files.filter((file) => file.branches.includes(branch));
+    fixture.commit({ branch, files: there.map(({ path, content }) => [path, content] as const) });
+  }
+  return fixture;
+}
+
+async function ask(daemon: DaemonProcess, query: string, type: string): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
+  const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query, t: type })}`);
+  const matches: ShownMatch[] = [];
+  const found: string[] = [];
+  let skipped: readonly string[] = [];
+  for (const { name, data } of new SseDecoder().push(Buffer.from(text))) {
+    const value: unknown = JSON.parse(data);
+    if (name === "matches") matches.push(...(value as ShownMatch[]));
+    if (name === "progress") skipped = (value as { skipped: { reason: string }[] }).skipped.map(({ reason }) => reason);
+    if (name === "alert") found.push(alertText(value as { title: string; description?: string }));
+    if (name === "error") found.push(`error: ${(value as { message: string }).message}`);
+  }
+  return { found: [...answersOf(matches), ...found], skipped };
+}
+
+function alertText({ title, description }: { readonly title: string; readonly description?: string }): string {
+  return description === undefined ? `alert: ${title}` : `alert: ${title}: ${description}`;
+}
+
+/** Rows that the evaluator answers alone: without alerts, limits, and what the main thread selects. */
+const fileRows = cases.filter(({ query, want, skipped }) =>
+  !/\bselect:|\bcount:\d/.test(query) && !want.some((answer) => /^(alert|error): /.test(answer)) && !skipped?.includes("shard-match-limit"));
+
+for (const { kernelName, useIndex, shardCount } of [
+  { kernelName: "native", useIndex: false, shardCount: 1 },
+  { kernelName: "ts", useIndex: false, shardCount: 1 },
+  { kernelName: "native", useIndex: true, shardCount: 3 },
+] as const) {
+  t.test(`evaluator: ${kernelName} kernel, ${useIndex ? "with" : "without"} index, shards: ${shardCount}`, async (t) => {
+    t.ok(fileRows.length > 100);
+    const kernel = loadKernel(kernelName);
+    const shards = shardsOf(kernelName, shardCount);
+    for (const row of fileRows) {
+      const plan = planQuery(row.query, choosePatternType(row.query, "", row.type));
+      const selections = plan.alternatives.map((alternative) => resolveRepositories(catalog, alternative.repositories).selection);
+      const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
+      t.same(answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
+    }
+  });
+}
+
+const repositories: readonly Repository[] = corpus.map(({ name, fork, archived, stars, branches, ...rest }, i) => testRepository(i + 1, name, {
+  fork, archived, private: rest.private, stars, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
+}));
+
+const catalog: Pick<Catalog, "repositories" | "repositoryCount"> = { repositories: () => repositories.values(), repositoryCount: repositories.length };
+
+/** The results of the row that are files. */
+function fileAnswers({ want }: CaseRow): readonly string[] {
+  return want.filter((answer) => answer.includes(":")).sort();
+}
+
+/** The corpus dealt out to so many shards. */
+function shardsOf(kernelName: "native" | "ts", shardCount: number): TestShard[] {
+  const documents = corpus.flatMap(({ files, branches }, i) => files.map((file) => documentOf(file, i + 1, branches)));
+  return Array.from({ length: shardCount }, (_, shard) =>
+    testShard(loadKernel(kernelName), documents.filter((_, i) => i % shardCount === shard), repositories));
+}
+
+function documentOf({ path, content, branches, skipped }: CaseFile, repositoryId: number, all: readonly string[]): TestDocument {
+  const branchMask = branches.reduce((mask, branch) => mask | (1 << all.indexOf(branch)), 0);
+  const bytes = typeof content === "string" || Buffer.isBuffer(content) ? content : "";
+  return { path, content: bytes, repositoryId, branchMask, skipReason: skipped };
+}

@@ -1,0 +1,102 @@
+/*
+ * Five small repositories that every row of `queries.ts` is asked about. Line numbers in the rows count from 1 here, so
+ * a change of a file's lines has to be followed there.
+ */
+
+export interface CaseFile {
+  /** Bytes where the name is not UTF-8. */
+  readonly path: string | Buffer;
+  readonly content: string | Buffer | { readonly symlink: string };
+  readonly branches: readonly string[];
+  /** Why only its name is searched; undefined for a file whose content is. */
+  readonly skipped?: "binary" | "not-regular";
+}
+
+export interface CaseRepository {
+  readonly name: string;
+  readonly fork: boolean;
+  readonly archived: boolean;
+  readonly private: boolean;
+  readonly stars: number;
+  /** Indexed branches, the default branch first. */
+  readonly branches: readonly string[];
+  readonly files: readonly CaseFile[];
+}
+
+const both = ["main", "dev"];
+const main = ["main"];
+
+const parserSource = lines(
+  "package parser",
+  "",
+  "// Parse reads tokens.",
+  "func Parse(input string) error {",
+  "\treturn parseAll(input, false)",
+  "}",
+  "",
+  "func parseAll(input string, strict bool) error {",
+  "\t// copy_to_user or copy_from_user",
+  "\treturn nil",
+  "}",
+);
+
+const parser: CaseRepository = {
+  name: "parser", fork: false, archived: false, private: false, stars: 50, branches: both,
+  files: [
+    { path: "README.md", branches: main, content: lines("# Parser", "", "A small parser.", "See docs/usage.md.") },
+    { path: "README.md", branches: ["dev"], content: lines("# Parser", "", "In development.") },
+    { path: "docs/usage.md", branches: both, content: lines("Use it: parse foo bar.", "foo", "bar", "foo   bar", "bar foo", "C:\\temp and http://x.y") },
+    {
+      path: "src/lexer.c", branches: both,
+      content: lines("#include \"lexer.h\"", "int lex(char *s) { return copy_from_user(s); }", "/* open ( */", "int main() { return lex(0); }"),
+    },
+    { path: "src/lexer.h", branches: both, content: lines("int lex(char *s);") },
+    { path: "src/parser.go", branches: both, content: parserSource },
+    {
+      path: "src/parser_test.go", branches: both,
+      content: lines("package parser", "", "func TestParse(t *testing.T) {", "\tParse(\"a b\")", "\tParse(\"foo(a, b)\")", "}"),
+    },
+    { path: "src/dev_only.go", branches: ["dev"], content: lines("package parser", "", "var onlyOnDev = 1") },
+  ],
+};
+
+const odd: CaseRepository = {
+  name: "odd", fork: false, archived: false, private: false, stars: 5, branches: main,
+  files: [
+    { path: "crlf.txt", branches: main, content: "alpha one\r\nbeta two\r\nalpha three\r\n" },
+    { path: "no-newline.txt", branches: main, content: "alpha end" },
+    { path: "empty.txt", branches: main, content: "" },
+    { path: "nul.bin", branches: main, content: "alpha\0beta\n", skipped: "binary" },
+    { path: "latin1.txt", branches: main, content: Buffer.from("caf\xe9 alpha\nna\xefve\n", "latin1") },
+    { path: "link", branches: main, content: { symlink: "crlf.txt" }, skipped: "not-regular" },
+    { path: Buffer.from("b\xffd.txt", "latin1"), branches: main, content: "odd name\n" },
+    // The first two letters of the last line fold to k and s from outside ASCII.
+    { path: "ü dir/grüße.txt", branches: main, content: lines("GRÜSSE", "grüße", "\u212aelvin \u017foft") },
+    { path: "long.txt", branches: main, content: lines(`${"x".repeat(1_000_000)}needle${"y".repeat(1000)}`, "second needle") },
+    { path: "quote\".txt", branches: main, content: "quoted\n" },
+  ],
+};
+
+const fork: CaseRepository = {
+  name: "parser-fork", fork: true, archived: false, private: false, stars: 1, branches: main,
+  files: [
+    { path: "src/parser.go", branches: main, content: parserSource },
+    { path: "fork.txt", branches: main, content: "forked alpha\n" },
+  ],
+};
+
+const old: CaseRepository = {
+  name: "old", fork: false, archived: true, private: false, stars: 3, branches: main,
+  files: [{ path: "old.go", branches: main, content: lines("package old", "", "func Parse() {}") }],
+};
+
+const hidden: CaseRepository = {
+  name: "hidden", fork: false, archived: false, private: true, stars: 0, branches: main,
+  files: [{ path: "secret.txt", branches: main, content: "alpha secret\n" }],
+};
+
+export const corpus: readonly CaseRepository[] = [parser, odd, fork, old, hidden];
+
+function lines(...all: string[]): string {
+  return all.map((line) => `${line}\n`).join("");
+}
