@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
+import { fieldNames, fields } from "../src/query/fields.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { printPlan } from "../src/query/print.js";
 import { UnsupportedError } from "../src/query/query-error.js";
@@ -199,4 +201,12 @@ t.test("a wrong query is told from one that comes too early", async (t) => {
 t.test("a structural pattern", async (t) => {
   t.throws(() => planQuery("foo(:[x])", "structural"), new TrawlError("bad-request", "Structural search is disabled in the site configuration."));
   t.throws(() => planQuery("lang:klingon foo", "structural"), { message: `unknown language: "klingon"` }, "other errors come first");
+});
+
+t.test("the documentation names each field, built or not", async (t) => {
+  const [built = "", unbuilt = ""] = readFileSync("docs/query-syntax.md", "utf8").toLowerCase().split("not built yet\n");
+  for (const name of fieldNames.filter((field) => fields[field].value !== "refused")) {
+    const { aliases, built: isBuilt } = fields[name];
+    for (const typed of [name, ...aliases]) t.match(isBuilt ? built : unbuilt, `\`${typed}:`, typed);
+  }
 });
