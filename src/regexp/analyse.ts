@@ -4,7 +4,6 @@ import { charactersOf, rangesHold } from "./char-ranges.js";
 import { namedClassHasNewline } from "./class-names.js";
 import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "./folding.js";
 import { parseRegexp } from "./parse.js";
-import { printSource } from "./print.js";
 import { anything } from "./literal-set.js";
 import { clausesOf, either, inSequence, nothingKnown, oneOf, repeated, type Requirement } from "./requirement.js";
 import type { ClassNode, LiteralNode, Regexp } from "./syntax.js";
@@ -28,7 +27,6 @@ function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
   const clauses = clausesOf(requirementOf(tree, foldCase));
   assert(clauses.every((clause) => clause.length > 0 && !clause.includes("")), "a clause asks for nothing");
   return {
-    re2Source: printSource(tree, foldCase),
     literal: literalOf(tree, foldCase),
     clauses,
     crossesLines: crossesLines(tree),

@@ -9,8 +9,6 @@
  * (U+017F to s, U+212A to k) are the caller's to handle: a text that holds one of them is always a candidate.
  */
 export interface RegexpAnalysis {
-  /** The regexp in the syntax that the RE2 binding takes; flags (case, per-line anchors) are given beside it. */
-  readonly re2Source: string;
   /**
    * The text that the regexp is equal to, when it has no operators; else undefined. Never "". With `foldCase` it is
    * ASCII-lowered, and undefined when ignoring the case of ASCII letters is not enough.
