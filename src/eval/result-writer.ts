@@ -5,6 +5,7 @@ import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { Rows } from "./rows.js";
+import { hasCredit } from "../task/credit.js";
 import { controlWords, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
 
@@ -255,7 +256,7 @@ export class ResultWriter {
       if (row < progress.rowTo) {
         this.flush();
         if (this.isStopped) return undefined;
-        if (Atomics.load(this.#control, controlWords.credit) <= 0) return { row, rowTo: progress.rowTo };
+        if (!hasCredit(this.#control)) return { row, rowTo: progress.rowTo };
       }
     }
     this.#flushIfFull();

@@ -4,7 +4,8 @@ import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
 import { languageTail, type LanguageTail, type ResultSource, type ResultWriter, type RowProgress } from "./result-writer.js";
 import { Rows } from "./rows.js";
-import { controlWords, type RevisionChoice, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { hasCredit } from "../task/credit.js";
+import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
 
 /** A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. */
 const blockContentCountMax = 1024;
@@ -146,7 +147,7 @@ export class ShardSearch {
       if (stopped !== undefined) return { content, document, revision: r, rows: stopped };
       if (this.#writer.isStopped) return undefined;
       const isLast = r + 1 === revisions.length;
-      if (Atomics.load(this.#control, controlWords.credit) <= 0) {
+      if (!hasCredit(this.#control)) {
         return isLast ? { content, document: document + 1, revision: 0, rows: undefined } : { content, document, revision: r + 1, rows: undefined };
       }
     }

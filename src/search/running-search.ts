@@ -1,6 +1,7 @@
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { addTally, emptyTally } from "../task/tally.js";
@@ -21,7 +22,10 @@ import type { SliceScheduler } from "./slice-scheduler.js";
  * Bytes of results that a search may have made and its client not read: with at most one more batch from each worker
  * this keeps a stream that nobody reads below 1 MiB on two cores.
  */
-const creditBytes = 384 * 1024;
+const creditBytes = 512 * 1024;
+
+/** A worker without credit waits this long for it: a client that keeps up is rarely slower. */
+const creditWaitMs = 5;
 
 /** A line's text is cut at this size, so that no event passes 10 MiB however its bytes are escaped. */
 const lineTextBytesMax = 1_500_000;
@@ -118,6 +122,7 @@ export class RunningSearch {
     this.#lane = this.#matchCountMax > interactiveCountMax ? "exhaustive" : "interactive";
     this.#control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + pool.workerCount)));
     this.#control[controlWords.credit] = creditBytes;
+    this.#control[controlWords.creditWaitMs] = creditWaitMs;
     this.#view = catalog.view();
     this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(catalog, alternative.repositories));
     this.#namePlans = plan.alternatives.flatMap((alternative) => alternative.repositoryNames ?? []);
@@ -305,11 +310,11 @@ export class RunningSearch {
 
   /** Gives the workers back the credit of all that the socket took, and lets parked slices go on. */
   #grantCredit(): void {
-    if (this.#sink.pendingBytes > 0 || this.#ended) return;
-    const free = this.#owedBytes - this.#stream.gatheredBytes;
+    if (this.#ended) return;
+    const free = this.#owedBytes - this.#stream.gatheredBytes - this.#sink.pendingBytes;
     if (free > 0) {
       this.#owedBytes -= free;
-      Atomics.add(this.#control, controlWords.credit, free);
+      giveCredit(this.#control, free);
     }
     if (Atomics.load(this.#control, controlWords.credit) <= 0) return;
     for (const { slot, place } of this.#parked.splice(0)) this.#scheduleSlice(slot, place);

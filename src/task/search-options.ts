@@ -44,6 +44,8 @@ export const controlWords = {
   displayCount: 4,
   /** 1 when a match was left out because of the limit. */
   limitHit: 5,
+  /** Milliseconds that a worker waits for credit before it gives way. */
+  creditWaitMs: 6,
 } as const;
 
 export const controlWordCount = 8;

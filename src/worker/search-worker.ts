@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
+import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, noStats, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
@@ -107,7 +108,7 @@ class Slice {
   #mustPause(): boolean {
     const now = performance.now();
     if (!this.#writer.isEmpty && (this.#batchCount === 0 || now - this.#flushedMs > flushAfterMs)) this.#writer.flush();
-    if (Atomics.load(this.#task.control, controlWords.credit) <= 0) return true;
+    if (!hasCredit(this.#task.control)) return true;
     return Atomics.load(settings.pressure, 0) > 0 && now - this.#startedMs > sliceMsOf[this.#task.lane];
   }
 }
