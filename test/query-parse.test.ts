@@ -201,6 +201,7 @@ errors("refused", "standard", [
   ["a group beside a word, inside", "x or (a (b or c))", mixed, "a (b or c"],
   ["a bad filter value", `a repo:"b`, `unterminated literal: expected "`, `repo:"b`],
   ["a bad escape", String.raw`repo:"\." a`, "unrecognized escape sequence", String.raw`repo:"\.`],
+  ["a bad escape outside of the first plane", `repo:"\\\u{1f600}" a`, "unrecognized escape sequence", `repo:"\\\u{1f600}`],
   ["a bad filter value after not", "not repo:'b", "unterminated literal: expected '", "repo:'b"],
 ]);
 

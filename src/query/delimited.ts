@@ -22,12 +22,12 @@ export function scanDelimited(text: string, from: number, strict: boolean): Deli
       at++;
       continue;
     }
-    const escaped = text.charAt(at + 1);
-    if (escaped === "") return { kind: "broken", message: "unterminated escape sequence", end: text.length };
+    const [escaped] = text.slice(at + 1, at + 3);
+    if (escaped === undefined) return { kind: "broken", message: "unterminated escape sequence", end: text.length };
     const resolved = resolveEscape(escaped, delimiter, strict);
-    if (resolved === undefined) return { kind: "broken", message: "unrecognized escape sequence", end: at + 2 };
+    if (resolved === undefined) return { kind: "broken", message: "unrecognized escape sequence", end: at + 1 + escaped.length };
     pieces.push(text.slice(pieceFrom, at), resolved);
-    at += 2;
+    at += 1 + escaped.length;
     pieceFrom = at;
   }
   if (at >= text.length) {
