@@ -16,7 +16,7 @@ import { GitFixture } from "./support/git-fixture.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
 import { randomFrom } from "./support/random.js";
 
-const crashCount = Number(process.env["CRASH_POINTS"] ?? 25);
+const crashCount = Number(process.env["CRASH_POINTS"] ?? 12);
 const seed = Number(process.env["SEED"] ?? 4_711);
 const random = randomFrom(seed);
 const needle = "needle";
