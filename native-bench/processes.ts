@@ -8,7 +8,10 @@ process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  process.on(signal, () => process.exit(code));
+  process.on(signal, () => {
+    console.error(`stopped by ${signal}`);
+    process.exit(code);
+  });
 }
 
 export function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
