@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callAfter } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
@@ -44,11 +44,13 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
     return daemon;
   }), log);
   await control.listen(options.data);
+  // Whoever reads that it listens may signal at once.
+  const stopped = stopSignal();
   daemon = new Daemon(options, control, log);
   const url = await daemon.start();
-  process.stdout.write(`trawld: listening on ${url}\n`);
   process.on("SIGHUP", () => void daemon?.reload());
-  await stopSignal();
+  process.stdout.write(`trawld: listening on ${url}\n`);
+  await stopped;
   log.info("stopping");
   callAfter(exitMs, () => process.exit(0));
   await daemon.stop();
@@ -172,7 +174,8 @@ function prepareData(dataFolder: string): void {
   const versionFile = join(dataFolder, "version");
   try {
     for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
-    if (!existsSync(versionFile)) writeFileSync(versionFile, `${dataVersion}\n`);
+    // A crash may leave the file empty.
+    if (!existsSync(versionFile) || statSync(versionFile).size === 0) writeFileSync(versionFile, `${dataVersion}\n`);
   } catch (error) {
     throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
   }

@@ -99,7 +99,7 @@ export class DaemonProcess {
       if (url !== undefined) resolve(url);
     }));
     const ended = exitOf(child).then((code) => {
-      throw new TrawlError("internal", `the daemon ended with ${code}: ${other}${JSON.stringify(log)}`);
+      throw new TrawlError("internal", `the daemon ended with ${code ?? child.signalCode}: ${other}${JSON.stringify(log)}`);
     });
     ended.catch(() => undefined);
     const url = await within(Promise.race([listening, ended]), "the daemon's start");
