@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/base/errors.js";
-import { measureCommits } from "./commits.js";
-import { openCorpus, type Corpus } from "./corpus.js";
-import { figuresOf, type Measured } from "./figures.js";
-import { measureIndex, measureRest } from "./indexing.js";
-import { measureMany } from "./many.js";
-import { openPeers, type Peers } from "./peers.js";
-import { run } from "./processes.js";
-import { nameOf, queries } from "./queries.js";
-import { differenceLines, figureTable, judge, meets, searchTable, short, type Figure, type JudgedSearch, type SearchRow } from "./report.js";
-import { measureFirstMatch, measureFloor, measureSearch } from "./searches.js";
-import { Trawl } from "./trawl.js";
+import { measureCommits } from "./parts/commits.js";
+import { openCorpus, type Corpus } from "./corpus/corpus.js";
+import { figuresOf, type Measured } from "./parts/figures.js";
+import { measureIndex, measureRest } from "./parts/indexing.js";
+import { measureMany } from "./parts/many.js";
+import { openPeers, type Peers } from "./peers/peers.js";
+import { run } from "./system/processes.js";
+import { nameOf, queries } from "./peers/queries.js";
+import { differenceLines, figureTable, judge, meets, searchTable, short, type Figure, type JudgedSearch, type SearchRow } from "./report/table.js";
+import { measureFirstMatch, measureFloor, measureSearch } from "./parts/searches.js";
+import { Trawl } from "./peers/trawl.js";
 
 interface Settings {
   readonly corpus: string | undefined;

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { TrawlError } from "../src/base/errors.js";
-import { run } from "./processes.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { run } from "../system/processes.js";
 
 /** What is searched: a git repository whose work tree is its one commit. */
 export interface Corpus {

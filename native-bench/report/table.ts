@@ -1,6 +1,6 @@
-import type { Spread } from "./measure.js";
-import { nameOf, type BenchQuery, type Target } from "./queries.js";
-import type { Difference } from "./result-set.js";
+import type { Spread } from "../system/measure.js";
+import { nameOf, type BenchQuery, type Target } from "../peers/queries.js";
+import type { Difference } from "../peers/result-set.js";
 
 /** One search, measured side by side. Times in milliseconds. */
 export interface SearchRow {

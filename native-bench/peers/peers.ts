@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { TrawlError } from "../src/base/errors.js";
-import { sourcePackages, type Corpus } from "./corpus.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { sourcePackages, type Corpus } from "../corpus/corpus.js";
 import type { BenchQuery } from "./queries.js";
-import { ended, run, start, timeCommand } from "./processes.js";
+import { ended, run, start, timeCommand } from "../system/processes.js";
 import { ResultSet, type Place } from "./result-set.js";
 
 /** A search tool that is measured beside us. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, lstatSync } from "node:fs";
 import { join } from "node:path";
-import { callEvery, monotonicMs, sleep } from "../src/base/deadline.js";
+import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 
 /** Of one series of measurements, in the unit that was measured. */
 export interface Spread {

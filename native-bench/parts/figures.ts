@@ -1,9 +1,9 @@
 import { smallFileCount, type CommitTimes } from "./commits.js";
-import type { Corpus } from "./corpus.js";
+import type { Corpus } from "../corpus/corpus.js";
 import type { IndexRun, RestMemory } from "./indexing.js";
 import type { ManyResult } from "./many.js";
-import type { Spread } from "./measure.js";
-import { short, type Figure } from "./report.js";
+import type { Spread } from "../system/measure.js";
+import { short, type Figure } from "../report/table.js";
 
 /** What one run measured beside the searches. */
 export interface Measured {

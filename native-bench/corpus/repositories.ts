@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "./processes.js";
+import { run } from "../system/processes.js";
 import type { Corpus } from "./corpus.js";
 
 export interface SourceFile {

@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { monotonicMs, sleep } from "../src/base/deadline.js";
-import type { RepositoryStatus } from "../src/model/repository-status.js";
-import type { Corpus } from "./corpus.js";
-import { diskBytes, memoryOf, waitForRest, watchMemory, type PeakMemory } from "./measure.js";
-import { short } from "./report.js";
-import { Trawl } from "./trawl.js";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import type { Corpus } from "../corpus/corpus.js";
+import { diskBytes, memoryOf, waitForRest, watchMemory, type PeakMemory } from "../system/measure.js";
+import { short } from "../report/table.js";
+import { Trawl } from "../peers/trawl.js";
 
 export interface IndexRun {
   readonly status: RepositoryStatus;

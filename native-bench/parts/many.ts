@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { monotonicMs, sleep } from "../src/base/deadline.js";
-import { TrawlError } from "../src/base/errors.js";
-import type { Corpus } from "./corpus.js";
-import { memoryOf, waitForRest, watchMemory, type PeakMemory } from "./measure.js";
-import { makeRepository, readSource, smallFiles } from "./repositories.js";
-import { Trawl } from "./trawl.js";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import type { Corpus } from "../corpus/corpus.js";
+import { memoryOf, waitForRest, watchMemory, type PeakMemory } from "../system/measure.js";
+import { makeRepository, readSource, smallFiles } from "../corpus/repositories.js";
+import { Trawl } from "../peers/trawl.js";
 
 export interface ManyResult {
   readonly repositoryCount: number;

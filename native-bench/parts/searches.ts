@@ -1,10 +1,10 @@
-import type { Corpus } from "./corpus.js";
-import { alternate, spreadOf, type Spread } from "./measure.js";
-import { spanningLines, type Peers } from "./peers.js";
-import { nameOf, streamParams, type BenchQuery } from "./queries.js";
-import { short, type SearchRow } from "./report.js";
-import { compare } from "./result-set.js";
-import type { Trawl } from "./trawl.js";
+import type { Corpus } from "../corpus/corpus.js";
+import { alternate, spreadOf, type Spread } from "../system/measure.js";
+import { spanningLines, type Peers } from "../peers/peers.js";
+import { nameOf, streamParams, type BenchQuery } from "../peers/queries.js";
+import { short, type SearchRow } from "../report/table.js";
+import { compare } from "../peers/result-set.js";
+import type { Trawl } from "../peers/trawl.js";
 
 /** Compares the three result sets of a query, then measures the three in turn. */
 export async function measureSearch(trawl: Trawl, corpus: Corpus, { rg, csearch }: Peers, query: BenchQuery, rounds: number): Promise<SearchRow> {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { monotonicMs } from "../src/base/deadline.js";
-import { TrawlError } from "../src/base/errors.js";
-import type { Corpus } from "./corpus.js";
-import { spreadOf, type Spread } from "./measure.js";
-import { run } from "./processes.js";
-import { commit, makeRepository, readSource, smallFiles } from "./repositories.js";
-import type { Trawl } from "./trawl.js";
+import { monotonicMs } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import type { Corpus } from "../corpus/corpus.js";
+import { spreadOf, type Spread } from "../system/measure.js";
+import { run } from "../system/processes.js";
+import { commit, makeRepository, readSource, smallFiles } from "../corpus/repositories.js";
+import type { Trawl } from "../peers/trawl.js";
 
 /** Milliseconds from the sync call until a search finds what a commit of one file has brought. */
 export interface CommitTimes {

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
-import { TrawlError } from "../src/base/errors.js";
+import { TrawlError } from "../../src/base/errors.js";
 
 /** What was started and has not ended. It ends with this process, however that ends. */
 const running = new Set<ChildProcess>();

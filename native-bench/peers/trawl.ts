@@ -3,15 +3,15 @@ import { get, type IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { ChildProcess } from "node:child_process";
-import { monotonicMs } from "../src/base/deadline.js";
-import { TrawlError } from "../src/base/errors.js";
-import { callDaemon } from "../src/cli/control-client.js";
-import { SseDecoder } from "../src/cli/sse-decoder.js";
-import type { RepositoryStatus } from "../src/model/repository-status.js";
-import { ended, run, start } from "./processes.js";
+import { monotonicMs } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { callDaemon } from "../../src/cli/control-client.js";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import { ended, run, start } from "../system/processes.js";
 import { ResultSet } from "./result-set.js";
 
-const command = fileURLToPath(new URL("../../bin/trawl", import.meta.url));
+const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
 
 /** A `trawl serve` of this checkout, on a free port. */
 export class Trawl {
