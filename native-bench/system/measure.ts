@@ -12,9 +12,14 @@ export interface Spread {
 }
 
 export function spreadOf(values: readonly number[]): Spread {
+  const at = (share: number): number => quantileOf(values, share);
+  return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1), count: values.length };
+}
+
+/** The value that this share of the values does not exceed: one that was measured, never one between two. NaN of none. */
+export function quantileOf(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-  return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1), count: sorted.length };
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
 /**

@@ -1,0 +1,30 @@
+import type { Spread } from "../system/measure.js";
+
+/** A number as a person reads it: grouped from 1000 on, two or three digits that count below. */
+export function short(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  return size >= 1000 ? grouped(Math.round(value)) : String(Number(value.toPrecision(size >= 100 ? 3 : 2)));
+}
+
+export function grouped(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+/** For the ticks of an axis, where 10,000,000 has no room. */
+export function compact(value: number): string {
+  return Math.abs(value) < 10_000 ? String(Number(value.toPrecision(4))) : compactFormat.format(value);
+}
+
+const compactFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
+
+/** `MEDIAN (MIN..MAX)`. */
+export function spreadText({ min, median, max }: Spread): string {
+  return `${short(median)} (${short(min)}..${short(max)})`;
+}
+
+/** `3 min 20 s`. */
+export function durationText(seconds: number): string {
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

@@ -1,0 +1,193 @@
+import { CustomChart, LineChart, ScatterChart } from "echarts/charts";
+import { GridComponent, LegendComponent, TitleComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import type { EChartsOption } from "echarts";
+import { SVGRenderer } from "echarts/renderers";
+import { bar, dodgedMark, whisker } from "./marks.js";
+import { compact } from "./numbers.js";
+import type { Axis, Plot, PlotPoint, Series } from "./record.js";
+
+use([CustomChart, LineChart, ScatterChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
+
+/**
+ * A plot as an SVG picture. Points that a logarithmic axis has no place for are left out, and the picture says how many.
+ *
+ * The places of a category axis are drawn as rows, from top to bottom, whichever axis they are on: so their names are
+ * read without turning the head, however long they are.
+ */
+export function renderPlot(plot: Plot): string {
+  const { drawable, leftOut } = withoutImpossible(plot);
+  const layout = layoutOf(drawable, leftOut);
+  const chart = init(null, null, { renderer: "svg", ssr: true, width: layout.width, height: layout.height });
+  try {
+    chart.setOption(optionOf(drawable, layout));
+    return accessible(chart.renderToSVGString(), plot.title);
+  } finally {
+    chart.dispose();
+  }
+}
+
+/** Okabe and Ito's colours, which people with any kind of colour vision tell apart; yellow, pale on white, comes last. */
+const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999", "#F0E442"];
+const symbols = ["circle", "triangle", "rect", "diamond", "roundRect", "pin"];
+
+const fontSize = 12;
+const titleSize = 15;
+/** Of the letters of a wide sans-serif font, as a share of its size: there is no font to measure with. */
+const letterWidth = 0.64;
+/** Lines with more points than this show no symbol at each. */
+const symbolPointsMax = 40;
+
+interface Layout {
+  readonly width: number;
+  readonly height: number;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly top: number;
+  /** What is left and right of the axes: names and ticks, and the legend. */
+  readonly left: number;
+  readonly legendWidth: number;
+}
+
+function layoutOf(plot: Plot, leftOut: number): Layout {
+  const isCategory = plot.x.scale === "category";
+  const legendWidth = plot.series.length > 1 ? 40 + widest(plot.series.map(({ name }) => name), fontSize) : 0;
+  const left = isCategory ? 24 + widest([...plot.x.categories, plot.x.label], fontSize) : 84;
+  const width = Math.round(left + 600 + legendWidth);
+  const title = wrapped(plot.title, width - 40, titleSize);
+  const subtitle = leftOut === 0 ? "" : `${leftOut} ${leftOut === 1 ? "point" : "points"} at or below 0 not shown`;
+  const top = 20 + title.split("\n").length * (titleSize + 5) + (subtitle === "" ? 0 : fontSize + 8);
+  const rows = isCategory ? 24 + plot.x.categories.length * (plot.series.length * laneHeight + 10) : 320;
+  const height = top + Math.max(rows + bottom, plot.series.length * legendLineHeight + 20);
+  return { width, height, title, subtitle, top, left, legendWidth };
+}
+
+const laneHeight = 16;
+const legendLineHeight = 24;
+/** For the ticks of the lower axis and its name. */
+const bottom = 56;
+
+function optionOf(plot: Plot, layout: Layout): EChartsOption {
+  const isCategory = plot.x.scale === "category";
+  return {
+    animation: false,
+    backgroundColor: "#ffffff",
+    textStyle: { fontFamily: "sans-serif", fontSize, color: "#222222" },
+    title: {
+      text: layout.title, subtext: layout.subtitle, left: 16, top: 12, itemGap: 4,
+      textStyle: { fontSize: titleSize, lineHeight: titleSize + 5, color: "#111111" }, subtextStyle: { fontSize, color: "#444444" },
+    },
+    legend: {
+      show: plot.series.length > 1, orient: "vertical", left: layout.width - layout.legendWidth, top: layout.top, itemGap: 10, itemWidth: 18, itemHeight: 11, selectedMode: false,
+      data: plot.series.map(({ name }) => name), textStyle: { fontSize, color: "#222222" },
+    },
+    grid: { left: layout.left, right: layout.legendWidth + (isCategory ? 64 : 28), top: layout.top + (isCategory ? 24 : 8), bottom, outerBoundsMode: "none" },
+    ...isCategory ? categoryOptions(plot) : numericOptions(plot),
+  };
+}
+
+function numericOptions(plot: Plot): EChartsOption {
+  const series = plot.series.flatMap((each, i) => [marksOf(each, i, plot.y), ...whiskersOf(each, i)]);
+  return { xAxis: { ...axisOption(plot.x, plot), nameGap: 30 }, yAxis: { ...axisOption(plot.y, plot), nameGap: 52 }, series } as EChartsOption;
+}
+
+/** The values go along the bottom, and every series has a lane of its own within the row of a category. */
+function categoryOptions(plot: Plot): EChartsOption {
+  const categories = {
+    type: "category", data: plot.x.categories, inverse: true, axisTick: { show: false },
+    name: plot.x.label, nameLocation: "start", nameGap: 8, nameTextStyle: { align: "right", color: "#444444" },
+    axisLabel: { interval: 0, fontSize, color: "#222222" },
+  };
+  const base = plot.y.scale === "log" ? smallest(plot) : 0;
+  const series = plot.series.map((each, lane) => ({
+    name: each.name,
+    type: "custom",
+    itemStyle: { color: colourOf(lane) },
+    data: each.points.map(({ x, y, low, high }) => [y, x, low ?? y, high ?? y]),
+    encode: { x: [0, 2, 3], y: 1 },
+    clip: false,
+    renderItem: dodgedMark({ lane, lanes: plot.series.length, isBar: each.kind === "bars", colour: colourOf(lane), base }),
+  }));
+  return { xAxis: { ...axisOption(plot.y, plot), nameGap: 30 }, yAxis: categories, series } as unknown as EChartsOption;
+}
+
+function axisOption({ label, scale }: Axis, plot: Plot): object {
+  return {
+    type: scale === "log" ? "log" : "value",
+    name: label, nameLocation: "middle", nameTextStyle: { fontSize, color: "#222222" },
+    axisLabel: { formatter: compact, fontSize, color: "#222222", hideOverlap: true },
+    axisLine: { show: true, lineStyle: { color: "#666666" } },
+    splitLine: { show: true, lineStyle: { color: "#dddddd" } },
+    ...scale === "log" ? { minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true, lineStyle: { color: "#f2f2f2" } } } : {},
+    ...scale === "log" && plot.x.scale === "category" ? { min: smallest(plot) } : {},
+  };
+}
+
+function marksOf(series: Series, i: number, y: Axis): object {
+  const { name, kind, points } = series;
+  const common = { name, itemStyle: { color: colourOf(i) }, symbol: symbols[i % symbols.length], symbolSize: 7, data: points.map(({ x, y }) => [x, y]) };
+  switch (kind) {
+    case "line":
+      return { ...common, type: "line", lineStyle: { width: 2, color: colourOf(i), type: i < palette.length ? "solid" : "dashed" }, showSymbol: points.length <= symbolPointsMax };
+    case "points":
+      return { ...common, type: "scatter" };
+    case "bars":
+      return { ...common, type: "custom", renderItem: bar(colourOf(i), y.scale === "log" ? undefined : 0) };
+  }
+}
+
+function whiskersOf({ name, points }: Series, i: number): object[] {
+  const data = points.flatMap(({ x, y, low, high }) => (low === undefined && high === undefined ? [] : [[x, low ?? y, high ?? y]]));
+  return data.length === 0 ? [] : [{ name, type: "custom", itemStyle: { color: colourOf(i) }, data, encode: { x: 0, y: [1, 2] }, renderItem: whisker(colourOf(i)), z: 3 }];
+}
+
+function colourOf(i: number): string {
+  return palette[i % palette.length] ?? "#000000";
+}
+
+/** The power of ten below all that is drawn along the value axis. */
+function smallest({ series }: Plot): number {
+  const values = series.flatMap(({ points }) => points.map(({ y, low }) => low ?? y));
+  return values.length === 0 ? 1 : 10 ** Math.floor(Math.log10(Math.min(...values)) - 1e-9);
+}
+
+function withoutImpossible(plot: Plot): { readonly drawable: Plot; readonly leftOut: number } {
+  const isPossible = ({ x, y }: PlotPoint): boolean =>
+    Number.isFinite(x) && Number.isFinite(y) && !(plot.x.scale === "log" && x <= 0) && !(plot.y.scale === "log" && y <= 0);
+  let leftOut = 0;
+  const series = plot.series.map((each) => {
+    const points = each.points.filter(isPossible);
+    leftOut += each.points.length - points.length;
+    return { ...each, points: plot.y.scale === "log" ? points.map(withinLog) : points };
+  });
+  return { drawable: { ...plot, series }, leftOut };
+}
+
+/** A whisker that would go below a logarithmic axis ends at its point. */
+function withinLog(point: PlotPoint): PlotPoint {
+  return point.low !== undefined && point.low <= 0 ? { ...point, low: point.y } : point;
+}
+
+function widest(texts: readonly string[], size: number): number {
+  return Math.max(0, ...texts.map((text) => textWidth(text, size)));
+}
+
+function textWidth(text: string, size: number): number {
+  return text.length * size * letterWidth;
+}
+
+function wrapped(text: string, width: number, size: number): string {
+  const lines: string[] = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) ?? "";
+    if (line !== "" && textWidth(`${line} ${word}`, size) > width) lines.push(word);
+    else lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+  }
+  return lines.join("\n");
+}
+
+/** The title as the picture's name, for whoever does not see it. */
+function accessible(svg: string, title: string): string {
+  const escaped = title.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return `${svg.replace(/<svg [^>]*>/, (tag) => `${tag.replace("<svg ", "<svg role=\"img\" ")}\n<title>${escaped}</title>`)}\n`;
+}
