@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check config bench-peers clean install kernel typescript
+.PHONY: help run build test check config bench bench-quick clean install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -25,7 +25,8 @@ help:
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
 	@echo "make config           write config/ again from src/daemon/options.ts"
-	@echo "make bench-peers      the speed table, side by side with ripgrep and codesearch"
+	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
+	@echo "make bench-quick      the same on what this checkout has, three minutes"
 	@echo "make clean            delete what was built; node_modules and data stay"
 
 run: build
@@ -78,8 +79,11 @@ check: build
 config: build
 	@node dist/scripts/write-config.js
 
-bench-peers: build
-	@node dist/native-bench/side-by-side.js
+bench: build
+	@bin/trawl-bench all $(ARGS)
+
+bench-quick: build
+	@bin/trawl-bench quick $(ARGS)
 
 clean:
 	rm -rf dist .tap src/kernel/native/build

@@ -25,6 +25,7 @@ export function claimsTable(parts: readonly PartRecord[]): Table {
 /** One sentence about all of them. */
 export function claimsSummary(parts: readonly PartRecord[]): string {
   const verdicts = parts.flatMap(({ claims }) => claims.map(verdictOf)).filter((verdict) => verdict !== "");
+  if (verdicts.length === 0) return "No figure of this run is held to anything.";
   const count = (wanted: Verdict): number => verdicts.filter((verdict) => verdict === wanted).length;
   const counts = [
     `${count("meets aim")} meet the aim`, `${count("meets must") + count("misses aim")} the must`,
@@ -40,4 +41,14 @@ function limitText({ better, unit }: Claim, limit: number | undefined): string {
 /** `3x` and `90%`, but `3 ms`. */
 function withUnit(value: string, unit: string): string {
   return unit === "x" || unit === "%" ? `${value}${unit}` : `${value} ${unit}`;
+}
+
+type Limits = Pick<Claim, "must" | "aim">;
+
+export function atMost(what: string, unit: string, value: number, { must, aim }: Limits, note: string): Claim {
+  return { what, unit, value, better: "less", must, aim, note };
+}
+
+export function atLeast(what: string, unit: string, value: number, { must, aim }: Limits, note: string): Claim {
+  return { what, unit, value, better: "more", must, aim, note };
 }

@@ -18,9 +18,9 @@ export function compact(value: number): string {
 
 const compactFormat = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
 
-/** `MEDIAN (MIN..MAX)`. */
-export function spreadText({ min, median, max }: Spread): string {
-  return `${short(median)} (${short(min)}..${short(max)})`;
+/** `MEDIAN (MIN..MAX)`; of one value, that. */
+export function spreadText({ min, median, max, count }: Spread): string {
+  return count === 1 ? short(median) : `${short(median)} (${short(min)}..${short(max)})`;
 }
 
 /** `3 min 20 s`. */

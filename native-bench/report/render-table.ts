@@ -28,7 +28,7 @@ function columnsOf({ head, rows }: Table): Column[] {
   return head.map((title, i) => {
     const cells = rows.map((row) => row[i] ?? "");
     const filled = cells.filter((cell) => cell !== "");
-    const isNumeric = filled.length > 0 && filled.every((cell) => /^([-–]$|[-−≤≥<>~]? ?\d)/.test(cell));
+    const isNumeric = i > 0 && filled.length > 0 && filled.every((cell) => /^([-–]$|[-−≤≥<>~]? ?\d)/.test(cell));
     return { width: Math.max(widthMin, title.length, ...cells.map((cell) => cell.length)), isNumeric };
   });
 }

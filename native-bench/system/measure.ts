@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
+import { descendantsOf } from "./processes.js";
 
 /** Of one series of measurements, in the unit that was measured. */
 export interface Spread {
@@ -49,39 +50,33 @@ export function memoryOf(pid: number): Memory {
   return { residentBytes: bytesOf("VmRSS"), anonymousBytes: bytesOf("RssAnon") };
 }
 
-export interface PeakMemory extends Memory {
-  /** The most that the processes it started held together: git, while it reads a repository. */
+export interface ProcessMemory extends Memory {
+  /** What the processes it started hold together: git, while it reads a repository. */
   readonly childrenBytes: number;
 }
 
-/** Watches a process, ten times a second, until the returned function is called; that returns the peaks. */
-export function watchMemory(pid: number): () => PeakMemory {
-  let peak = { residentBytes: 0, anonymousBytes: 0, childrenBytes: 0 };
+export interface WatchedMemory {
+  /** The most of each, not of one moment. */
+  readonly peak: ProcessMemory;
+  readonly history: readonly (ProcessMemory & { readonly seconds: number })[];
+}
+
+/** Watches a process, ten times a second, until the returned function is called. */
+export function watchMemory(pid: number): () => WatchedMemory {
+  const startedMs = monotonicMs();
+  const history: (ProcessMemory & { seconds: number })[] = [];
   const look = (): void => {
-    const { residentBytes, anonymousBytes } = memoryOf(pid);
-    const childrenBytes = childrenOf(pid).reduce((sum, child) => sum + residentOf(child), 0);
-    peak = {
-      residentBytes: Math.max(peak.residentBytes, residentBytes),
-      anonymousBytes: Math.max(peak.anonymousBytes, anonymousBytes),
-      childrenBytes: Math.max(peak.childrenBytes, childrenBytes),
-    };
+    const childrenBytes = descendantsOf(pid).reduce((sum, child) => sum + residentOf(child), 0);
+    history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memoryOf(pid), childrenBytes });
   };
   const timer = callEvery(100, look);
   return () => {
     timer.cancel();
     look();
-    return peak;
+    const most = (field: keyof ProcessMemory): number => history.reduce((max, moment) => Math.max(max, moment[field]), 0);
+    const peak = { residentBytes: most("residentBytes"), anonymousBytes: most("anonymousBytes"), childrenBytes: most("childrenBytes") };
+    return { peak, history };
   };
-}
-
-function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
-    try {
-      return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter((id) => id !== "").map(Number);
-    } catch {
-      return [];
-    }
-  });
 }
 
 /** 0 for a process that has ended meanwhile. */

@@ -1,25 +1,74 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { TrawlError } from "../../src/base/errors.js";
 
-/** What was started and has not ended. It ends with this process, however that ends. */
+/** What was started and has not ended. It ends with this process, however that ends, and so do the processes below it. */
 const running = new Set<ChildProcess>();
 
-process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
-for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
-  process.on(signal, () => {
-    console.error(`stopped by ${signal}`);
-    process.exit(code);
-  });
+let isWatched = false;
+
+/** Not before a process was started: a program that starts none decides for itself what a signal means. */
+function watchEnd(): void {
+  if (isWatched) return;
+  isWatched = true;
+  process.on("exit", killAll);
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+    process.on(signal, () => {
+      console.error(`stopped by ${signal}`);
+      process.exit(code);
+    });
+  }
 }
 
 export function start(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  watchEnd();
   const child = spawn(command, args, options);
   running.add(child);
   child.on("close", () => running.delete(child));
   child.on("error", () => running.delete(child));
   return child;
+}
+
+/** Kills what was started and waits until it is gone. */
+export async function endAll(): Promise<void> {
+  const gone = [...running].map((child) => new Promise<void>((resolve) => child.once("close", () => resolve())));
+  killAll();
+  await Promise.all(gone);
+}
+
+function killAll(): void {
+  for (const { pid } of running) {
+    if (pid !== undefined) for (const each of [...descendantsOf(pid), pid]) killOne(each);
+  }
+}
+
+/** A process may have ended meanwhile. */
+function killOne(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    return;
+  }
+}
+
+/** The processes that a process has started, and those that they have. */
+export function descendantsOf(pid: number): number[] {
+  const children = tasksOf(pid).flatMap((task) => {
+    try {
+      return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter((id) => id !== "").map(Number);
+    } catch {
+      return [];
+    }
+  });
+  return children.flatMap((child) => [...descendantsOf(child), child]);
+}
+
+function tasksOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return [];
+  }
 }
 
 /** Resolves with the exit code once the process has ended and its output was read; it is killed after `timeoutMs`. */

@@ -1,0 +1,84 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { TrawlError } from "../../src/base/errors.js";
+import { defaultCacheFolder } from "../corpus/corpus.js";
+import { mergeRuns } from "../report/compare.js";
+import type { RunRecord } from "../report/record.js";
+import { readRun } from "../report/run-folder.js";
+import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
+import { ended, run, start } from "../system/processes.js";
+
+export interface RevisionSettings {
+  /** The parts to run; all of a quick run when empty. */
+  readonly only: readonly string[];
+  /** How often each revision is run; they take turns. */
+  readonly repeats: number;
+  readonly say: (text: string) => void;
+}
+
+/** The commit that a revision of this checkout names; undefined when it names none. */
+export async function commitOf(revision: string): Promise<string | undefined> {
+  const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(() => "");
+  return commit === "" ? undefined : commit;
+}
+
+/**
+ * Builds both commits, each in a work tree of its own with the packages of this checkout, and lets each run its own
+ * quick measurement, in turn. Returns what each measured, the repetitions put together, and what to know of it.
+ */
+export async function measureRevisions(before: string, after: string, settings: RevisionSettings): Promise<{ readonly runs: readonly [RunRecord, RunRecord]; readonly notes: readonly string[] }> {
+  const folder = makeWorkFolder(defaultCacheFolder());
+  const trees = [join(folder, "before"), join(folder, "after")] as const;
+  // By then the folder is gone, and git forgets its work trees.
+  process.on("exit", () => spawnSync("git", ["-C", checkoutFolder, "worktree", "prune"]));
+  for (const [i, commit] of [before, after].entries()) {
+    settings.say(`building ${commit.slice(0, 12)}`);
+    await buildTree(trees[i] ?? "", commit);
+  }
+  const records: [RunRecord[], RunRecord[]] = [[], []];
+  for (let repeat = 1; repeat <= settings.repeats; repeat++) {
+    for (const [i, tree] of trees.entries()) {
+      settings.say(`round ${repeat} of ${settings.repeats}: ${i === 0 ? "before" : "after"}`);
+      records[i]?.push(await runTree(tree, settings.only));
+    }
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return { runs: [merged(records[0]), merged(records[1])], notes: await notesOf(before, after) };
+}
+
+async function buildTree(tree: string, commit: string): Promise<void> {
+  await git("worktree", "add", "--quiet", "--detach", tree, commit);
+  if (!existsSync(join(tree, "bin/trawl-bench"))) throw new TrawlError("bad-request", `${commit.slice(0, 12)} has no bin/trawl-bench: it is older than the harness`);
+  symlinkSync(join(checkoutFolder, "node_modules"), join(tree, "node_modules"));
+  // Taking the packages as installed keeps make from changing those of this checkout.
+  await run("make", ["-C", tree, "-o", "install", "kernel", "typescript"], "");
+}
+
+async function runTree(tree: string, only: readonly string[]): Promise<RunRecord> {
+  const out = join(tree, "build", "run");
+  const args = [join(tree, "bin/trawl-bench"), "quick", "--out", out, ...only.length === 0 ? [] : ["--only", only.join(",")]];
+  const child = start(process.execPath, args, { cwd: tree, stdio: ["ignore", "ignore", "inherit"] });
+  const code = await ended(child, runLimitMs);
+  if (code !== 0) throw new TrawlError("internal", `the measurement of a revision ended with ${code}`);
+  return readRun(out);
+}
+
+const runLimitMs = 900_000;
+
+function merged([first, ...more]: readonly RunRecord[]): RunRecord {
+  if (first === undefined) throw new TrawlError("bad-request", "each revision is run at least once");
+  return mergeRuns(first, more);
+}
+
+async function notesOf(before: string, after: string): Promise<string[]> {
+  const differs = async (path: string): Promise<boolean> => await git("diff", "--name-only", before, after, "--", path) !== "";
+  return [
+    await differs("native-bench") ? "The harness differs between the two, too; a change may be its own." : "",
+    await differs("package-lock.json") ? "The two name different packages; both were run with those of this checkout." : "",
+  ].filter((note) => note !== "");
+}
+
+async function git(...args: readonly string[]): Promise<string> {
+  return (await run("git", ["-C", checkoutFolder, ...args], "")).trim();
+}
