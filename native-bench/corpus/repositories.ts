@@ -1,39 +1,116 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../system/processes.js";
-import type { Corpus } from "./corpus.js";
+import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
+
+/** A file of a repository at HEAD. */
+export interface TreeFile {
+  readonly path: string;
+  readonly mode: string;
+  readonly oid: string;
+  readonly bytes: number;
+}
 
 export interface SourceFile {
   readonly path: string;
   readonly text: Buffer;
 }
 
-/** The paths of the corpus' files of at most `bytesMax`, in git's order. */
-export async function smallFiles(corpus: Corpus, bytesMax: number): Promise<string[]> {
-  const listing = await run("git", ["-C", corpus.path, "ls-tree", "-r", "-l", "-z", "HEAD"], "");
+/** What is read from: a repository and its work tree. */
+export interface Source {
+  readonly path: string;
+}
+
+/** The files at HEAD, links too, in git's order. */
+export async function treeFiles(source: Source): Promise<TreeFile[]> {
+  const listing = await run("git", ["-C", source.path, "ls-tree", "-r", "-l", "-z", "HEAD"], "");
   return listing.split("\0").flatMap((entry) => {
-    const [, bytes, path = ""] = /^100\d+ blob \S+ +(\d+)\t([^]*)$/.exec(entry) ?? [];
-    return bytes !== undefined && Number(bytes) <= bytesMax ? [path] : [];
+    const [, mode, oid, bytes, path] = /^(\d+) blob (\S+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
+    return mode === undefined || oid === undefined || path === undefined ? [] : [{ path, mode, oid, bytes: Number(bytes) }];
   });
 }
 
-export function readSource(corpus: Corpus, path: string): SourceFile {
-  return { path, text: readFileSync(join(corpus.path, path)) };
+export function isRegular({ mode }: TreeFile): boolean {
+  return mode.startsWith("100");
 }
 
-/** Makes a bare repository with one commit. Written by hand up to the objects: `git init` costs more than the import. */
-export async function makeRepository(directory: string, files: readonly SourceFile[]): Promise<void> {
-  for (const folder of ["objects/pack", "refs/heads"]) mkdirSync(join(directory, folder), { recursive: true });
+/** The paths of the regular files of at most `bytesMax`, in git's order. */
+export async function smallFiles(source: Source, bytesMax: number): Promise<string[]> {
+  return (await treeFiles(source)).filter((file) => isRegular(file) && file.bytes <= bytesMax).map(({ path }) => path);
+}
+
+export function readSource(source: Source, path: string): SourceFile {
+  return { path, text: readFileSync(join(source.path, path)) };
+}
+
+/** An empty bare repository with the branch `main`. Written by hand: `git init` costs more than a small import. */
+export function initBare(directory: string): void {
+  for (const folder of ["objects/pack", "objects/info", "refs/heads"]) mkdirSync(join(directory, folder), { recursive: true });
   writeFileSync(join(directory, "HEAD"), "ref: refs/heads/main\n");
   writeFileSync(join(directory, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n");
+}
+
+/** Lets the repository use the objects of another one, which is at `source`. */
+export async function borrowObjects(directory: string, source: Source): Promise<void> {
+  const folder = (await run("git", ["-C", source.path, "rev-parse", "--path-format=absolute", "--git-path", "objects"], "")).trim();
+  writeFileSync(join(directory, "objects/info/alternates"), `${folder}\n`);
+}
+
+/** Copies what was borrowed and keeps everything in one pack. Deltas of the source are used as they are. */
+export async function ownObjects(directory: string): Promise<void> {
+  await run("git", ["-c", "core.fsync=none", "--git-dir", directory, "repack", "-adq", "--window=0"], "");
+  rmSync(join(directory, "objects/info/alternates"), { force: true });
+}
+
+/** Moves the packs that a checkpoint wrote. */
+export function movePacks(from: string, to: string): void {
+  const folder = join(from, "objects/pack");
+  for (const name of readdirSync(folder)) {
+    if (/^pack-.*\.(pack|idx)$/.test(name)) renameSync(join(folder, name), join(to, "objects/pack", name));
+    else if (name.endsWith(".keep")) rmSync(join(folder, name));
+  }
+}
+
+/** Lets a repository have the packs of another one without taking room. */
+export function linkPacks(from: string, to: string): void {
+  const folder = join(from, "objects/pack");
+  for (const name of readdirSync(folder)) linkSync(join(folder, name), join(to, "objects/pack", name));
+}
+
+/** The commit of a bare repository that was made here. */
+export function headOf(directory: string): string {
+  return readFileSync(join(directory, "refs/heads/main"), "utf8").trim();
+}
+
+/** Makes a bare repository with one commit. */
+export async function makeRepository(directory: string, files: readonly SourceFile[]): Promise<void> {
+  initBare(directory);
   await commit(directory, "main", files, "");
 }
 
 /** Adds a commit on a branch that changes these files; `parent` is "" for the first one. */
 export async function commit(directory: string, branch: string, files: readonly SourceFile[], parent: string): Promise<void> {
-  const from = parent === "" ? "" : `from ${parent}\n`;
-  const header = `commit refs/heads/${branch}\ncommitter Bench <bench@localhost> 1700000000 +0000\ndata 6\ncommit\n${from}`;
-  const parts: Buffer[] = [Buffer.from(header)];
-  for (const { path, text } of files) parts.push(Buffer.from(`M 100644 inline ${JSON.stringify(path)}\ndata ${text.length}\n`), text, Buffer.from("\n"));
-  await run("git", ["-c", "core.compression=1", "--git-dir", directory, "fast-import", "--quiet", "--force"], parts);
+  const importer = new FastImport(directory);
+  const changes = files.map(({ path, text }): FileChange => ({ kind: "bytes", path, bytes: text }));
+  await importer.commit(branch, parent === "" ? { kind: "none" } : { kind: "revision", revision: parent }, firstCommitSeconds, changes);
+  await importer.end();
 }
+
+/**
+ * Makes a repository of a folder's files, all of them. Settings of the person who runs this have no say, and the commit
+ * has a fixed identity and date, so its id follows from the files.
+ */
+export async function commitFolder(folder: string): Promise<void> {
+  const git = (args: readonly string[], input: string): Promise<string> => run("git", ["-C", folder, ...args], input);
+  await git(["init", "-q", "--template=", "--initial-branch=main"], "");
+  for (const [key, value] of folderSettings) await git(["config", key, value], "");
+  await git(["add", "-A", "-f"], "");
+  const tree = (await git(["write-tree"], "")).trim();
+  const person = `Bench <bench@localhost> ${firstCommitSeconds} +0000`;
+  const commitText = `tree ${tree}\nauthor ${person}\ncommitter ${person}\n\ncommit\n`;
+  const oid = (await git(["hash-object", "-t", "commit", "-w", "--stdin"], commitText)).trim();
+  await git(["update-ref", "refs/heads/main", oid], "");
+  await git(["repack", "-adq"], "");
+}
+
+const folderSettings = [["core.autocrlf", "false"], ["core.fsync", "none"], ["core.attributesFile", "/dev/null"], ["core.excludesFile", "/dev/null"], ["core.fileMode", "true"]] as const;

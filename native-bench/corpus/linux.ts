@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { TrawlError } from "../../src/base/errors.js";
+import { run } from "../system/processes.js";
+import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
+import { placeOf } from "./chance.js";
+import { borrowObjects, commitFolder, initBare, isRegular, ownObjects, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
+
+const archive = "/usr/src/linux-source-6.1.tar.xz";
+
+/** Changes with the version of the package; "" when the package is not installed. */
+export async function archiveChecksum(): Promise<string> {
+  if (!existsSync(archive)) return "";
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(archive), hash);
+  return hash.digest("hex");
+}
+
+export async function makeLinux(folder: string): Promise<void> {
+  if (!existsSync(archive)) {
+    throw new TrawlError("not-found", `${archive} is not there. Install it: apt-get install linux-source-6.1, or name another repository in BENCH_CORPUS`);
+  }
+  await run("tar", ["-xJf", archive, "-C", folder, "--strip-components=1"], "");
+  await commitFolder(folder);
+}
+
+const commitCount = 200;
+
+/** Of the subtrees, those that the first commit has. */
+const firstShare = 0.5;
+
+/** Of the files of the first commit, those of which it has only the first half. */
+const unfinishedShare = 0.1;
+
+/**
+ * The source as 200 commits: the first one has half of the subtrees, and of every tenth file there only the first half of
+ * its lines. Each further commit brings some of the other subtrees and completes some of the unfinished files, so the last
+ * one has exactly the tree of the source. What comes when is chosen by names alone.
+ */
+export async function makeHistory(folder: string, source: Source): Promise<void> {
+  const files = await treeFiles(source);
+  initBare(folder);
+  await borrowObjects(folder, source);
+  const importer = new FastImport(folder);
+  const byCommit = new Map<number, FileChange[]>();
+  const add = (commit: number, change: FileChange): void => {
+    const changes = byCommit.get(commit) ?? [];
+    byCommit.set(commit, changes);
+    changes.push(change);
+  };
+  for (const file of files) for (const [commit, change] of storyOf(file, source)) add(commit, change);
+  for (let i = 0; i < commitCount; i++) {
+    await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, firstCommitSeconds + i * 3600, byCommit.get(i) ?? []);
+  }
+  await importer.end();
+  await ownObjects(folder);
+}
+
+/** When a file comes, and when it is changed. */
+function* storyOf(file: TreeFile, source: Source): Generator<[number, FileChange]> {
+  const whole: FileChange = { kind: "object", path: file.path, mode: file.mode, oid: file.oid };
+  const place = placeOf(subtreeOf(file.path));
+  if (place >= firstShare) return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
+  const finish = placeOf(file.path) / unfinishedShare;
+  const half = finish < 1 && isRegular(file) ? firstHalf(readSource(source, file.path).text) : undefined;
+  if (half === undefined) return yield [0, whole];
+  yield [0, { kind: "bytes", path: file.path, bytes: half }];
+  yield [1 + Math.floor(finish * (commitCount - 1)), whole];
+}
+
+/** The folder of a file, and no deeper than three: `drivers/net/ethernet`. */
+function subtreeOf(path: string): string {
+  return path.split("/").slice(0, -1).slice(0, 3).join("/");
+}
+
+/** The first half of the lines; undefined for a file that has none. */
+function firstHalf(text: Buffer): Buffer | undefined {
+  const end = text.indexOf(10, text.length >> 1);
+  return end === -1 || end === text.length - 1 ? undefined : text.subarray(0, end + 1);
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { randomFrom, type Random } from "../system/random.js";
+import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
+import type { Made, MadeRepository } from "./made.js";
+import { initBare, movePacks, readSource, smallFiles, type Source } from "./repositories.js";
+
+const filesEach = 20;
+const fileBytesMax = 16 * 1024;
+const seed = 1;
+const importerCount = 2;
+
+/** Repositories that one importer makes: it looks every object up in all packs that it has written, 16 ms each without this. */
+const batch = 100;
+
+/** A word that is only in repository number `i`. */
+export function markerOf(i: number): string {
+  return `trawlbenchmany${i}x`;
+}
+
+/** Cuts `count` repositories of 20 small files each from the source, with a last line that no two of them share. */
+export async function makeMany(folder: string, source: Source, count: number, progress: (text: string) => void): Promise<Made> {
+  const paths = await smallFiles(source, fileBytesMax);
+  const random = randomFrom(seed);
+  let textBytes = 0;
+  const choices = Array.from({ length: count }, () => choose(paths, random));
+  const marked = (i: number, path: string): FileChange => {
+    const bytes = Buffer.concat([readSource(source, path).text, Buffer.from(`${markerOf(i)}\n`)]);
+    textBytes += bytes.length;
+    return { kind: "bytes", path, bytes };
+  };
+  const makeBatch = async (store: string, from: number): Promise<void> => {
+    progress(`repository ${from} of ${count}`);
+    initBare(store);
+    const importer = new FastImport(store);
+    for (let i = from; i < Math.min(from + batch, count); i++) {
+      await importer.commit("main", { kind: "none" }, firstCommitSeconds, (choices[i] ?? []).map((path) => marked(i, path)));
+      await importer.checkpoint();
+      moveOut(store, join(folder, directoryOf(i)));
+    }
+    await importer.end();
+    rmSync(store, { recursive: true, force: true });
+  };
+  let begun = 0;
+  const makeSome = async (store: string): Promise<void> => {
+    for (let from = begun; from < count; from = begun) {
+      begun += batch;
+      await makeBatch(store, from);
+    }
+  };
+  await Promise.all(Array.from({ length: importerCount }, (_, i) => makeSome(join(folder, `store-${i}`))));
+  const repositories = choices.map((_, i): MadeRepository => ({ name: `many/${i}`, directory: directoryOf(i) }));
+  return { repositories, fileCount: choices.reduce((sum, { length }) => sum + length, 0), textBytes };
+}
+
+/** Different paths, at most as many as there are. */
+function choose(paths: readonly string[], random: Random): string[] {
+  const chosen = new Set<string>();
+  while (chosen.size < Math.min(filesEach, paths.length)) chosen.add(paths[random(paths.length)] ?? "");
+  return [...chosen];
+}
+
+/** Makes what the importer has just written a repository of its own. */
+function moveOut(store: string, directory: string): void {
+  mkdirSync(directory, { recursive: true });
+  initBare(directory);
+  movePacks(store, directory);
+  renameSync(join(store, "refs/heads/main"), join(directory, "refs/heads/main"));
+}
+
+function directoryOf(i: number): string {
+  return join(String(Math.floor(i / 100)), `${i}.git`);
+}
