@@ -1,0 +1,149 @@
+import type { Client, Dispatcher } from "undici";
+import { callAfter, monotonicMs, type PendingCall } from "../../src/base/deadline.js";
+import { TrawlError } from "../../src/base/errors.js";
+import type { AnswerCheck, Exchangeable } from "./adapters/adapter.js";
+import { connectionFailure, statusFailure, type Failure } from "./failure.js";
+import type { Reader } from "./reader.js";
+
+/** How an exchange came out. */
+export type Outcome =
+  | { readonly kind: "whole" }
+  /** The client left, as it meant to. */
+  | { readonly kind: "left" }
+  | { readonly kind: "failed"; readonly failure: Failure };
+
+/** Who is told what becomes of an exchange. */
+export interface ExchangeObserver {
+  /** So many bytes of the answer's body have come. */
+  received(byteCount: number): void;
+  /** The first matches have begun to come. At most once. */
+  firstMatches(): void;
+  /** Once, as soon as the outcome is certain. */
+  ended(outcome: Outcome): void;
+  /** Once, with `ended` or after it: the connection may take another request. */
+  released(): void;
+}
+
+/** One request and its answer on one connection, as an undici dispatch handler. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #request: Exchangeable;
+  readonly #check: AnswerCheck;
+  readonly #reader: Reader;
+  readonly #observer: ExchangeObserver;
+  readonly #timeout: PendingCall;
+  #controller: Dispatcher.DispatchController | undefined;
+  #resume: PendingCall | undefined;
+  #status = 0;
+  #startedMs = 0;
+  #byteCount = 0;
+  #hasMatches = false;
+  #hasPaused = false;
+  #hasEnded = false;
+  /** The beginning of an answer that is not 200, for the message. */
+  #complaint = "";
+
+  constructor(request: Exchangeable, reader: Reader, timeoutMs: number, observer: ExchangeObserver) {
+    this.#request = request;
+    this.#check = request.newCheck();
+    this.#reader = reader;
+    this.#observer = observer;
+    this.#timeout = callAfter(timeoutMs, () => this.fail({ kind: "timeout", message: `no whole answer in ${timeoutMs / 1000} s` }));
+  }
+
+  /** Sends the request. `more` are headers that every request carries. */
+  start(client: Client, basePath: string, more: Readonly<Record<string, string>>): void {
+    const { method, path, headers, body } = this.#request;
+    client.dispatch({ method, path: basePath + path, headers: { ...headers, ...more }, body }, this);
+  }
+
+  /** Ends it with a failure and closes its connection. */
+  fail(failure: Failure): void {
+    this.#end({ kind: "failed", failure });
+    this.#abort();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#startedMs = monotonicMs();
+    if (this.#hasEnded) this.#abort();
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    this.#status = status;
+    const contentType = String(headers["content-type"] ?? "");
+    if (status !== 200 || contentType.startsWith(this.#request.contentType)) return;
+    this.fail({ kind: "grammar", message: `the answer is ${contentType || "of no type"}, not ${this.#request.contentType}` });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#hasEnded) return;
+    this.#byteCount += bytes.length;
+    this.#observer.received(bytes.length);
+    if (this.#status !== 200) {
+      if (this.#complaint.length < complaintLength) this.#complaint += bytes.toString("utf8", 0, complaintLength);
+      return;
+    }
+    const failure = this.#check.push(bytes);
+    if (failure !== undefined) return this.fail(failure);
+    if (this.#check.hasMatches && !this.#hasMatches) {
+      this.#hasMatches = true;
+      this.#observer.firstMatches();
+    }
+    this.#behave(controller);
+  }
+
+  onResponseEnd(): void {
+    const failure = this.#status === 200 ? this.#check.end() : statusFailure(this.#status, this.#complaint);
+    this.#end(failure === undefined ? { kind: "whole" } : { kind: "failed", failure });
+    this.#release();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end({ kind: "failed", failure: connectionFailure(error) });
+    this.#release();
+  }
+
+  #behave(controller: Dispatcher.DispatchController): void {
+    const reader = this.#reader;
+    switch (reader.kind) {
+      case "steady":
+        return;
+      case "leaving":
+        if (!this.#check.hasBegun) return;
+        this.#end({ kind: "left" });
+        return this.#abort();
+      case "slow": {
+        const aheadMs = (this.#byteCount / reader.bytesPerSecond) * 1000 - (monotonicMs() - this.#startedMs);
+        if (aheadMs > 1) this.#pause(controller, aheadMs);
+        return;
+      }
+      case "paused":
+        if (this.#hasPaused || !this.#check.hasBegun) return;
+        this.#hasPaused = true;
+        return this.#pause(controller, reader.pauseMs);
+    }
+  }
+
+  #pause(controller: Dispatcher.DispatchController, pauseMs: number): void {
+    controller.pause();
+    this.#resume = callAfter(pauseMs, () => controller.resume());
+  }
+
+  #abort(): void {
+    this.#controller?.abort(new TrawlError("cancelled", "the client left"));
+  }
+
+  #end(outcome: Outcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#observer.ended(outcome);
+  }
+
+  #release(): void {
+    this.#timeout.cancel();
+    this.#resume?.cancel();
+    this.#observer.released();
+  }
+}
+
+const complaintLength = 160;

@@ -1,0 +1,76 @@
+import { TrawlError } from "../../src/base/errors.js";
+import { requireWithin } from "./bounds.js";
+import type { Reader } from "./reader.js";
+import type { LoadRequest } from "./request.js";
+import type { SecondRow } from "./result.js";
+
+/** What a run of the generator sends, how, and for how long. */
+export interface LoadOptions {
+  /** `http://HOST:PORT`, with the path that the server's own paths come after, if it has one. */
+  readonly url: string;
+  /** Sent as `Authorization: token …`; "" for none. */
+  readonly token: string;
+  readonly classes: readonly LoadClass[];
+  readonly pace: Pace;
+  /** At most so many connections. A request that finds all of them busy waits, and its latency counts from before. */
+  readonly connections: number;
+  readonly limits: LoadLimits;
+  /** Two runs with the same seed choose the same requests in the same order. */
+  readonly seed: number;
+  /** Called once a second with what happened in it. */
+  readonly onSecond: (row: SecondRow) => void;
+  /** Ends the run before its time; undefined for no such way. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Clients of one kind. */
+export interface LoadClass {
+  readonly name: string;
+  /** How many of the requests are of this class, relative to the others'. */
+  readonly weight: number;
+  readonly reader: Reader;
+  /** One of them is chosen at random each time. */
+  readonly requests: readonly LoadRequest[];
+}
+
+export type Pace =
+  /**
+   * Requests begin at a constant rate, whether earlier ones have been answered or not, and latency counts from when a
+   * request was to begin: as people come who do not know of each other. One that would be more than `inFlightMax` at
+   * a time is not sent and counts as a failure.
+   */
+  | { readonly kind: "open"; readonly ratePerSecond: number; readonly inFlightMax: number }
+  /** So many clients, each of which asks again when it has its answer. A server that stalls is asked less meanwhile. */
+  | { readonly kind: "closed"; readonly concurrency: number };
+
+/** When a run ends; see `loadBounds`. */
+export interface LoadLimits {
+  readonly durationSeconds: number;
+  readonly requestsMax: number;
+  /** For one answer, from when its request was sent. */
+  readonly timeoutSeconds: number;
+  /** How long answers are waited for when no more requests are sent. */
+  readonly drainSeconds: number;
+}
+
+/** Throws `bad-config` for what the generator does not do. */
+export function requireLoadOptions({ url, token, classes, pace, connections, limits }: LoadOptions): void {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT or https://HOST`);
+  if (/[^\x21-\x7e]/.test(token)) throw new TrawlError("bad-config", "the token has a character that no token has");
+  if (classes.length === 0) throw new TrawlError("bad-config", "nothing to send: the mix is empty");
+  for (const { name, weight, requests } of classes) {
+    if (requests.length === 0) throw new TrawlError("bad-config", `nothing to send for ${name}`);
+    if (!(weight > 0)) throw new TrawlError("bad-config", `the share of ${name} must be a number above 0`);
+  }
+  if (pace.kind === "open") {
+    requireWithin("rate", pace.ratePerSecond);
+    requireWithin("in-flight", pace.inFlightMax);
+  } else {
+    requireWithin("concurrency", pace.concurrency);
+  }
+  requireWithin("connections", connections);
+  requireWithin("duration", limits.durationSeconds);
+  requireWithin("requests", limits.requestsMax);
+  requireWithin("timeout", limits.timeoutSeconds);
+  requireWithin("drain", limits.drainSeconds);
+}
