@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Kernel } from "../src/kernel/kernel.js";
+import { resultWordCount, resultWords, type Kernel } from "../src/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "./kernel-support.js";
 
 type Pair = readonly [number, number];
@@ -16,27 +16,48 @@ interface Encoding {
   readonly lineBytesMax: number;
 }
 
+/** Room that a match object of `encode` takes besides its elements and the brackets around them. */
+const objectBytes = 60;
+
+const newlineStep = 8;
+
 /** All elements from a kernel, of which each call has a buffer of `room` bytes, or more where one element needs it. */
 function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesMax }: Encoding, room: number): unknown {
-  const words = Uint32Array.from(rows.flat());
-  const result = Uint32Array.of(0, 0, from, 0);
-  const parts: string[] = [];
-  const outFrom = 3;
-  for (let size = room; result[1] < rows.length;) {
-    const out = new Uint8Array(outFrom + size).fill(0x2a);
-    const [, row, hint, line] = result;
-    if (contextLines === undefined) {
-      kernel.encodeLineMatches(text, from, to, words, row, rows.length, hint, line, lineBytesMax, out, outFrom, result);
-    } else {
-      kernel.encodeChunkMatches(text, from, to, words, row, rows.length, hint, line, contextLines, lineBytesMax, out,
-        outFrom, result);
-    }
-    assert.deepEqual([...out.subarray(0, outFrom)], [0x2a, 0x2a, 0x2a], "bytes before outFrom stay");
-    assert.ok(result[0] <= out.length && result[1] >= row && result[2] >= hint, "positions only grow");
-    if (result[0] > outFrom) parts.push(new TextDecoder("utf-8", { fatal: true }).decode(out.subarray(outFrom, result[0])));
-    size = result[1] === row ? size * 2 : room;
+  const elements: unknown[] = [];
+  const cursor = new Uint32Array(3);
+  const result = resultOf({ pathTo: 1, headTo: 0, tailTo: 1, contentFrom: from, contentTo: to, linesBefore: newlinesIn(text, from), rowTo: rows.length });
+  let isDone = rows.length === 0;
+  for (let size = room + objectBytes; !isDone;) {
+    const out = new Uint8Array(size).fill(0x2a);
+    const before = cursor[1];
+    cursor[2] = 0;
+    isDone = kernel.encodeResults(text, bytes("p"), newlineTableOf(text), newlineStep, bytes("}"), result, 1, Uint32Array.from(rows.flat()),
+      contextLines !== undefined, contextLines ?? 0, lineBytesMax, out, size, cursor);
+    assert.ok(cursor[2] <= size && (isDone || cursor[1] >= before), "positions only grow");
+    if (cursor[2] > 0) elements.push(...elementsOf(new TextDecoder("utf-8", { fatal: true }).decode(out.subarray(0, cursor[2]))));
+    size = cursor[2] === 0 ? size * 2 : room + objectBytes;
   }
-  return JSON.parse(`[${parts.join(",")}]`);
+  return elements;
+}
+
+function elementsOf(json: string): unknown[] {
+  const { lineMatches, chunkMatches } = JSON.parse(json) as { lineMatches?: unknown[]; chunkMatches?: unknown[] };
+  return lineMatches ?? chunkMatches ?? [];
+}
+
+/** The words of one result; what is not given is 0. */
+function resultOf(given: Partial<Record<keyof typeof resultWords, number>>): Uint32Array {
+  const words = new Uint32Array(resultWordCount);
+  for (const [name, value] of Object.entries(given)) words[resultWords[name as keyof typeof resultWords]] = value;
+  return words;
+}
+
+function newlinesIn(text: Uint8Array, to: number): number {
+  return text.subarray(0, to).filter((byte) => byte === 10).length;
+}
+
+function newlineTableOf(text: Uint8Array): Uint32Array {
+  return Uint32Array.from({ length: Math.floor(text.length / newlineStep) + 1 }, (_, i) => newlinesIn(text, i * newlineStep));
 }
 
 /** A code point of the content, or one byte that belongs to none. */
@@ -235,18 +256,51 @@ forEachKernel("chunk matches", (t, kernel) => {
   }
 });
 
-forEachKernel("elements are written byte for byte as promised", (t, kernel) => {
-  const out = new Uint8Array(400);
-  const result = new Uint32Array(4);
+/** Two results, one with rows and one without, and how they are written. */
+const objects = (() => {
   const text = bytes("..a\n\tx\"y\u0001\n");
+  const paths = bytes("a\"b\0c\0");
+  const fragments = bytes(',"m":1}},"language":"C"}');
+  const results = Uint32Array.from([
+    ...resultOf({ pathFrom: 0, pathTo: 3, headFrom: 0, headTo: 6, tailFrom: 8, tailTo: fragments.length, contentFrom: 2, contentTo: text.length, rowTo: 1 }),
+    ...resultOf({ pathFrom: 4, pathTo: 5, headFrom: 0, headTo: 6, tailFrom: 6, tailTo: 7, rowFrom: 1, rowTo: 1 }),
+  ]);
   const rows = Uint32Array.of(5, 6);
-  const written = () => Buffer.from(out.subarray(0, result[0])).toString();
-  kernel.encodeLineMatches(text, 2, text.length, rows, 0, 1, 2, 0, 99, out, 0, result);
-  t.equal(written(), String.raw`{"line":"\tx\"y\u0001","lineNumber":1,"offsetAndLengths":[[1,1]]}`);
-  t.same([...result.subarray(1)], [1, 4, 1]);
-  kernel.encodeChunkMatches(text, 2, text.length, rows, 0, 1, 2, 0, 1, 2, out, 0, result);
-  t.equal(written(), String.raw`{"content":"a\n\tx","contentStart":{"offset":0,"line":0,"column":0},"ranges":[`
-    + `{"start":{"offset":3,"line":1,"column":1},"end":{"offset":4,"line":1,"column":2}}],"contentTruncated":true}`);
+  const lineMatch = String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"lineMatches":[`
+    + String.raw`{"line":"\tx\"y\u0001","lineNumber":1,"offsetAndLengths":[[1,1]]}],"language":"C"}`;
+  const chunkMatch = String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"chunkMatches":[`
+    + String.raw`{"content":"a\n\tx","contentStart":{"offset":0,"line":0,"column":0},"ranges":[`
+    + `{"start":{"offset":3,"line":1,"column":1},"end":{"offset":4,"line":1,"column":2}}],"contentTruncated":true}],"language":"C"}`;
+  const pathMatch = '{"type":"path","path":"c","m":1}';
+  const encodeInto = (kernel: Kernel, chunks: boolean, out: Uint8Array, pauseAt: number, cursor: Uint32Array): boolean =>
+    kernel.encodeResults(text, paths, newlineTableOf(text), newlineStep, fragments, results, 2, rows, chunks, 1, chunks ? 2 : 99, out, pauseAt, cursor);
+  return { lineMatch, chunkMatch, pathMatch, encodeInto };
+})();
+
+forEachKernel("objects are written byte for byte as promised", (t, kernel) => {
+  const out = new Uint8Array(600);
+  for (const [chunks, expected] of [[false, objects.lineMatch], [true, objects.chunkMatch]] as const) {
+    const cursor = new Uint32Array(3);
+    t.equal(objects.encodeInto(kernel, chunks, out, 999, cursor), true);
+    t.equal(Buffer.from(out.subarray(0, cursor[2])).toString(), `${expected},${objects.pathMatch}`);
+    t.same([...cursor.subarray(0, 2)], [2, 0]);
+  }
+});
+
+forEachKernel("writing pauses after a whole object, and leaves what does not fit for the next buffer", (t, kernel) => {
+  const out = new Uint8Array(600);
+  const cursor = new Uint32Array(3);
+  const written = () => Buffer.from(out.subarray(0, cursor[2])).toString();
+  t.equal(objects.encodeInto(kernel, false, out, 1, cursor), false);
+  t.equal(written(), objects.lineMatch, "at the size to pause at");
+  t.same([...cursor.subarray(0, 2)], [1, 0]);
+  t.equal(objects.encodeInto(kernel, false, out.subarray(0, cursor[2] + 5), 999, cursor), false);
+  t.equal(written(), objects.lineMatch, "what does not fit leaves no trace");
+  cursor[2] = 0;
+  t.equal(objects.encodeInto(kernel, false, out.subarray(0, 5), 999, cursor), false);
+  t.same([...cursor], [1, 0, 0], "not even one fits");
+  t.equal(objects.encodeInto(kernel, false, out, 999, cursor), true);
+  t.equal(written(), objects.pathMatch);
 });
 
 forEachKernel("a cut does not look at what lies before the content", (t, kernel) => {
@@ -302,15 +356,18 @@ forEachKernel("matches equal the contract spelled out, in buffers of any size", 
   }));
 });
 
-forEachKernel("strings", (t, kernel) => {
+forEachKernel("paths", (t, kernel) => {
   const pieces = fc.oneof(fc.array(anyPiece, { maxLength: 60 }).map((list) => list.flat()), fc.array(fc.nat(255)));
-  holds(t, 1000, fc.property(pieces, fc.nat(40), fc.nat(9), (list, offset, from) => {
-    const text = amidOthers(Uint8Array.from(list), offset);
-    const start = Math.min(from, text.length);
-    const [line] = naiveLines({ text: text.map((byte) => byte === 10 ? 9 : byte), from: start, to: text.length, rows: [], contextLines: 0, lineBytesMax: 0 });
+  holds(t, 1000, fc.property(pieces, fc.nat(40), fc.nat(9), (list, before, from) => {
+    const paths = amidOthers(Uint8Array.from(list), before);
+    const start = Math.min(from, paths.length);
+    const [line] = naiveLines({ text: paths.map((byte) => byte === 10 ? 9 : byte), from: start, to: paths.length, rows: [], contextLines: 0, lineBytesMax: 0 });
     const expected = JSON.stringify(line.units.map((unit) => unit.text).join(""));
-    const out = new Uint8Array(6 * (text.length - start) + 2 + offset);
-    const end = kernel.encodeString(text, start, text.length, out, offset);
-    assert.equal(Buffer.from(out.subarray(offset, end)).toString().replaceAll("\\n", "\\t"), expected);
+    const out = new Uint8Array(6 * paths.length + 60);
+    const cursor = new Uint32Array(3);
+    const result = resultOf({ pathFrom: start, pathTo: paths.length, tailTo: 1 });
+    assert.ok(kernel.encodeResults(bytes(""), paths, Uint32Array.of(0), newlineStep, bytes("}"), result, 1, new Uint32Array(0), false, 0, 9, out, 999, cursor));
+    const json = Buffer.from(out.subarray(0, cursor[2])).toString().replaceAll("\\n", "\\t");
+    assert.equal(json, `{"type":"path","path":${expected}}`);
   }));
 });

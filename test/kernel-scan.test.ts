@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Kernel } from "../src/kernel/kernel.js";
+import { resultWordCount, resultWords, type Kernel } from "../src/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "./kernel-support.js";
 
 type Pair = readonly [number, number];
@@ -269,16 +269,22 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
   t.throws(() => kernel.countNewlines(text, 0, 4), TypeError, "past the text");
   t.throws(() => kernel.countNewlines(text, -1, 3), TypeError, "negative");
   t.throws(() => kernel.countNewlines(text, 0.5, 3), TypeError, "a fraction");
-  t.throws(() => kernel.encodeString(text, 0, 3, new Uint8Array(19), 0), TypeError, "too little room");
   t.throws(() => kernel.decodePostings(Uint8Array.of(1, 1), 0, 2, new Uint32Array(1)), TypeError, "out too short");
   t.throws(() => kernel.buildPostings(text, Uint32Array.of(0, 4), 1), TypeError, "unit past the text");
-  const encode = (row: number[], hint: number) => () => {
-    kernel.encodeLineMatches(text, 0, 3, Uint32Array.from(row), 0, row.length / 2, hint, 0, 99, new Uint8Array(999), 0,
-      new Uint32Array(4));
+  const encode = (row: number[], changed: Partial<Record<keyof typeof resultWords, number>>) => () => {
+    const words = new Uint32Array(resultWordCount);
+    const result = { pathTo: 1, tailTo: 1, contentTo: 3, rowTo: row.length / 2, ...changed };
+    for (const [name, value] of Object.entries(result)) words[resultWords[name as keyof typeof resultWords]] = value;
+    kernel.encodeResults(text, bytes("p"), Uint32Array.of(0), 8, bytes("}"), words, 1, Uint32Array.from(row), false, 0, 99, new Uint8Array(999), 999,
+      new Uint32Array(3));
   };
-  t.doesNotThrow(encode([1, 2], 0), "sound");
-  t.throws(encode([1, 4], 0), TypeError, "row past the content");
-  t.throws(encode([2, 1], 0), TypeError, "row backwards");
-  t.throws(encode([1, 2, 1, 2], 0), TypeError, "rows overlap");
-  t.throws(encode([1, 2], 2), TypeError, "hint after the row");
+  t.doesNotThrow(encode([1, 2], {}), "sound");
+  t.throws(encode([1, 4], {}), TypeError, "row past the content");
+  t.throws(encode([2, 1], {}), TypeError, "row backwards");
+  t.throws(encode([1, 2, 1, 2], {}), TypeError, "rows overlap");
+  t.throws(encode([1, 2], { contentFrom: 2 }), TypeError, "row before the content");
+  t.throws(encode([1, 2], { contentTo: 4 }), TypeError, "content past the text");
+  t.throws(encode([1, 2], { pathTo: 2 }), TypeError, "path past the paths");
+  t.throws(encode([1, 2], { tailTo: 2 }), TypeError, "tail past the fragments");
+  t.throws(encode([1, 2], { rowTo: 2 }), TypeError, "too few rows");
 });

@@ -71,8 +71,11 @@ export class Alternative {
   readonly #selection: RepositorySelection;
   readonly #filters: readonly BoundFilter[];
   readonly #filterVerdicts: Uint8Array;
-  readonly #choices = new Map<number, readonly RevisionChoice[]>();
-  readonly #cards = new Map<number, RepositoryCard | undefined>();
+  /** By repository number; a place is filled when it is first asked for. */
+  readonly #choices: (readonly RevisionChoice[] | undefined)[];
+  readonly #cards: (RepositoryCard | undefined)[];
+  /** False when no path has anything to highlight. */
+  readonly #hasPathRows: boolean;
   /** Place in the block's contents of each entry of `documents`. */
   readonly #contentPlaces: number[] = [];
 
@@ -82,9 +85,17 @@ export class Alternative {
     this.#kernel = kernel;
     this.#reader = reader;
     this.#sight = sight;
-    this.#filterVerdicts = new Uint8Array(reader.documentCount);
+    this.#choices = new Array(reader.repositories.length);
+    this.#cards = new Array(reader.repositories.length);
+    this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
     this.#filters = text.pathFilters.map((filter) => ({ filter, matcher: compileRegexp(filter.source, filter.foldCase) }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text, kernel, useIndex);
+    this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
+  }
+
+  /** True when deciding reads little more than the rows it finds: RE2 is not needed. */
+  get isCheap(): boolean {
+    return this.#leaves.every(({ plan }) => plan.method === "literal" && plan.candidates !== undefined);
   }
 
   /** True when this alternative searches some repository of the shard. */
@@ -147,6 +158,7 @@ export class Alternative {
 
   /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */
   addPathRows(i: number, rows: Rows): void {
+    if (!this.#hasPathRows) return;
     const path = this.#reader.pathOf(this.documents[i]);
     for (const { filter, matcher } of this.#filters) if (filter.highlighted && !filter.negated) matcher.findAll(path, 0, rows);
     if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
@@ -222,9 +234,8 @@ export class Alternative {
     const { tombstones } = this.#sight;
     if (tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1) return false;
     const mask = this.#reader.documentBranches[document];
-    for (const choice of this.#choicesOf(this.#reader.documentRepository[document])) {
-      if (((mask >>> choice.bit) & 1) === 1) return true;
-    }
+    const choices = this.#choicesOf(this.#reader.documentRepository[document]);
+    for (let i = 0; i < choices.length; i++) if (((mask >>> choices[i].bit) & 1) === 1) return true;
     return false;
   }
 
@@ -240,12 +251,7 @@ export class Alternative {
 
   /** Revisions to search of repository number `number`; none when it is hidden or not selected. */
   #choicesOf(number: number): readonly RevisionChoice[] {
-    let choices = this.#choices.get(number);
-    if (choices === undefined) {
-      choices = this.#findChoices(number);
-      this.#choices.set(number, choices);
-    }
-    return choices;
+    return this.#choices[number] ??= this.#findChoices(number);
   }
 
   #findChoices(number: number): readonly RevisionChoice[] {
@@ -260,8 +266,7 @@ export class Alternative {
   }
 
   #card(number: number): RepositoryCard | undefined {
-    if (!this.#cards.has(number)) this.#cards.set(number, decodeCard(this.#sight.cards, number));
-    return this.#cards.get(number);
+    return this.#cards[number] ??= decodeCard(this.#sight.cards, number);
   }
 
   #evaluate(node: BoundNode, alive: Uint8Array, contents: Uint32Array): Uint8Array {
@@ -349,7 +354,7 @@ function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): numbe
 function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
   if (leaf.scan === undefined) return 0;
   const { words } = leaf.scan.rows;
-  for (let row = leaf.rowFrom[place]; row < leaf.rowTo[place]; row++) rows.push(words[row * 2], words[row * 2 + 1]);
+  rows.append(words, leaf.rowFrom[place], leaf.rowTo[place]);
   return leaf.rowTo[place] > leaf.rowFrom[place] ? 1 : 0;
 }
 

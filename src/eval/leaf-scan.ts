@@ -7,8 +7,8 @@ import { Rows } from "./rows.js";
 
 const newline = 10;
 
-/** Capacity that a leaf's rows begin with. */
-const rowCountInitial = 4096;
+/** Capacity that a leaf's rows begin with: most shards hold few matches, and what is dense makes it grow quickly. */
+const rowCountInitial = 128;
 
 /**
  * Finds the rows of one leaf in the contents of one shard, a block of contents at a time.

@@ -1,24 +1,23 @@
 import { uninitializedBytes } from "../base/bytes.js";
 import type { RepositoryCard } from "../catalog/repository-cards.js";
-import type { Kernel } from "../kernel/kernel.js";
+import { resultWordCount, resultWords, type Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
-import { Rows } from "./rows.js";
 import { hasCredit } from "../task/credit.js";
-import { controlWords, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
+import { controlWords, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
+import { Fragments } from "./fragments.js";
+import type { Rows } from "./rows.js";
 
 /** Capacity of a batch's buffer. A document whose matches need more goes on in a further match object. */
 const bufferBytes = 256 * 1024;
 
-/** Room kept for what closes a match object: language and brackets. */
-const closingBytes = 1024;
-
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
 
-const newline = 10;
+/** Fragments are made anew when paths with highlights have filled so many bytes. */
+const fragmentBytesMax = 256 * 1024;
 
 /** Finished JSON: elements of the `matches` array, comma-separated, and what they count as. */
 export interface ResultBatch {
@@ -38,31 +37,19 @@ export interface SelectedResult {
   readonly json: string;
 }
 
-/** A result that needs more room than the client has read: where its rows go on. */
-export interface RowProgress {
-  readonly row: number;
-  /** One past the last row that this result may write. */
-  readonly rowTo: number;
+/** Where writing stopped because the client has not read: a place in the list of added results. */
+export interface WriterStop {
+  readonly result: number;
+  /** Rows of that result that are written. */
+  readonly rowsDone: number;
 }
 
 /** What one result is written from. */
 export interface ResultSource {
-  readonly reader: ShardReader;
   readonly document: number;
   readonly content: number;
   readonly card: RepositoryCard;
   readonly revision: RevisionChoice;
-  readonly languages: readonly LanguageTail[];
-}
-
-/** A language of the shard, and how a match object of it ends. */
-export interface LanguageTail {
-  readonly name: string;
-  readonly tail: Buffer;
-}
-
-export function languageTail(name: string): LanguageTail {
-  return { name, tail: Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`) };
 }
 
 /** What all results of one repository and revision share. */
@@ -73,18 +60,27 @@ interface ResultShape {
   readonly key: string;
   /** Members from `repositoryID` on, up to the rows or the language. */
   readonly members: Buffer;
+  /** Where the members are among the fragments. */
+  readonly from: number;
+  readonly to: number;
+  /** Matches counted since the tally was last sent. */
+  matchCount: number;
 }
 
-const contentHead = Buffer.from('{"type":"content","path":');
-const pathHead = Buffer.from('{"type":"path","path":');
-const lineRowsHead = Buffer.from(',"hunks":null,"lineMatches":[');
-const chunkRowsHead = Buffer.from(',"hunks":null,"chunkMatches":[');
+/** A language of the shard, and how a match object of it ends. */
+interface LanguageTail {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  matchCount: number;
+}
 
 /**
  * Writes results as JSON bytes into batches, and keeps to the limits.
  *
- * A match counts as it is found: `matchCount` in the control block is shared by all workers, so their sum never
- * passes the limit by a single match. What lies past the display limit is counted, not written.
+ * A match counts as it is added: `matchCount` in the control block is shared by all workers, so their sum never
+ * passes the limit by a single match. What lies past the display limit is counted, not written. Added results are
+ * written together by the kernel: a call for each would cost more than the writing.
  */
 export class ResultWriter {
   readonly #kernel: Kernel;
@@ -92,11 +88,17 @@ export class ResultWriter {
   readonly #control: Int32Array;
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
-  readonly #result = new Uint32Array(4);
-  readonly #shapes = new Map<string, ResultShape>();
+  readonly #fragments = new Fragments();
+  readonly #shapes = new Map<RepositoryCard, ResultShape[]>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
   #shape: ResultShape | undefined;
+  #tails: LanguageTail[] = [];
+  #reader: ShardReader | undefined;
+  #results = new Uint32Array(64 * resultWordCount);
+  #resultCount = 0;
+  readonly #cursor = new Uint32Array(3);
   #buffer: Buffer = uninitializedBytes(bufferBytes);
+  /** Bytes of the buffer that are written. */
   #position = 0;
   #tally: Tally = emptyTally();
   #hasTally = false;
@@ -116,39 +118,54 @@ export class ResultWriter {
     return this.#position === 0;
   }
 
-  /** True when the limit is reached or the search is to stop for another reason. */
+  /** True when nothing more is to be found: the limit is reached, or the search is to end for another reason. */
   get isStopped(): boolean {
-    return Atomics.load(this.#control, controlWords.stop) !== 0;
+    return Atomics.load(this.#control, controlWords.stop) !== stopReasons.none;
+  }
+
+  /** True when what is found is not wanted either. */
+  get isCancelled(): boolean {
+    return Atomics.load(this.#control, controlWords.stop) === stopReasons.cancelled;
+  }
+
+  /** Results that are added from here on are of this shard. Those of another one are written. */
+  open(reader: ShardReader): void {
+    this.#reader = reader;
+    this.#forgetFragments();
   }
 
   /**
-   * Counts and writes one document at one revision. `rows` are its content ranges, sorted and disjoint; `progress`
-   * is where an earlier call left off. Returns where to go on when credit ran out on the way, else undefined.
+   * Counts one document at one revision, and adds it to what is to be written; `rows` pairs `[rowFrom, rowTo)` are its
+   * content ranges, sorted and disjoint. Returns how many rows of it will be written, undefined when the result will not.
    */
-  write(source: ResultSource, rows: Rows, pathRows: Rows, progress: RowProgress | undefined): RowProgress | undefined {
-    if (progress !== undefined) return this.#writeContent(source, rows, pathRows, progress);
-    switch (this.#options.plan.select) {
-      case "repo": this.#selectRepository(source); return undefined;
-      case "file.directory": this.#selectDirectory(source); return undefined;
-      case "content": if (rows.count === 0) return undefined; break;
-      case "file":
-      case "file.path":
-        rows.clear();
-        pathRows.clear();
-        break;
-      default: break;
-    }
-    const matchCount = rows.count > 0 ? rows.count : 1;
-    const counted = this.#count(matchCount);
+  add(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): number | undefined {
+    const rowCount = this.#rowsOf(source, rowTo - rowFrom, pathRows);
+    if (rowCount === undefined) return undefined;
+    const counted = this.#count(Math.max(1, rowCount));
     if (counted === 0) return undefined;
-    this.#addToTally(source, rows.count > 0, counted, pathRows.count);
+    this.#addToTally(source, rowCount > 0, counted, pathRows.count);
     const shown = this.#show(counted);
     if (shown === 0) return undefined;
-    if (rows.count === 0) {
-      this.#writePath(source, pathRows);
-      return undefined;
-    }
-    return this.#writeContent(source, rows, pathRows, { row: 0, rowTo: shown });
+    const shownRows = rowCount === 0 ? 0 : shown;
+    this.#append(source, rowFrom, rowFrom + shownRows, pathRows);
+    return shownRows;
+  }
+
+  /** Adds a document that an earlier slice has counted; of its rows at most `rowCountMax` are written. */
+  addCounted(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows, rowCountMax: number): void {
+    const rowCount = this.#rowsOf(source, rowTo - rowFrom, pathRows);
+    if (rowCount !== undefined) this.#append(source, rowFrom, rowFrom + Math.min(rowCount, rowCountMax), pathRows);
+  }
+
+  /**
+   * Writes all results that were added, whose rows are in `rows`; of the first one `rowsDone` rows are written already.
+   * Returns where it stopped when credit ran out on the way, else undefined; the rest is forgotten in any case.
+   */
+  write(rows: Rows, rowsDone: number): WriterStop | undefined {
+    const stopped = this.#resultCount === 0 ? undefined : this.#writeAdded(rows, rowsDone);
+    this.#resultCount = 0;
+    if (this.#fragments.length > fragmentBytesMax) this.#forgetFragments();
+    return stopped;
   }
 
   /** Sends what is there, if anything. */
@@ -157,6 +174,7 @@ export class ResultWriter {
     // What is transferred is cut to size, so that memory in flight is what it is counted as.
     const bytes = new Uint8Array(this.#position);
     bytes.set(this.#buffer.subarray(0, this.#position));
+    this.#sumUp();
     const batch = { bytes, tally: this.#tally, selected: this.#selected };
     this.#position = 0;
     this.#selected = [];
@@ -166,15 +184,57 @@ export class ResultWriter {
     this.#send(batch);
   }
 
+  #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
+    const reader = this.#reader as ShardReader;
+    const { chunkMatches, contextLines, lineBytesMax } = this.#options;
+    const cursor = this.#cursor;
+    cursor[0] = 0;
+    cursor[1] = rowsDone;
+    for (;;) {
+      cursor[2] = this.#position;
+      const [result, row] = cursor;
+      const isDone = this.#kernel.encodeResults(reader.content, reader.paths, reader.newlines, newlineStepBytes, this.#fragments.bytes,
+        this.#results, this.#resultCount, rows.words, chunkMatches, contextLines, lineBytesMax, this.#buffer, this.#batchBytes, cursor);
+      const isTooSmall = !isDone && this.#position === 0 && cursor[2] === 0 && cursor[0] === result && cursor[1] === row;
+      this.#position = cursor[2];
+      if (isTooSmall) {
+        this.#buffer = uninitializedBytes(this.#buffer.length * 2);
+        continue;
+      }
+      if (!isDone || this.#position >= this.#batchBytes) this.#flushFull();
+      if (isDone || this.isCancelled) return undefined;
+      if (!hasCredit(this.#control)) return { result: cursor[0], rowsDone: cursor[1] };
+    }
+  }
+
+  /** A buffer that one large element had made grow gives its memory back. */
+  #flushFull(): void {
+    this.flush();
+    if (this.#buffer.length > bufferBytes) this.#buffer = uninitializedBytes(bufferBytes);
+  }
+
+  /** How many content rows the result has after `select:`; undefined when it is not to be written. */
+  #rowsOf(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
+    switch (this.#options.plan.select) {
+      case "repo": this.#selectRepository(source); return undefined;
+      case "file.directory": this.#selectDirectory(source); return undefined;
+      case "content": return rowCount === 0 ? undefined : rowCount;
+      case "file":
+      case "file.path":
+        pathRows.clear();
+        return 0;
+      default: return rowCount;
+    }
+  }
+
   #selectRepository({ card, revision }: ResultSource): void {
     this.#select({ key: `${card.id}@${revision.typed}`, repositoryId: card.id, revision: revision.typed, json: "" });
   }
 
-  #selectDirectory(source: ResultSource): void {
-    const { card, revision, reader, document } = source;
-    const path = reader.pathOf(document).toString();
+  #selectDirectory({ card, revision, document }: ResultSource): void {
+    const path = (this.#reader as ShardReader).pathOf(document).toString();
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
-    const members = this.#shapeOf(source).members.toString();
+    const members = this.#shapeOf(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
     this.#select({ key: `${card.id}@${revision.typed}:${directory}`, repositoryId: card.id, revision: revision.typed, json });
   }
@@ -186,14 +246,11 @@ export class ResultWriter {
     if (this.#selected.length >= selectedCountMax) this.flush();
   }
 
-  /** Takes up to `wanted` matches of what the limit leaves; sets the flags when it leaves too little. */
+  /** Takes up to `wanted` matches of what the limit leaves; stops the search when it leaves too little. */
   #count(wanted: number): number {
     const before = Atomics.add(this.#control, controlWords.matchCount, wanted);
     const left = this.#options.matchCountMax - before;
-    if (left < wanted) {
-      Atomics.store(this.#control, controlWords.limitHit, 1);
-      Atomics.store(this.#control, controlWords.stop, 1);
-    }
+    if (left < wanted) stopAtLimit(this.#control);
     return Math.max(0, Math.min(wanted, left));
   }
 
@@ -202,150 +259,95 @@ export class ResultWriter {
     return Math.max(0, Math.min(wanted, left));
   }
 
-  #addToTally(source: ResultSource, isContent: boolean, count: number, pathRowCount: number): void {
-    const info = source.reader.documentInfo[source.document];
+  #addToTally({ document, card, revision }: ResultSource, isContent: boolean, count: number, pathRowCount: number): void {
+    const info = (this.#reader as ShardReader).documentInfo[document];
     this.#hasTally = true;
-    increase(this.#tally.repositories, this.#shapeOf(source).key, count);
-    const language = source.languages[languageNumberOf(info)].name;
-    if (language !== "") increase(this.#tally.languages, language, count);
+    this.#shapeOf(card, revision).matchCount += count;
+    this.#tails[languageNumberOf(info)].matchCount += count;
     const kinds = fileKindMaskOfInfo(info);
     if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
     if (isContent) this.#tally.contentMatches += count;
     if (pathRowCount > 0 || !isContent) this.#tally.pathMatches += Math.max(1, pathRowCount);
   }
 
-  #writePath(source: ResultSource, pathRows: Rows): void {
-    this.#makeRoom(this.#headBytes(source, pathRows));
-    this.#openResult("path", source, pathRows);
-    this.#closeResult(source);
-    this.#flushIfFull();
+  #append({ document, content, card, revision }: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): void {
+    const reader = this.#reader as ShardReader;
+    const shape = this.#shapeOf(card, revision);
+    const at = this.#nextResult();
+    const words = this.#results;
+    words[at + resultWords.pathFrom] = reader.pathStart[document];
+    words[at + resultWords.pathTo] = reader.pathStart[document + 1] - 1;
+    words[at + resultWords.headFrom] = pathRows.count === 0 ? shape.from : this.#addHead(document, pathRows, shape);
+    words[at + resultWords.headTo] = pathRows.count === 0 ? shape.to : this.#fragments.length;
+    const tail = this.#tails[languageNumberOf(reader.documentInfo[document])];
+    words[at + resultWords.tailFrom] = tail.from;
+    words[at + resultWords.tailTo] = tail.to;
+    const hasContent = content < reader.contentCount;
+    words[at + resultWords.contentFrom] = hasContent ? reader.contentStart[content] : 0;
+    words[at + resultWords.contentTo] = hasContent ? reader.contentStart[content + 1] : 0;
+    words[at + resultWords.linesBefore] = hasContent ? reader.contentFirstLine[content] : 0;
+    words[at + resultWords.rowFrom] = rowFrom;
+    words[at + resultWords.rowTo] = rowTo;
   }
 
-  /**
-   * Writes rows `[progress.row, progress.rowTo)`. A result that does not fit in what is left of the batch begins the
-   * next one; a result that does not fit in a whole batch goes on in a further match object of the same path.
-   */
-  #writeContent(source: ResultSource, rows: Rows, pathRows: Rows, progress: RowProgress): RowProgress | undefined {
-    const { reader, content } = source;
-    let { row } = progress;
-    let lineStart = this.#lineStart(reader, content, rows.words[row * 2]);
-    let lineNumber = this.#lineNumber(reader, content, lineStart);
-    while (row < progress.rowTo) {
-      this.#makeRoom(this.#headBytes(source, pathRows));
-      const resultFrom = this.#position;
-      this.#openResult("content", source, pathRows);
-      const elementsFrom = this.#position;
-      this.#encode(reader, content, rows, row, progress.rowTo, lineStart, lineNumber);
-      const next = this.#result[1];
-      if (next < progress.rowTo && resultFrom > 0) {
-        this.#position = resultFrom;
-        this.flush();
-        continue;
-      }
-      if (next === row) {
-        this.#position = resultFrom;
-        this.#growBuffer(elementsFrom);
-        continue;
-      }
-      this.#position = this.#result[0];
-      this.#buffer[this.#position++] = 0x5d; // ]
-      this.#closeResult(source);
-      row = next;
-      lineStart = this.#result[2];
-      lineNumber = this.#result[3];
-      if (row < progress.rowTo) {
-        this.flush();
-        if (this.isStopped) return undefined;
-        if (!hasCredit(this.#control)) return { row, rowTo: progress.rowTo };
+  /** Moves the counts of repositories and languages into the tally. */
+  #sumUp(): void {
+    for (const shapes of this.#shapes.values()) {
+      for (const shape of shapes) {
+        if (shape.matchCount > 0) increase(this.#tally.repositories, shape.key, shape.matchCount);
+        shape.matchCount = 0;
       }
     }
-    this.#flushIfFull();
-    return undefined;
-  }
-
-  #encode(reader: ShardReader, content: number, rows: Rows, row: number, rowTo: number, lineStart: number, lineNumber: number): void {
-    const from = reader.contentStart[content];
-    const to = reader.contentStart[content + 1];
-    const { chunkMatches, contextLines, lineBytesMax } = this.#options;
-    // The kernel writes up to the end of the array it is given, so the room for closing is held back here.
-    const out = this.#buffer.subarray(0, this.#buffer.length - closingBytes);
-    if (chunkMatches) {
-      this.#kernel.encodeChunkMatches(reader.content, from, to, rows.words, row, rowTo, lineStart, lineNumber, contextLines, lineBytesMax, out, this.#position, this.#result);
-    } else {
-      this.#kernel.encodeLineMatches(reader.content, from, to, rows.words, row, rowTo, lineStart, lineNumber, lineBytesMax, out, this.#position, this.#result);
+    for (const tail of this.#tails) {
+      if (tail.matchCount > 0 && tail.name !== "") increase(this.#tally.languages, tail.name, tail.matchCount);
+      tail.matchCount = 0;
     }
   }
 
-  /** Where the line that holds byte offset `at` of the shard's text starts. Most lines are short: a plain loop wins. */
-  #lineStart(reader: ShardReader, content: number, at: number): number {
-    const from = reader.contentStart[content];
-    const text = reader.content;
-    let start = at;
-    while (start > from && text[start - 1] !== newline) start--;
-    return start;
+  /** Makes room for a result; returns where its words begin. */
+  #nextResult(): number {
+    const at = this.#resultCount++ * resultWordCount;
+    if (at === this.#results.length) {
+      const grown = new Uint32Array(this.#results.length * 2);
+      grown.set(this.#results);
+      this.#results = grown;
+    }
+    return at;
   }
 
-  /** The 0-based number, within its content, of the line that starts at `lineStart`. */
-  #lineNumber(reader: ShardReader, content: number, lineStart: number): number {
-    const step = Math.floor(lineStart / newlineStepBytes);
-    const before = reader.newlines[step] + this.#kernel.countNewlines(reader.content, step * newlineStepBytes, lineStart);
-    return before - reader.contentFirstLine[content];
+  /** Adds the members of a result with highlights in its path to the fragments; returns where they begin. */
+  #addHead(document: number, pathRows: Rows, shape: ResultShape): number {
+    const path = (this.#reader as ShardReader).pathOf(document);
+    const from = this.#fragments.add(Buffer.from(`,"pathMatches":[${pathRanges(path, pathRows)}]`));
+    this.#fragments.add(shape.members);
+    return from;
   }
 
-  /** An upper bound on the bytes that a result has besides its elements. */
-  #headBytes(source: ResultSource, pathRows: Rows): number {
-    const { reader, document } = source;
-    const pathBytes = reader.pathStart[document + 1] - reader.pathStart[document];
-    return pathBytes * 6 + pathRows.count * 160 + this.#shapeOf(source).members.length + closingBytes + 256;
-  }
-
-  #makeRoom(byteCount: number): void {
-    if (this.#position + byteCount <= this.#buffer.length) return;
-    this.flush();
-    if (byteCount > this.#buffer.length) this.#buffer = uninitializedBytes(byteCount);
-  }
-
-  /** Doubles the buffer for an element that alone is larger; the next batch begins with one of the usual size. */
-  #growBuffer(keep: number): void {
-    const grown = uninitializedBytes(this.#buffer.length * 2);
-    this.#buffer.copy(grown, 0, 0, keep);
-    this.#buffer = grown;
-  }
-
-  #flushIfFull(): void {
-    if (this.#position < this.#batchBytes) return;
-    this.flush();
-    if (this.#buffer.length > bufferBytes) this.#buffer = uninitializedBytes(bufferBytes);
-  }
-
-  #openResult(type: "content" | "path", source: ResultSource, pathRows: Rows): void {
-    const { reader, document } = source;
-    if (this.#position > 0) this.#buffer[this.#position++] = 0x2c; // ,
-    this.#append(type === "content" ? contentHead : pathHead);
-    const pathFrom = reader.pathStart[document];
-    const pathTo = reader.pathStart[document + 1] - 1;
-    this.#position = this.#kernel.encodeString(reader.paths, pathFrom, pathTo, this.#buffer, this.#position);
-    if (pathRows.count > 0) this.#append(Buffer.from(`,"pathMatches":[${pathRanges(reader.pathOf(document), pathRows)}]`));
-    this.#append(this.#shapeOf(source).members);
-    if (type === "content") this.#append(this.#options.chunkMatches ? chunkRowsHead : lineRowsHead);
-  }
-
-  #closeResult(source: ResultSource): void {
-    this.#append(source.languages[languageNumberOf(source.reader.documentInfo[source.document])].tail);
-  }
-
-  #append(bytes: Buffer): void {
-    this.#buffer.set(bytes, this.#position);
-    this.#position += bytes.length;
-  }
-
-  #shapeOf({ card, revision }: ResultSource): ResultShape {
+  #shapeOf(card: RepositoryCard, revision: RevisionChoice): ResultShape {
     if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed) return this.#shape;
-    const key = `${card.id}@${revision.typed}`;
-    const shape = this.#shapes.get(key) ?? { card, typed: revision.typed, key, members: membersOf(card, revision) };
-    this.#shapes.set(key, shape);
-    this.#shape = shape;
+    this.#shape = this.#shapes.get(card)?.find((shape) => shape.typed === revision.typed) ?? this.#addShape(card, revision);
+    return this.#shape;
+  }
+
+  #addShape(card: RepositoryCard, revision: RevisionChoice): ResultShape {
+    const members = membersOf(card, revision);
+    const from = this.#fragments.add(members);
+    const shape = { card, typed: revision.typed, key: `${card.id}@${revision.typed}`, members, from, to: this.#fragments.length, matchCount: 0 };
+    const known = this.#shapes.get(card);
+    if (known === undefined) this.#shapes.set(card, [shape]);
+    else known.push(shape);
     return shape;
+  }
+
+  #forgetFragments(): void {
+    this.#sumUp();
+    this.#fragments.clear();
+    this.#shapes.clear();
+    this.#shape = undefined;
+    this.#tails = (this.#reader as ShardReader).languages().map((name) => {
+      const from = this.#fragments.add(Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`));
+      return { name, from, to: this.#fragments.length, matchCount: 0 };
+    });
   }
 }
 

@@ -1,3 +1,6 @@
+/** Fewer pairs are copied one by one, which is cheaper than to make a view of them. */
+const copiedPairsMin = 16;
+
 /**
  * A growing list of byte ranges: pairs (start, end) in one `Uint32Array`, so that a match costs eight bytes and no
  * object. `count` is in pairs.
@@ -15,6 +18,17 @@ export class Rows {
     this.words[this.count * 2] = start;
     this.words[this.count * 2 + 1] = end;
     this.count++;
+  }
+
+  /** Appends pairs `[from, to)` of `words`. */
+  append(words: Uint32Array, from: number, to: number): void {
+    while ((this.count + to - from) * 2 > this.words.length) this.grow();
+    if (to - from < copiedPairsMin) {
+      for (let i = from * 2; i < to * 2; i++) this.words[this.count * 2 + i - from * 2] = words[i];
+    } else {
+      this.words.set(words.subarray(from * 2, to * 2), this.count * 2);
+    }
+    this.count += to - from;
   }
 
   /** Doubles the capacity; the pairs stay. */

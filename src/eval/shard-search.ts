@@ -2,30 +2,49 @@ import type { Kernel } from "../kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
-import { languageTail, type LanguageTail, type ResultSource, type ResultWriter, type RowProgress } from "./result-writer.js";
+import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
 import { Rows } from "./rows.js";
-import { hasCredit } from "../task/credit.js";
 import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
 
-/** A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. */
+/**
+ * A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. With
+ * only literals to look for, a small part of the text is read, and at more than ten times RE2's speed.
+ */
 const blockContentCountMax = 1024;
-const blockBytesMax = 1024 * 1024;
+const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 
 /** The first block of a shard is small, so that a first result is found without a full block's work. */
 const firstBlockBytesMax = 64 * 1024;
+
+/** One document at one of its revisions, by the revision's place in the list that is searched. */
+export interface ResultPlace {
+  readonly document: number;
+  readonly revision: number;
+}
+
+/** Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be written. */
+export interface CountedResults {
+  readonly last: ResultPlace;
+  readonly shown: ResultPlace;
+  /** Rows to be written of the last shown result. */
+  readonly shownRows: number;
+}
 
 /** Where a search of one shard goes on: plain data that crosses threads. */
 export interface ShardPosition {
   /** Contents before this one are done. */
   readonly content: number;
-  /** Documents before this one are done; 0 when none of the content is. */
-  readonly document: number;
-  /** Revisions of that document that are done. */
-  readonly revision: number;
-  readonly rows: RowProgress | undefined;
+  /** Results before this one are done; document 0 when none of the content is. */
+  readonly result: ResultPlace;
+  /** Rows of that result that are written. */
+  readonly rowsDone: number;
+  /** Undefined when all that is counted is written. */
+  readonly counted: CountedResults | undefined;
 }
 
-export const shardStart: ShardPosition = { content: 0, document: 0, revision: 0, rows: undefined };
+const firstPlace: ResultPlace = { document: 0, revision: 0 };
+
+export const shardStart: ShardPosition = { content: 0, result: firstPlace, rowsDone: 0, counted: undefined };
 
 /**
  * Searches one shard: candidates from the index, then a block of contents at a time decided by the alternatives, then
@@ -33,22 +52,25 @@ export const shardStart: ShardPosition = { content: 0, document: 0, revision: 0,
  */
 export class ShardSearch {
   readonly #reader: ShardReader;
-  readonly #control: Int32Array;
   readonly #writer: ResultWriter;
   readonly #alternatives: Alternative[] = [];
-  readonly #languages: readonly LanguageTail[];
-  readonly #rows = new Rows(1024);
+  /** Of all results of the block that are not written yet. */
+  readonly #rows = new Rows(256);
   readonly #pathRows = new Rows(16);
+  /** The results that the writer was given, in its order: pairs of document and revision. */
+  readonly #added: number[] = [];
+  /** Rows to be written of the last of them. */
+  #shownRows = 0;
+  /** The last result that was counted, also when it was one too many. */
+  readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
 
   /** `checkContent` is called before the first content is read; it throws when the content is damaged. */
-  constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, control: Int32Array, kernel: Kernel,
+  constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, kernel: Kernel,
     writer: ResultWriter, checkContent: () => void) {
     this.#checkContent = checkContent;
     this.#reader = reader;
-    this.#control = control;
     this.#writer = writer;
-    this.#languages = reader.languages().map(languageTail);
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
       const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex);
@@ -62,15 +84,20 @@ export class ShardSearch {
    */
   run(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
     const candidates = this.#alternatives.map((alternative) => alternative.candidates()).reduce(unite, new Uint32Array(0));
-    if (position === shardStart || position.content === 0) {
+    if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
     const blocks = new Blocks(this.#reader, candidates, position.content);
+    const bytesMax = blockBytesMax[this.#alternatives.every((alternative) => alternative.isCheap) ? "cheap" : "dear"];
     let from = position;
-    let block = blocks.next(firstBlockBytesMax);
-    if (block.length > 0) this.#checkContent();
+    // A block that goes on holds all that is counted, because it may be as large as the one that was left.
+    let block = blocks.next(position.counted === undefined ? firstBlockBytesMax : bytesMax);
+    if (block.length > 0) {
+      this.#checkContent();
+      this.#writer.open(this.#reader);
+    }
     while (block.length > 0) {
       const stopped = this.#searchBlock(block, from, stats);
       if (stopped !== undefined) {
@@ -78,7 +105,7 @@ export class ShardSearch {
         return stopped;
       }
       const done = block[block.length - 1];
-      block = blocks.next(blockBytesMax);
+      block = blocks.next(bytesMax);
       from = shardStart;
       if (this.#writer.isStopped) break;
       if (block.length > 0 && pause()) {
@@ -99,27 +126,42 @@ export class ShardSearch {
       alternative.decide(block);
       stats.documentsFiltered += alternative.documents.length;
     }
-    for (const found of this.#foundDocuments()) {
-      if (found.document < from.document) continue;
-      const resumed = found.document === from.document ? from : shardStart;
-      if (resumed === shardStart) stats.documentsMatched++;
-      const stopped = this.#writeDocument(found, resumed);
-      if (stopped !== undefined) return stopped;
-      if (this.#writer.isStopped) return undefined;
-    }
-    return undefined;
+    this.#rows.clear();
+    this.#added.length = 0;
+    this.#shownRows = from.counted?.shownRows ?? 0;
+    this.#lastCounted.document = -1;
+    this.#forFoundDocuments((document, hits) => {
+      if (document < from.result.document) return true;
+      if (!isCounted(from.counted, document, 0)) {
+        if (this.#writer.isStopped) return false;
+        stats.documentsMatched++;
+      }
+      this.#addDocument(document, hits, document === from.result.document ? from.result.revision : 0, from.counted);
+      return true;
+    });
+    const stop = this.#writer.write(this.#rows, from.rowsDone);
+    return stop === undefined ? undefined : this.#positionAt(stop, from);
   }
 
-  /** Documents that some alternative is satisfied by, ascending, each with its places in those alternatives. */
-  *#foundDocuments(): Generator<FoundDocument> {
+  /** Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those alternatives. */
+  #forFoundDocuments(take: (document: number, hits: readonly Hit[]) => boolean): void {
     if (this.#alternatives.length === 1) {
       const [alternative] = this.#alternatives;
       const { documents, satisfied } = alternative;
+      const hit = { alternative, place: 0 };
+      const hits = [hit];
       for (let i = 0; i < documents.length; i++) {
-        if (satisfied[i] === 1) yield { document: documents[i], hits: [{ alternative, place: i }] };
+        if (satisfied[i] !== 1) continue;
+        hit.place = i;
+        if (!take(documents[i], hits)) return;
       }
       return;
     }
+    const hitsOf = this.#hitsOfAlternatives();
+    for (const document of [...hitsOf.keys()].sort((a, b) => a - b)) if (!take(document, hitsOf.get(document) ?? [])) return;
+  }
+
+  #hitsOfAlternatives(): Map<number, Hit[]> {
     const hitsOf = new Map<number, Hit[]>();
     for (const alternative of this.#alternatives) {
       alternative.documents.forEach((document, place) => {
@@ -129,34 +171,56 @@ export class ShardSearch {
         else hits.push({ alternative, place });
       });
     }
-    for (const document of [...hitsOf.keys()].sort((a, b) => a - b)) yield { document, hits: hitsOf.get(document) ?? [] };
+    return hitsOf;
   }
 
-  #writeDocument(found: FoundDocument, from: ShardPosition): ShardPosition | undefined {
-    const { document, hits } = found;
+  /** Gives the writer a document at each of its revisions from `firstRevision` on; what is counted is not counted again. */
+  #addDocument(document: number, hits: readonly Hit[], firstRevision: number, counted: CountedResults | undefined): void {
     const content = this.#reader.contentOf(document);
+    const card = hits[0].alternative.cardOf(document);
     const revisions = revisionsOf(hits);
-    for (let r = from.revision; r < revisions.length; r++) {
-      const revision = revisions[r];
-      this.#gatherRows(hits, revision);
-      const source: ResultSource = {
-        reader: this.#reader, document, content, revision, card: hits[0].alternative.cardOf(document), languages: this.#languages,
-      };
-      const progress = r === from.revision ? from.rows : undefined;
-      const stopped = this.#writer.write(source, this.#rows, this.#pathRows, progress);
-      if (stopped !== undefined) return { content, document, revision: r, rows: stopped };
-      if (this.#writer.isStopped) return undefined;
-      const isLast = r + 1 === revisions.length;
-      if (!hasCredit(this.#control)) {
-        return isLast ? { content, document: document + 1, revision: 0, rows: undefined } : { content, document, revision: r + 1, rows: undefined };
+    for (let r = firstRevision; r < revisions.length; r++) {
+      const isKnown = isCounted(counted, document, r);
+      if (isKnown && isBefore(counted.shown, document, r)) continue;
+      const rowFrom = this.#rows.count;
+      this.#gatherRows(hits, revisions[r]);
+      const source: ResultSource = { document, content, card, revision: revisions[r] };
+      if (isKnown) {
+        const isLast = counted.shown.document === document && counted.shown.revision === r;
+        const rowCountMax = isLast ? counted.shownRows : Number.POSITIVE_INFINITY;
+        this.#writer.addCounted(source, rowFrom, this.#rows.count, this.#pathRows, rowCountMax);
+        this.#added.push(document, r);
+      } else {
+        this.#addNew(source, r, rowFrom);
       }
     }
-    return undefined;
   }
 
-  /** Unites the ranges of all alternatives that search this revision. */
+  #addNew(source: ResultSource, revision: number, rowFrom: number): void {
+    const shownRows = this.#writer.add(source, rowFrom, this.#rows.count, this.#pathRows);
+    this.#lastCounted.document = source.document;
+    this.#lastCounted.revision = revision;
+    if (shownRows === undefined) {
+      this.#rows.count = rowFrom;
+      return;
+    }
+    this.#added.push(source.document, revision);
+    this.#shownRows = shownRows;
+  }
+
+  /** Where a later slice goes on: all results of the block were added, and are written up to `stop`. */
+  #positionAt(stop: WriterStop, from: ShardPosition): ShardPosition {
+    const placeAt = (i: number): ResultPlace => ({ document: this.#added[2 * i], revision: this.#added[2 * i + 1] });
+    const result = placeAt(stop.result);
+    const shown = placeAt(this.#added.length / 2 - 1);
+    const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision) ? from.counted.last : { ...this.#lastCounted };
+    const counted = { last, shown, shownRows: this.#shownRows };
+    return { content: this.#reader.contentOf(result.document), result, rowsDone: stop.rowsDone, counted };
+  }
+
+  /** Appends the ranges of all alternatives that search this revision. */
   #gatherRows(hits: readonly Hit[], revision: RevisionChoice): void {
-    this.#rows.clear();
+    const rowFrom = this.#rows.count;
     this.#pathRows.clear();
     let leafCount = 0;
     for (const { alternative, place } of hits) {
@@ -164,20 +228,23 @@ export class ShardSearch {
       leafCount += alternative.addRows(place, this.#rows);
       alternative.addPathRows(place, this.#pathRows);
     }
-    if (leafCount > 1) this.#rows.makeDisjoint(0);
+    if (leafCount > 1) this.#rows.makeDisjoint(rowFrom);
     if (this.#pathRows.count > 1) this.#pathRows.makeDisjoint(0);
   }
+}
+
+function isBefore(place: ResultPlace, document: number, revision: number): boolean {
+  return place.document < document || (place.document === document && place.revision < revision);
+}
+
+function isCounted(counted: CountedResults | undefined, document: number, revision: number): counted is CountedResults {
+  return counted !== undefined && !isBefore(counted.last, document, revision);
 }
 
 interface Hit {
   readonly alternative: Alternative;
   /** Place in `alternative.documents`. */
   readonly place: number;
-}
-
-interface FoundDocument {
-  readonly document: number;
-  readonly hits: readonly Hit[];
 }
 
 function revisionsOf(hits: readonly Hit[]): readonly RevisionChoice[] {
@@ -206,15 +273,15 @@ class Blocks {
   next(bytesMax: number): Uint32Array {
     const { contentStart, contentCount } = this.#reader;
     const end = this.#candidates?.length ?? contentCount + 1;
-    const block: number[] = [];
+    const first = this.#at;
     let bytes = 0;
-    while (this.#at < end && block.length < blockContentCountMax && bytes < bytesMax) {
+    while (this.#at < end && this.#at - first < blockContentCountMax && bytes < bytesMax) {
       const content = this.#candidates?.[this.#at] ?? this.#at;
       this.#at++;
-      block.push(content);
       if (content < contentCount) bytes += contentStart[content + 1] - contentStart[content];
     }
-    return Uint32Array.from(block);
+    if (this.#candidates !== undefined) return this.#candidates.subarray(first, this.#at);
+    return Uint32Array.from({ length: this.#at - first }, (_, i) => first + i);
   }
 }
 

@@ -69,50 +69,76 @@ export interface Kernel {
   intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
 
   /**
-   * Writes the JSON of the `lineMatches` array elements, comma-separated, without the brackets:
-   * `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start and length in code points.
+   * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`; at 0 there is no comma before the first.
    *
-   * `rows` holds pairs (start, end), sorted, non-overlapping, within one content `[contentFrom, contentTo)`. Pairs
-   * `[rowFrom, rowTo)` are written as far as they fit in `out` from `outFrom`. `lineNumberOf(contentFrom)` is 0 at
-   * `contentFrom`: `firstLine` is the 0-based line number of the line that holds `lineHint`, a line start at or before
-   * the first row, both given by the caller (cheap through the newline table).
-   * A line that holds several rows is one element. A row that spans lines is an entry on each of them, up to the end
-   * of the line for all but the last; pieces of zero length are dropped, and a line without other pieces has no
-   * element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are written as U+FFFD, one for each byte, and count as one code point.
-   * A line longer than `lineBytesMax` is cut there (at a code point); entries past the cut stay as they are.
+   * `results` holds `resultWordCount` words for each, see `resultWords`. An object is
+   * `{"type":"content","path":"…"HEAD,"hunks":null,"lineMatches":[…]TAIL`, where HEAD (members, each with a comma before it)
+   * and TAIL (further members and the closing brace) are ranges of `fragments`, and the path is a range of `paths`. A
+   * result without rows is `{"type":"path","path":"…"HEAD TAIL`. With `chunks` the elements are `chunkMatches`.
    *
-   * `result` receives (0) bytes written up to the last whole element, i.e. the new `out` position, (1) the next row to
-   * write: `rowTo` when done, (2) the line start of the last line looked at, (3) its line number: hints for the next
-   * call. Bytes of `out` from (0) on are left in any state. When not even the first element fits, (0) is `outFrom` and
-   * (1) is `rowFrom`: the caller brings a larger buffer. A row that spans lines is never split over two calls, nor are
-   * two rows on one line. Elements of consecutive calls belong to the same array; the caller puts the comma between.
+   * The rows of a result are pairs (start, end) of `rows`, sorted, non-overlapping, within its content. `newlines[i]` =
+   * newlines in `text[0, i * newlineStep)`, up to the end of each content.
+   *
+   * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start and
+   * length in code points. A line that holds several rows is one element. A row that spans lines is an entry on each of
+   * them, up to the end of the line for all but the last; pieces of zero length are dropped, and a line without other
+   * pieces has no element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are written
+   * as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut there (at a code
+   * point); entries past the cut stay as they are.
+   *
+   * An element of `chunkMatches` is `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":
+   * {"offset","line","column"},"end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was cut.
+   * `offset` is in bytes from the start of the content, `line` 0-based, `column` in code points. A chunk is the lines of its
+   * rows plus `contextLines` before and after; chunks whose lines touch or overlap are one, as long as it has no more
+   * than 1,000 rows (a longer run of touching lines goes on in a further chunk without repeated lines). Rows that share a
+   * line share a chunk, however many. The lines of a row are those from the one that holds its start to the one that
+   * holds its end, be it at column 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
+   *
+   * `cursor` is (next result, rows of it that are written, position in `out`). Returns true when all are written; false
+   * when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes `out[0, cursor[2])`,
+   * sets `cursor[2]` to 0 and calls again. A result that does not fit behind others is left for an empty buffer; one that
+   * does not fit in an empty buffer is closed after some whole elements, and goes on in a further object. When `cursor`
+   * did not change and `cursor[2]` is 0, not even one element fits: the caller brings a larger buffer.
    */
-  encodeLineMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array, rowFrom: number,
-    rowTo: number, lineHint: number, firstLine: number, lineBytesMax: number, out: Uint8Array, outFrom: number,
-    result: Uint32Array): void;
+  encodeResults(text: Uint8Array, paths: Uint8Array, newlines: Uint32Array, newlineStep: number, fragments: Uint8Array,
+    results: Uint32Array, resultCount: number, rows: Uint32Array, chunks: boolean, contextLines: number,
+    lineBytesMax: number, out: Uint8Array, pauseAt: number, cursor: Uint32Array): boolean;
+}
 
-  /**
-   * As `encodeLineMatches`, but elements of `chunkMatches`:
-   * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":{"offset","line","column"},
-   * "end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was cut. `offset` is in bytes from
-   * the start of the content, `line` 0-based, `column` in code points. A chunk is the lines of its rows plus
-   * `contextLines` before and after; chunks whose lines touch or overlap are one, as long as it has no more than
-   * 1,000 rows (a longer run of touching lines goes on in a further chunk without repeated lines). Rows that share a line
-   * share a chunk, however many.
-   * The lines of a row are those from the one that holds its start to the one that holds its end, be it at column 0. No
-   * newline after the last line. Lines longer than `lineBytesMax` are cut.
-   * A chunk is never split over two calls. When pair `rowFrom - 1` is of the same content, an earlier call has written it
-   * and the context before the first chunk leaves out what that call wrote after it; so resume with the same `rows`.
-   */
-  encodeChunkMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array, rowFrom: number,
-    rowTo: number, lineHint: number, firstLine: number, contextLines: number, lineBytesMax: number, out: Uint8Array,
-    outFrom: number, result: Uint32Array): void;
+/** Places of the words that state one result of `encodeResults`. */
+export const resultWords = {
+  /** In `paths`. */
+  pathFrom: 0,
+  pathTo: 1,
+  /** In `fragments`. */
+  headFrom: 2,
+  headTo: 3,
+  tailFrom: 4,
+  tailTo: 5,
+  /** In `text`. */
+  contentFrom: 6,
+  contentTo: 7,
+  /** Newlines in the text before the content. */
+  linesBefore: 8,
+  /** In pairs. */
+  rowFrom: 9,
+  rowTo: 10,
+} as const;
 
-  /**
-   * Writes `text[from, to)` as a JSON string with its quotes into `out` at `outFrom`, bytes that are not UTF-8 as U+FFFD;
-   * returns the new position. Caller guarantees 6 * (to - from) + 2 bytes of room.
-   */
-  encodeString(text: Uint8Array, from: number, to: number, out: Uint8Array, outFrom: number): number;
+export const resultWordCount = 11;
+
+/** What the results of one call of `encodeResults` have in common. */
+export interface ResultsView {
+  readonly text: Uint8Array;
+  readonly paths: Uint8Array;
+  readonly newlines: Uint32Array;
+  readonly newlineStep: number;
+  readonly fragments: Uint8Array;
+  readonly rows: Uint32Array;
+  readonly chunks: boolean;
+  readonly contextLines: number;
+  readonly lineBytesMax: number;
+  readonly out: Uint8Array;
 }
 
 /** Posting lists of one shard: list i (of trigram keys[i]) is `bytes[offsets[i], offsets[i + 1])`. */

@@ -21,9 +21,13 @@ const comma = utf8Bytes(",");
 const closeArray = utf8Bytes("]");
 const closeObject = utf8Bytes("}");
 
+/**
+ * The elements of `chunkMatches` for rows `[rowFrom, rowTo)`; `rowBegin` is the content's first row, and those between
+ * were written by earlier calls. The other parameters and the result are those of `encodeLineMatches`.
+ */
 export function encodeChunkMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array,
-  rowFrom: number, rowTo: number, lineHint: number, firstLine: number, contextLines: number, lineBytesMax: number,
-  out: Uint8Array, outFrom: number, result: Uint32Array): void {
+  rowBegin: number, rowFrom: number, rowTo: number, lineHint: number, firstLine: number, contextLines: number,
+  lineBytesMax: number, out: Uint8Array, outFrom: number, result: Uint32Array): void {
   const lines = new Lines(text, contentFrom, contentTo);
   const json = new JsonWriter(out, outFrom);
   let line = lines.lineAt(lineHint, firstLine);
@@ -32,7 +36,7 @@ export function encodeChunkMatches(text: Uint8Array, contentFrom: number, conten
   let taken = 0;
   if (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
-    if (row > 0 && rows[2 * row - 2] >= contentFrom) {
+    if (row > rowBegin) {
       taken = line.number - countNewlines(text, rows[2 * row - 1], line.start) + contextLines + 1;
     }
   }

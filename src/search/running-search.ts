@@ -2,7 +2,7 @@ import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
-import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { addTally, emptyTally } from "../task/tally.js";
 import type { EventSink } from "../model/event-sink.js";
@@ -162,11 +162,17 @@ export class RunningSearch {
   }
 
   get #isStopped(): boolean {
-    return Atomics.load(this.#control, controlWords.stop) !== 0;
+    return Atomics.load(this.#control, controlWords.stop) !== stopReasons.none;
+  }
+
+  /** False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is written. */
+  #isWanted(place: SearchPlace | undefined): boolean {
+    const reason = Atomics.load(this.#control, controlWords.stop);
+    return reason === stopReasons.none || (reason === stopReasons.limit && place?.position.counted !== undefined);
   }
 
   #requestStop(): void {
-    Atomics.store(this.#control, controlWords.stop, 1);
+    Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
   }
 
   /** Live shards that hold a chosen repository, in the catalog's order. */
@@ -214,8 +220,7 @@ export class RunningSearch {
   /** Counts one match that the main thread found; false when the limit was reached before it. */
   #countOne(): boolean {
     if (Atomics.add(this.#control, controlWords.matchCount, 1) < this.#matchCountMax) return true;
-    Atomics.store(this.#control, controlWords.limitHit, 1);
-    this.#requestStop();
+    stopAtLimit(this.#control);
     return false;
   }
 
@@ -230,7 +235,7 @@ export class RunningSearch {
   }
 
   async #runSlice(slot: number, place: SearchPlace | undefined): Promise<void> {
-    if (this.#isStopped) return this.#endSlice();
+    if (!this.#isWanted(place)) return this.#endSlice();
     const slice = this.#sliceCount++;
     try {
       const result = await this.#environment.pool.run({
@@ -252,7 +257,7 @@ export class RunningSearch {
       // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.
       if (failure.error.code === "corrupt-shard" || failure.error.code === "format-version") this.#environment.onShardFailure(failure.shardId);
     }
-    if (result.resume === undefined || this.#isStopped) return;
+    if (result.resume === undefined || !this.#isWanted(result.resume)) return;
     if (Atomics.load(this.#control, controlWords.credit) > 0) this.#scheduleSlice(slot, result.resume);
     else this.#park(slot, result.resume);
   }

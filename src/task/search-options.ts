@@ -32,7 +32,7 @@ export interface RevisionChoice {
  * Words of the control block of one search, in shared memory: the main thread and the workers see each other through it.
  */
 export const controlWords = {
-  /** Not 0: stop as soon as possible. */
+  /** One of `stopReasons`. */
   stop: 0,
   /** The next place in the list of shards to take. */
   nextShard: 1,
@@ -49,6 +49,21 @@ export const controlWords = {
 } as const;
 
 export const controlWordCount = 8;
+
+/** Why a search finds no more; a number other than 0 stops it as soon as possible. */
+export const stopReasons = {
+  none: 0,
+  /** What is not sent yet is dropped. */
+  cancelled: 1,
+  /** What is counted is still written. */
+  limit: 2,
+} as const;
+
+/** Notes that the limit is reached, unless the search is stopped already. */
+export function stopAtLimit(control: Int32Array): void {
+  Atomics.store(control, controlWords.limitHit, 1);
+  Atomics.compareExchange(control, controlWords.stop, stopReasons.none, stopReasons.limit);
+}
 
 /** Counters of one search's work; each is summed over shards, and the metric of the same name over searches. */
 export interface SearchStats {

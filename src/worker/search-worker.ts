@@ -65,7 +65,7 @@ class Slice {
   run(snapshot: ShardSnapshot): SearchTaskResult {
     let shard = this.#task.resume?.shard ?? this.#takeShard();
     let position = this.#task.resume?.position ?? shardStart;
-    while (shard < this.#task.shards.length && !this.#writer.isStopped) {
+    while (shard < this.#task.shards.length && this.#isWanted(position)) {
       const next = this.#searchShard(snapshot, shard, position);
       if (next !== undefined) return this.#result({ shard, position: next });
       if (this.#mustPause()) return this.#result({ shard: this.#takeShard(), position: shardStart });
@@ -75,6 +75,11 @@ class Slice {
     return this.#result(undefined);
   }
 
+  /** After the limit is reached, what is counted is still written, and nothing else is looked for. */
+  #isWanted(position: ShardPosition): boolean {
+    return !this.#writer.isStopped || (position.counted !== undefined && !this.#writer.isCancelled);
+  }
+
   #takeShard(): number {
     return Atomics.add(this.#task.control, controlWords.nextShard, 1);
   }
@@ -82,7 +87,7 @@ class Slice {
   #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
     this.#writer.flush();
-    const isEnd = resume === undefined || resume.shard >= this.#task.shards.length || this.#writer.isStopped;
+    const isEnd = resume === undefined || resume.shard >= this.#task.shards.length || !this.#isWanted(resume.position);
     return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures };
   }
 
@@ -92,7 +97,7 @@ class Slice {
     const stats = noStats();
     try {
       const reader = openShard(snapshot, shard);
-      const search = new ShardSearch(reader, shard, this.#task.options, this.#task.control, kernel, this.#writer,
+      const search = new ShardSearch(reader, shard, this.#task.options, kernel, this.#writer,
         () => verifyOnce(reader, shard, "content", contentVerified));
       return search.run(position, stats, () => this.#mustPause());
     } catch (error) {

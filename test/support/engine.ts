@@ -1,6 +1,6 @@
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
-import { controlWordCount, controlWords, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
+import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
@@ -102,13 +102,13 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
   const stats = noStats();
   for (const shard of shards) {
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
-    while (position !== undefined && control[controlWords.stop] === 0) {
+    while (position !== undefined && (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)) {
       control[controlWords.credit] = given.credit ?? 2 ** 30;
       const writer = new ResultWriter(kernel, options, control, 64 * 1024, (batch) => {
         matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
         selected.push(...batch.selected);
       });
-      const search = new ShardSearch(shard.reader, shard, options, control, kernel, writer, () => undefined);
+      const search = new ShardSearch(shard.reader, shard, options, kernel, writer, () => undefined);
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.flush();
     }

@@ -159,52 +159,39 @@ napi_value intersectPostings(napi_env env, napi_callback_info info) {
   return number(env, intersectPostings(postings, from, to, units.data, count));
 }
 
-// (text, contentFrom, contentTo, rows, rowFrom, rowTo, lineHint, firstLine, lineBytesMax, out, outFrom, result);
-// chunks have the number of context lines before lineBytesMax.
-napi_value encodeWith(napi_env env, napi_callback_info info, bool chunks) {
+// (text, paths, newlines, newlineStep, fragments, results, resultCount, rows, chunks, contextLines, lineBytesMax, out,
+// pauseAt, cursor)
+napi_value encodeResults(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
-  EncodeJob job = {};
+  ResultsJob job = {};
   job.text = given.bytes(0);
-  job.contentFrom = given.number(1);
-  job.contentTo = given.number(2);
-  Words rows = given.words(3);
+  job.paths = given.bytes(1);
+  Words newlines = given.words(2);
+  job.newlines = newlines.data;
+  job.newlineCount = newlines.length;
+  job.newlineStep = given.number(3);
+  job.fragments = given.bytes(4);
+  Words results = given.words(5);
+  job.results = results.data;
+  job.resultCount = given.number(6);
+  Words rows = given.words(7);
   job.rows = rows.data;
-  job.rowFrom = given.number(4);
-  job.rowTo = given.number(5);
-  job.lineHint = given.number(6);
-  job.firstLine = given.number(7);
-  size_t index = 8;
-  job.contextLines = chunks ? given.number(index++) : 0;
-  job.lineBytesMax = given.number(index++);
-  Text out = given.bytes(index++);
+  job.rowCount = rows.length / 2;
+  job.chunks = given.flag(8);
+  job.contextLines = given.number(9);
+  job.lineBytesMax = given.number(10);
+  Text out = given.bytes(11);
   job.out = const_cast<uint8_t*>(out.data);
   job.outLength = out.length;
-  job.outFrom = given.number(index++);
-  Words result = given.words(index);
-  job.result = result.data;
-  given.need(job.contentFrom <= job.lineHint && job.lineHint <= job.contentTo && job.contentTo <= job.text.length);
-  given.need(job.rowFrom <= job.rowTo && 2 * job.rowTo <= rows.length);
-  given.need(job.outFrom <= job.outLength && result.length >= 4);
-  if (!given.sound()) return misuse(env, chunks ? "encodeChunkMatches" : "encodeLineMatches");
-  Outcome outcome = chunks ? loopsFor(given).encodeChunkMatches(job) : loopsFor(given).encodeLineMatches(job);
-  if (outcome == Outcome::misuse) return misuse(env, chunks ? "encodeChunkMatches: rows" : "encodeLineMatches: rows");
-  return nullptr;
-}
-
-napi_value encodeLineMatches(napi_env env, napi_callback_info info) { return encodeWith(env, info, false); }
-
-napi_value encodeChunkMatches(napi_env env, napi_callback_info info) { return encodeWith(env, info, true); }
-
-napi_value encodeString(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text text = given.bytes(0);
-  size_t from = given.number(1), to = given.number(2);
-  Text out = given.bytes(3);
-  size_t outFrom = given.number(4);
-  given.need(from <= to && to <= text.length && outFrom <= out.length);
-  given.need(given.sound() && out.length - outFrom >= 6 * (to - from) + 2);
-  if (!given.sound()) return misuse(env, "encodeString");
-  return number(env, loopsFor(given).encodeString(text, from, to, const_cast<uint8_t*>(out.data), outFrom));
+  job.pauseAt = given.number(12);
+  Words cursor = given.words(13);
+  job.cursor = cursor.data;
+  given.need(job.newlineStep > 0 && job.resultCount * resultWordCount <= results.length);
+  given.need(cursor.length >= 3 && given.sound() && cursor.data[2] <= out.length);
+  if (!given.sound()) return misuse(env, "encodeResults");
+  Outcome outcome = loopsFor(given).encodeResults(job);
+  if (outcome == Outcome::misuse) return misuse(env, "encodeResults: results or rows");
+  return boolean(env, outcome == Outcome::done);
 }
 
 napi_value limitUnsent(napi_env env, napi_callback_info info) {
@@ -229,9 +216,7 @@ const Export kernelFunctions[] = {
     {"distinctTrigrams", distinctTrigrams},
     {"decodePostings", decodePostings},
     {"intersectPostings", intersectPostings},
-    {"encodeLineMatches", encodeLineMatches},
-    {"encodeChunkMatches", encodeChunkMatches},
-    {"encodeString", encodeString},
+    {"encodeResults", encodeResults},
 };
 
 bool addFunction(napi_env env, napi_value object, const Export& entry, const Loops* loops) {

@@ -55,9 +55,9 @@ struct ChunkEncoder {
     job.result[3] = hint.number;
   }
 
-  // What a former call wrote for the row before, when that is of the same content.
+  // What a former call wrote for the row before.
   void takeFormerCall() {
-    if (row == 0 || rowAt(job, row - 1).start < job.contentFrom || rowAt(job, row - 1).end > line.end) return;
+    if (row == job.rowBegin || rowAt(job, row - 1).end > line.end) return;
     size_t end = rowAt(job, row - 1).end;
     size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n') : 0;
     taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;

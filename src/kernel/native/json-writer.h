@@ -66,6 +66,9 @@ struct JsonWriter {
     copy(digits + start, sizeof digits - start);
   }
 
+  // JSON that is finished.
+  void bytes(const uint8_t* data, size_t length) { copy(data, length); }
+
   // [from, to) as the inside of a JSON string.
   void string(Text text, size_t from, size_t to) {
     while (from < to && !full) {

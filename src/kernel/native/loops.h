@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "bytes.h"
 #include "needle.h"
@@ -32,8 +33,11 @@ struct EncodeJob {
   size_t contentFrom;
   size_t contentTo;
   const uint32_t* rows;
+  // The first row of the content; those before `rowFrom` were written by an earlier call.
+  size_t rowBegin;
   size_t rowFrom;
   size_t rowTo;
+  // The start of the line that holds the first row, and that line's number.
   size_t lineHint;
   uint32_t firstLine;
   uint32_t contextLines;
@@ -44,15 +48,51 @@ struct EncodeJob {
   uint32_t* result;
 };
 
+// One match object. Paths and fragments (the members between path and elements, and what closes the object) are byte
+// ranges, `linesBefore` counts the newlines of the text before the content.
+struct ResultWords {
+  uint32_t pathFrom, pathTo;
+  uint32_t headFrom, headTo;
+  uint32_t tailFrom, tailTo;
+  uint32_t contentFrom, contentTo;
+  uint32_t linesBefore;
+  uint32_t rowFrom, rowTo;
+};
+
+constexpr size_t resultWordCount = sizeof(ResultWords) / sizeof(uint32_t);
+
+struct ResultsJob {
+  Text text;
+  Text paths;
+  const uint32_t* newlines;
+  size_t newlineCount;
+  size_t newlineStep;
+  Text fragments;
+  const uint32_t* results;
+  size_t resultCount;
+  const uint32_t* rows;
+  size_t rowCount;
+  bool chunks;
+  uint32_t contextLines;
+  size_t lineBytesMax;
+  uint8_t* out;
+  size_t outLength;
+  size_t pauseAt;
+  uint32_t* cursor;
+};
+
+static inline ResultWords resultAt(const ResultsJob& job, size_t index) {
+  ResultWords words;
+  memcpy(&words, job.results + index * resultWordCount, sizeof words);
+  return words;
+}
+
 struct Loops {
   const char* name;
   Outcome (*scan)(const ScanJob&);
   Outcome (*scanLines)(const ScanJob&);
   size_t (*countNewlines)(Text text, size_t from, size_t to);
-  Outcome (*encodeLineMatches)(const EncodeJob&);
-  Outcome (*encodeChunkMatches)(const EncodeJob&);
-  // Returns the new position in `out`, which has room for 6 * (to - from) + 2 bytes from `outFrom`.
-  size_t (*encodeString)(Text text, size_t from, size_t to, uint8_t* out, size_t outFrom);
+  Outcome (*encodeResults)(const ResultsJob&);
 };
 
 // Null when compiled for another processor. The AVX2 loops run only where the processor has been asked.
