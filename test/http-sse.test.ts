@@ -290,6 +290,19 @@ t.test("blocks", async (t) => {
   t.equal(queue.take()?.buffer, large.buffer, "a large piece is not copied");
 });
 
+t.test("texts in blocks", async (t) => {
+  const queue = new BlockQueue();
+  const texts = ["", "é".repeat(7_000), "", "\u20ac", "x".repeat(999), "", "\u20ac".repeat(20_000), "\ud800", "end"];
+  for (const text of texts) queue.appendText(text);
+  const bytes = Buffer.from(texts.join(""));
+  t.equal(queue.bytes, bytes.length);
+  const taken = queue.takeAll();
+  t.ok(Buffer.concat(taken).equals(bytes), "the same bytes in the same order");
+  t.ok(taken.slice(0, -1).every((block) => block.length === blockBytesMax), "all but the last are full");
+  queue.appendText("");
+  t.equal(queue.take(), undefined, "no text makes no block");
+});
+
 t.test("Accept-Encoding", async (t) => {
   const rows: [header: string | undefined, encoding: StreamEncoding][] = [
     [undefined, "identity"], ["", "identity"], ["gzip", "gzip"], ["deflate, GZIP;q=0.5", "gzip"],

@@ -1,6 +1,9 @@
 import { uninitializedBytes, utf8Bytes } from "../base/bytes.js";
 import { blockBytesMax } from "./uws.js";
 
+/** Of one UTF-16 unit. */
+const utf8BytesPerUnitMax = 3;
+
 /**
  * A queue of bytes that go in as pieces of any size and come out as blocks of `blockBytesMax`, the last one shorter.
  * Of a large piece only the beginning that completes a block and the end that does not fill one are copied.
@@ -10,15 +13,20 @@ export class BlockQueue {
   #head = 0;
   #bytes = 0;
   /** The block that small pieces are gathered in, filled up to `#tailBytes`. */
-  #tail: Uint8Array | undefined;
+  #tail: Buffer | undefined;
   #tailBytes = 0;
 
   get bytes(): number {
     return this.#bytes;
   }
 
+  /** Short texts are written where they belong: bytes of their own for each took a third of the time of small events. */
   appendText(text: string): void {
-    this.append(utf8Bytes(text));
+    if (text.length * utf8BytesPerUnitMax > blockBytesMax - this.#tailBytes) return this.append(utf8Bytes(text));
+    this.#tail ??= uninitializedBytes(blockBytesMax);
+    const length = this.#tail.write(text, this.#tailBytes);
+    this.#bytes += length;
+    this.#fillTail(length);
   }
 
   append(piece: Uint8Array): void {
@@ -60,14 +68,18 @@ export class BlockQueue {
   #gather(piece: Uint8Array): number {
     this.#tail ??= uninitializedBytes(blockBytesMax);
     const length = Math.min(piece.length, blockBytesMax - this.#tailBytes);
-    this.#tail.set(piece.subarray(0, length), this.#tailBytes);
-    this.#tailBytes += length;
-    if (this.#tailBytes === blockBytesMax) this.#closeTail();
+    this.#tail.set(length === piece.length ? piece : piece.subarray(0, length), this.#tailBytes);
+    this.#fillTail(length);
     return length;
   }
 
+  #fillTail(length: number): void {
+    this.#tailBytes += length;
+    if (this.#tailBytes === blockBytesMax) this.#closeTail();
+  }
+
   #closeTail(): void {
-    if (this.#tail === undefined) return;
+    if (this.#tail === undefined || this.#tailBytes === 0) return;
     this.#blocks.push(this.#tail.subarray(0, this.#tailBytes));
     this.#tail = undefined;
     this.#tailBytes = 0;

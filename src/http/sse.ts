@@ -64,12 +64,17 @@ export class SseStream implements EventSink {
       this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
       return;
     }
-    this.#queue.appendText(`event: ${event}\ndata: `);
+    let text = `event: ${event}\ndata: `;
     for (const part of data) {
-      if (typeof part === "string") this.#queue.appendText(part);
-      else this.#queue.append(part);
+      if (typeof part === "string") {
+        text += part;
+        continue;
+      }
+      this.#queue.appendText(text);
+      this.#queue.append(part);
+      text = "";
     }
-    this.#queue.appendText("\n\n");
+    this.#queue.appendText(`${text}\n\n`);
     this.#filled = true;
     this.#scheduleFlush();
   }
