@@ -42,7 +42,7 @@ t.test("recreate, for a caller that misses objects", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "1" } });
   const mirror = await mirrorOf(source);
-  await mirror.recreate(neverStop);
+  await mirror.recreate();
   t.equal((await mirror.state(neverStop)).branches.size, 0);
   t.equal(printSync(await mirror.sync(neverStop)), "changed main [main] []");
   t.ok(await isWhole(mirror));

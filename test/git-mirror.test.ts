@@ -93,7 +93,7 @@ t.test("a source that cannot simply be copied", async (t) => {
   for (const [name, args] of clones) {
     const source = origin.sibling(name);
     origin.git("clone", "-q", ...args, `file://${origin.path}`.slice(args[0] === "--shared" ? 7 : 0), source);
-    const mirror = await Mirror.open(`${source}.mirror`, parseRemoteUrl(source), testMirrorOptions, neverStop);
+    const mirror = await Mirror.open(`${source}.mirror`, parseRemoteUrl(source), testMirrorOptions);
     t.equal(printSync(await mirror.sync(neverStop)), "changed main [main] []", name);
     t.notOk(existsSync(join(mirror.directory, "objects/info/alternates")), `${name}: nothing is borrowed`);
     t.ok(await isWhole(mirror), name);
@@ -154,7 +154,7 @@ t.test("nothing of the source runs", async (t) => {
   }
   for (const url of [source.path, `file://${source.path}`]) {
     const mirror = await openMirror(source, url);
-    await mirror.recreate(neverStop);
+    await mirror.recreate();
     await mirror.sync(neverStop);
     t.notOk(existsSync(witness), "by a first fetch");
     source.commit({ branch: "main", files: { a: url } });
@@ -170,7 +170,7 @@ t.test("nothing of the source runs", async (t) => {
 t.test("a directory that cannot be written", async (t) => {
   const source = fixture(t);
   writeFileSync(source.sibling("file"), "");
-  const open = Mirror.open(join(source.sibling("file"), "mirror"), parseRemoteUrl(source.path), testMirrorOptions, neverStop);
+  const open = Mirror.open(join(source.sibling("file"), "mirror"), parseRemoteUrl(source.path), testMirrorOptions);
   t.equal((await errorOf(open)).code, "storage");
 });
 
@@ -190,7 +190,7 @@ t.test("progress", async (t) => {
   source.commit({ branch: "main", files: Array.from({ length: 300 }, (_, index) => [`f${index}`, String(index)] as const) });
   const phases = new Set<string>();
   const options = { ...testMirrorOptions, onProgress: ({ phase }: { phase: string }) => void phases.add(phase) };
-  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(source.path), options, neverStop);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(source.path), options);
   await mirror.sync(neverStop);
   source.commit({ branch: "main", files: Array.from({ length: 300 }, (_, index) => [`f${index}`, `${index}+`] as const) });
   await mirror.sync(neverStop);

@@ -75,7 +75,7 @@ for (const kind of ["http", "ssh"] as const) {
     source.commit({ branch: "main", files: { a: "1" } });
     const url = kind === "http" ? `http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/` : `git@example.org:${source.path}`;
     const access = { ...strictRemoteAccess, sshCommand: kind === "ssh" ? fakeSsh(source) : null };
-    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), { ...testMirrorOptions, access }, neverStop);
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), { ...testMirrorOptions, access });
     t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "main" }, "first");
     source.annotatedTag("v1", source.commit({ branch: "main", files: { b: "1" } }));
     const { changed, headCommit, tags } = await mirror.sync(neverStop);
@@ -96,7 +96,7 @@ t.test("a remote that accepts and never answers", async (t) => {
   const server = await listen(t, () => undefined);
   const source = fixture(t);
   const open = (limits: Partial<typeof testMirrorOptions>) =>
-    Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), { ...testMirrorOptions, ...limits }, neverStop);
+    Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), { ...testMirrorOptions, ...limits });
   const startMs = monotonicMs();
   const error = await errorOf((await open({ listTimeoutMs: 500 })).sync(neverStop));
   t.match({ code: error.code, message: error.message }, { code: "git", message: /took longer than 500 ms/ });
@@ -116,7 +116,7 @@ t.test("credentials go to the remote and nowhere else", async (t) => {
     });
   });
   const source = fixture(t);
-  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions, neverStop);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions);
   const error = await errorOf(mirror.sync(neverStop));
   t.equal(error.code, "git");
   t.notMatch(error.message, /s3cret/);
@@ -137,7 +137,7 @@ t.test("redirects are refused", async (t) => {
       socket.on("data", () => socket.end(`HTTP/1.1 302 Found\r\nLocation: ${target}\r\nContent-Length: 0\r\n\r\n`));
     });
     const source = fixture(t);
-    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions, neverStop);
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions);
     t.equal((await errorOf(mirror.sync(neverStop))).code, "git", target);
   }
   t.notOk(followed);
@@ -145,7 +145,7 @@ t.test("redirects are refused", async (t) => {
 
 t.test("an ssh host that does not answer", async (t) => {
   const source = fixture(t);
-  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("ssh://git@127.0.0.1:1/x"), testMirrorOptions, neverStop);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("ssh://git@127.0.0.1:1/x"), testMirrorOptions);
   const error = await errorOf(mirror.sync(neverStop));
   t.match({ code: error.code, message: error.message }, { code: "git", message: /Connection refused/ });
 });

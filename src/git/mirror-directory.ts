@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { safeDirectoryConfig } from "./environment.js";
 import type { RemoteUrl } from "./remote-url.js";
 
@@ -24,6 +24,7 @@ const configs: Readonly<Record<ObjectFormat, string>> = {
 
 const configFile = "config";
 const headFile = "HEAD";
+const packedRefsFile = "packed-refs";
 
 /** Where a replacement of the mirror is made before it takes the mirror's name. */
 export function stagingPath(directory: string): string {
@@ -79,12 +80,33 @@ export function adoptStaging(directory: string): void {
   rmSync(retiredPath(directory), { recursive: true, force: true });
 }
 
-/** Makes the way free for a new repository in the staging path, and returns that path. */
-export function clearStaging(directory: string): string {
+/**
+ * Makes an empty repository in the staging path, and returns that path. Written by hand, as `git init` takes longer than
+ * copying a small repository.
+ */
+export function createStaging(directory: string, format: ObjectFormat, url: RemoteUrl): string {
   const staging = stagingPath(directory);
-  mkdirSync(dirname(directory), { recursive: true });
   rmSync(staging, { recursive: true, force: true });
+  for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"]) mkdirSync(join(staging, folder), { recursive: true });
+  writeWhole(join(staging, headFile), "ref: refs/heads/main\n");
+  writeMirrorConfig(staging, format, url);
   return staging;
+}
+
+/** Whether the mirror has any ref: git keeps them in one file, or as one file each. */
+export function hasRefs(directory: string): boolean {
+  const holdsFile = (folder: Buffer): boolean => readdirSync(folder, { withFileTypes: true, encoding: "buffer" })
+    .some((entry) => !entry.isDirectory() || holdsFile(Buffer.concat([folder, Buffer.from("/"), entry.name as unknown as Buffer])));
+  return existsSync(join(directory, packedRefsFile)) || holdsFile(Buffer.from(join(directory, "refs")));
+}
+
+/** Writes all refs of a repository that has none: full names, one byte a character, with what annotated tags stand for. */
+export function writeRefs(directory: string, refs: ReadonlyMap<string, string>, peeled: ReadonlyMap<string, string>): void {
+  const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, oid]) => {
+    const target = peeled.get(name);
+    return `${oid} ${name}\n${target === undefined ? "" : `^${target}\n`}`;
+  });
+  writeWhole(join(directory, packedRefsFile), `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`);
 }
 
 /**
@@ -94,7 +116,7 @@ export function clearStaging(directory: string): string {
 export function removeLeftovers(directory: string): void {
   for (const path of [stagingPath(directory), retiredPath(directory)]) rmSync(path, { recursive: true, force: true });
   const stale = [
-    ...filesIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
+    ...pathsIn(directory, /\.lock$|^gc\.pid$|\.tmp$/),
     ...lockedRefs(Buffer.from(join(directory, "refs"))),
     ...staleObjects(join(directory, "objects")),
   ];
@@ -109,19 +131,8 @@ export interface ObjectStoreSize {
 
 export function objectStoreSize(directory: string): ObjectStoreSize {
   const objects = join(directory, "objects");
-  const looseCount = fanOut(objects).reduce((count, path) => count + readdirSync(path).length, 0);
+  const looseCount = fanOut(objects).reduce((count, name) => count + readdirSync(join(objects, name)).length, 0);
   return { packCount: filesIn(join(objects, "pack"), /\.pack$/).length, looseCount };
-}
-
-/** Names of the packs of the repository at `path`, bare or not; null when its objects cannot simply be copied. */
-export function copyablePacks(path: string): string[] | null {
-  const repository = isDirectory(join(path, ".git")) ? join(path, ".git") : path;
-  const objects = join(repository, "objects");
-  if (!isDirectory(objects)) return null;
-  // Objects that live elsewhere, or are missing on purpose, do not come along with a copy.
-  if (existsSync(join(objects, "info", "alternates")) || existsSync(join(repository, "shallow"))) return null;
-  const packs = filesIn(join(objects, "pack"), /\.(pack|promisor)$/);
-  return packs.some((pack) => pack.endsWith(".promisor")) ? null : packs.sort();
 }
 
 /** A ref cannot end in `.lock`, so every such file is a lock. Names are bytes: refs need not be UTF-8. */
@@ -136,26 +147,28 @@ function lockedRefs(directory: Buffer): Buffer[] {
 
 function staleObjects(objects: string): string[] {
   return [
-    ...filesIn(objects, /^(tmp_|incoming-)/),
-    ...filesIn(join(objects, "info"), /\.lock$|^tmp_/),
-    ...filesIn(join(objects, "pack"), /^(tmp_|\.tmp-)|\.(lock|keep)$/),
-    ...fanOut(objects).flatMap((path) => filesIn(path, /^tmp_/)),
+    ...pathsIn(objects, /^(tmp_|incoming-)/),
+    ...pathsIn(join(objects, "info"), /\.lock$|^tmp_/),
+    ...pathsIn(join(objects, "pack"), /^(tmp_|\.tmp-)|\.(lock|keep)$/),
+    ...fanOut(objects).flatMap((name) => pathsIn(join(objects, name), /^tmp_/)),
   ];
 }
 
-/** The directories of loose objects: `objects/00` to `objects/ff`. */
-function fanOut(objects: string): string[] {
+function pathsIn(directory: string, pattern: RegExp): string[] {
+  return filesIn(directory, pattern).map((name) => join(directory, name));
+}
+
+/** The names of the directories of loose objects: `00` to `ff`. */
+export function fanOut(objects: string): string[] {
   return filesIn(objects, /^[0-9a-f]{2}$/);
 }
 
-function filesIn(directory: string, pattern: RegExp): string[] {
-  if (!isDirectory(directory)) return [];
-  return readdirSync(directory)
-    .filter((name) => pattern.test(name))
-    .map((name) => join(directory, name));
+/** The names that match, of whatever is in the directory; none when there is no such directory. */
+export function filesIn(directory: string, pattern: RegExp): string[] {
+  return isDirectory(directory) ? readdirSync(directory).filter((name) => pattern.test(name)) : [];
 }
 
-function isDirectory(path: string): boolean {
+export function isDirectory(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 

@@ -119,7 +119,7 @@ async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) =
 async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
   const { repository } = input;
   const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
-  const mirror = await openMirror(repository, task.fetch, stop);
+  const mirror = await openMirror(repository, task.fetch);
   const state = (input.rebuild ? await stateToRebuild(repository, mirror, stop) : undefined) ?? (await mirror.sync(stop));
   const fetched = new Date().toISOString();
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
@@ -133,7 +133,7 @@ async function syncOne(input: SyncInput, task: SyncTask, output: ShardOutput): P
     onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
   };
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
-  if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror, stop);
+  if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror);
   return { kind: "changed", repositoryId: repository.id, fetched, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones };
 }
 
@@ -151,14 +151,14 @@ async function stateToRebuild(repository: Repository, mirror: Mirror, stop: () =
  * Objects are missing from a mirror that says it has them: the mirror is made anew, and the sync fails so that it is
  * tried again. When they are missing after that too, the remote itself lacks them, and their documents are skipped.
  */
-async function mendOnce(repository: Repository, mirror: Mirror, stop: () => boolean): Promise<void> {
+async function mendOnce(repository: Repository, mirror: Mirror): Promise<void> {
   if (mended.has(repository.id)) return;
   mended.add(repository.id);
-  await mirror.recreate(stop);
+  await mirror.recreate();
   throw new TrawlError("git", `objects are missing from the mirror of ${repository.name}; it is fetched anew at the next sync`);
 }
 
-function openMirror(repository: Repository, fetch: FetchSettings, stop: () => boolean): Promise<Mirror> {
+function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirror> {
   const directory = join(settings.dataFolder, "mirrors", `${repository.id}.git`);
   const access = {
     home: fetch.home || null, sshCommand: fetch.sshCommand || null, credentialHelper: fetch.credentialHelper || null, followRedirects: fetch.followRedirects,
@@ -166,7 +166,7 @@ function openMirror(repository: Repository, fetch: FetchSettings, stop: () => bo
   return Mirror.open(directory, parseRemoteUrl(repository.url), {
     access, listTimeoutMs, fetchTimeoutMs, silenceMs: fetch.silenceMs,
     onProgress: ({ percent }) => post({ kind: "progress", repositoryId: repository.id, phase: "fetching", done: percent ?? 0, total: percent === null ? 0 : 100 }),
-  }, stop);
+  });
 }
 
 interface IndexResult {
@@ -246,7 +246,7 @@ function post(progress: SyncProgress): void {
 
 async function maintain(task: MaintainTask): Promise<void> {
   const stop = (): boolean => Atomics.load(task.stop, 0) !== 0;
-  const mirror = await openMirror(task.repository, task.fetch, stop);
+  const mirror = await openMirror(task.repository, task.fetch);
   await mirror.maintain(stop);
 }
 

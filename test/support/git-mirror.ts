@@ -19,7 +19,7 @@ export const testMirrorOptions: MirrorOptions = {
 
 /** The mirror of a fixture, beside it; opening twice gives the same directory. */
 export async function openMirror(source: GitFixture, url: string = source.path): Promise<Mirror> {
-  return Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), testMirrorOptions, neverStop);
+  return Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), testMirrorOptions);
 }
 
 /** A mirror of the fixture as it is. */
