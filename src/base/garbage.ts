@@ -1,10 +1,10 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-// The function exists only in contexts that are made while the flag is set.
+// The function exists only in contexts that are made while the flag is set. The flag is that of the process, so it stays
+// set: a thread that took it back could do so between these two lines of another one.
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
-setFlagsFromString("--no-expose-gc");
 
 /**
  * Runs a full collection of this thread's heap, which takes some milliseconds. For a thread that has just let go of much

@@ -3,6 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import { encodeCards } from "./repository-cards.js";
+import { ShardTable } from "./shard-table.js";
 
 /** What is recorded of a live shard. */
 export interface ShardRecord {
@@ -15,7 +16,7 @@ export interface ShardRecord {
   readonly repositoryIds: readonly number[];
 }
 
-/** A live shard as a search sees it. Immutable but for `verified`; a change makes a new one. */
+/** A live shard as a search sees it. Immutable; a change makes a new one. */
 export interface LiveShard {
   readonly record: ShardRecord;
   /** `encodeCards` of its repositories. */
@@ -23,8 +24,6 @@ export interface LiveShard {
   /** Bit per document that is invisible, in shared memory; undefined when there is none. */
   readonly tombstones: Uint32Array | undefined;
   readonly tombstoneCount: number;
-  /** Shared between threads: bit 1 when the index sections' checksums were found right, bit 2 when the content's. */
-  readonly verified: Int32Array;
 }
 
 /** What one flip changes. All of it becomes visible at once, or nothing. */
@@ -42,6 +41,8 @@ export interface CatalogChange {
 /** The shards as they were when a search began; they stay readable until `release`. */
 export interface CatalogView {
   readonly shards: readonly LiveShard[];
+  /** The same shards, in the same order, for the workers. */
+  readonly table: ShardTable;
   release(): void;
 }
 
@@ -69,6 +70,9 @@ export class Catalog {
   readonly #retiring = new Set<number>();
   #nextRepositoryId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
+  #table: ShardTable | undefined;
+  /** False after a flip, until a view needs the table. */
+  #isTableCurrent = false;
   #commits: Promise<void> = Promise.resolve();
 
   constructor(store: RecordStore, onRetired: (shardIds: number[]) => void) {
@@ -114,9 +118,12 @@ export class Catalog {
   view(): CatalogView {
     const shards = this.shards();
     for (const { record } of shards) this.#viewCountOfShard.set(record.id, (this.#viewCountOfShard.get(record.id) ?? 0) + 1);
+    if (this.#table === undefined || !this.#isTableCurrent) this.#table = ShardTable.of(shards, this.#table);
+    this.#isTableCurrent = true;
     let released = false;
     return {
       shards,
+      table: this.#table,
       release: () => {
         if (released) return;
         released = true;
@@ -236,6 +243,7 @@ export class Catalog {
     }
     for (const [id, shard] of shards) this.#shards.set(id, shard);
     this.#orderedShards = undefined;
+    this.#isTableCurrent = false;
     const free: number[] = [];
     for (const id of change.removedShardIds ?? []) {
       if (!this.#shards.delete(id)) continue;
@@ -263,7 +271,6 @@ export class Catalog {
         cards: encodeCards(record.repositoryIds.map((id) => this.#repositories.get(id))),
         tombstones,
         tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
-        verified: new Int32Array(new SharedArrayBuffer(4)),
       });
     }
   }
@@ -277,7 +284,6 @@ function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository
     cards: encodeCards(record.repositoryIds.map(repositoryOf)),
     tombstones,
     tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
-    verified: before?.verified ?? new Int32Array(new SharedArrayBuffer(4)),
   };
 }
 

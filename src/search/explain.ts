@@ -5,7 +5,7 @@ import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import { TrawlError } from "../base/errors.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
-import { firstSlotWord, type SearchShard } from "../worker/messages.js";
+import { firstSlotWord } from "../worker/messages.js";
 import { resolveRepositories } from "./repository-resolver.js";
 import type { SearchEnvironment } from "./running-search.js";
 
@@ -44,7 +44,7 @@ async function explainShards(searchId: number, options: SearchOptions,
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
   control[controlWords.credit] = unlimitedCredit;
-  const shards: SearchShard[] = view.shards.map(({ record, cards, tombstones, verified }) => ({ id: record.id, cards, tombstones, verified }));
+  const places = Uint32Array.from(view.shards.keys());
   const sum = noStats();
   const byShard = new Map<number, SearchStats>();
   const failures: string[] = [];
@@ -53,7 +53,7 @@ async function explainShards(searchId: number, options: SearchOptions,
     do {
       const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
         scheduler.schedule("exhaustive", () =>
-          pool.run({ searchId, slice: 0, options, shards, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+          pool.run({ searchId, slice: 0, options, table: view.table.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
       });
       for (const { shard, stats } of result.shardStats) {
         const known = byShard.get(shard) ?? noStats();

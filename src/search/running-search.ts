@@ -1,6 +1,6 @@
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
-import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import type { Catalog, CatalogView, LiveShard } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
@@ -8,7 +8,7 @@ import { addTally, emptyTally } from "../task/tally.js";
 import type { EventSink } from "../model/event-sink.js";
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
-import { firstSlotWord, type BatchMessage, type Lane, type SearchPlace, type SearchShard, type SearchTaskResult } from "../worker/messages.js";
+import { firstSlotWord, type BatchMessage, type Lane, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import { chooseAlert } from "./alerts.js";
 import { EventStream, SearchClock, type Progress } from "./event-stream.js";
@@ -84,7 +84,8 @@ export class RunningSearch {
   readonly #displayCountMax: number;
   readonly #control: Int32Array;
   readonly #options: SearchOptions;
-  readonly #shards: readonly SearchShard[];
+  /** Places of the shards to search in the view's table. */
+  readonly #places: Uint32Array;
   readonly #lane: Lane;
   readonly #stream: EventStream;
   readonly #clock: SearchClock;
@@ -136,7 +137,7 @@ export class RunningSearch {
       selections: this.#resolutions.map((resolution) => resolution.selection),
       useIndex: true,
     };
-    this.#shards = this.#chooseShards();
+    this.#places = this.#choosePlaces();
     this.#stream = new EventStream(sink, { filters: (final) => this.#filters(final), progress: (done) => this.#progress(done) },
       () => { this.#firstMatchesMs = performance.now() - this.#startedMs; });
     const wanted = plan.timeoutMs ?? (plan.hasCount ? environment.maxTimeoutMs : environment.defaultTimeoutMs);
@@ -148,7 +149,7 @@ export class RunningSearch {
     this.#sink.onDrain(() => this.#grantCredit());
     this.#environment.pool.onBatch(this.#id, (message) => this.#receive(message));
     this.#sendRepositories();
-    const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#shards.length);
+    const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#places.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#scheduleSlice(slot, undefined);
     this.#endIfDone();
   }
@@ -175,15 +176,15 @@ export class RunningSearch {
     Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
   }
 
-  /** Live shards that hold a chosen repository, in the catalog's order. */
-  #chooseShards(): SearchShard[] {
+  /** Those of live shards that hold a chosen repository, in the catalog's order. */
+  #choosePlaces(): Uint32Array {
     const texts = this.#plan.alternatives.map((alternative, i) => ({ alternative, selection: this.#resolutions[i].selection }))
       .filter(({ alternative }) => alternative.text !== undefined);
-    if (texts.length === 0) return [];
+    if (texts.length === 0) return new Uint32Array(0);
     const searchesAll = texts.some(({ selection }) => selection.repositoryIds === undefined);
-    return this.#view.shards.filter((shard) => searchesAll || shard.record.repositoryIds.some((id) =>
-      texts.some(({ selection }) => hasBit(selection.repositoryIds, id))))
-      .map(({ record, cards, tombstones, verified }) => ({ id: record.id, cards, tombstones, verified }));
+    const holdsChosen = ({ record }: LiveShard): boolean => searchesAll || record.repositoryIds.some((id) =>
+      texts.some(({ selection }) => hasBit(selection.repositoryIds, id)));
+    return Uint32Array.from(this.#view.shards.flatMap((shard, place) => (holdsChosen(shard) ? [place] : [])));
   }
 
   #sendRepositories(): void {
@@ -239,7 +240,7 @@ export class RunningSearch {
     const slice = this.#sliceCount++;
     try {
       const result = await this.#environment.pool.run({
-        searchId: this.#id, slice, options: this.#options, shards: this.#shards, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
+        searchId: this.#id, slice, options: this.#options, table: this.#view.table.memory, places: this.#places, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
       });
       this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, result);
@@ -269,14 +270,15 @@ export class RunningSearch {
 
   /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
   #loseWorker(slot: number, slice: number, error: unknown): void {
-    const shard = this.#shards[Atomics.load(this.#control, firstSlotWord + slot) - 1];
-    const where = shard === undefined ? "before its first shard" : `in shard ${shard.id}`;
+    const place = this.#places[Atomics.load(this.#control, firstSlotWord + slot) - 1] as number | undefined;
+    const shardId = place === undefined ? undefined : this.#view.table.idOf(place);
+    const where = shardId === undefined ? "before its first shard" : `in shard ${shardId}`;
     this.#shardFailures.push(`a search worker died ${where}: ${messageOf(error)}`);
-    this.#environment.log.error({ shard: shard?.id, error: messageOf(error) }, "a search worker died; it is replaced");
+    this.#environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
     this.#environment.onWorkerLost();
     this.#missingBatches.delete(slice);
     this.#lostSlices.add(slice);
-    const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#shards.length;
+    const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#places.length;
     if (hasMore && !this.#isStopped) this.#scheduleSlice(slot, undefined);
   }
 

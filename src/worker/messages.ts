@@ -16,21 +16,16 @@ export interface SearchWorkerSettings extends WorkerSettings {
   readonly pressure: Int32Array;
 }
 
-/** A live shard as a worker needs it; the arrays are shared memory. */
-export interface SearchShard {
-  readonly id: number;
-  readonly cards: Uint8Array;
-  readonly tombstones: Uint32Array | undefined;
-  readonly verified: Int32Array;
-}
-
 /** One slice of a search: it takes shards from the search's shared counter until it is done or gives way. */
 export interface SearchTask {
   readonly searchId: number;
   /** Counts the slices of a search; a batch carries it. */
   readonly slice: number;
   readonly options: SearchOptions;
-  readonly shards: readonly SearchShard[];
+  /** Memory of the `ShardTable` of the search's view. */
+  readonly table: SharedArrayBuffer;
+  /** The shards to search, as places in the table. */
+  readonly places: Uint32Array;
   readonly control: Int32Array;
   /** Which of the search's places this slice has: the control word that names the shard it is in. */
   readonly slot: number;
@@ -44,7 +39,7 @@ export interface SearchTask {
 export type Lane = "interactive" | "exhaustive";
 
 export interface SearchPlace {
-  /** Index into the task's shards. */
+  /** Index into the task's places. */
   readonly shard: number;
   readonly position: ShardPosition;
 }

@@ -6,10 +6,12 @@ import { addStats, controlWords, noStats, type SearchStats } from "../task/searc
 import { ResultWriter } from "../eval/result-writer.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";
-import { ShardReader } from "../shard/shard-reader.js";
+import { ShardTable } from "../catalog/shard-table.js";
+import { ReaderCache } from "../shard/reader-cache.js";
+import type { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
-import { firstSlotWord, type BatchMessage, type SearchShard, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { firstSlotWord, type BatchMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
@@ -27,6 +29,7 @@ const contentVerified = 2;
 const settings = settingsOf<SearchWorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
+const readers = new ReaderCache();
 
 /**
  * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or
@@ -44,6 +47,7 @@ export default function runSlice(task: SearchTask): SearchTaskResult {
 
 class Slice {
   readonly #task: SearchTask;
+  readonly #table: ShardTable;
   readonly #writer: ResultWriter;
   readonly #stats = noStats();
   readonly #shardStats: { shard: number; stats: SearchStats }[] = [];
@@ -54,6 +58,7 @@ class Slice {
 
   constructor(task: SearchTask) {
     this.#task = task;
+    this.#table = new ShardTable(task.table);
     this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], (batch) => {
       this.#batchCount++;
       this.#flushedMs = performance.now();
@@ -65,7 +70,7 @@ class Slice {
   run(snapshot: ShardSnapshot): SearchTaskResult {
     let shard = this.#task.resume?.shard ?? this.#takeShard();
     let position = this.#task.resume?.position ?? shardStart;
-    while (shard < this.#task.shards.length && this.#isWanted(position)) {
+    while (shard < this.#task.places.length && this.#isWanted(position)) {
       const next = this.#searchShard(snapshot, shard, position);
       if (next !== undefined) return this.#result({ shard, position: next });
       if (this.#mustPause()) return this.#result({ shard: this.#takeShard(), position: shardStart });
@@ -87,21 +92,22 @@ class Slice {
   #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
     this.#writer.flush();
-    const isEnd = resume === undefined || resume.shard >= this.#task.shards.length || !this.#isWanted(resume.position);
+    const isEnd = resume === undefined || resume.shard >= this.#task.places.length || !this.#isWanted(resume.position);
     return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures };
   }
 
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
-    const shard = this.#task.shards[index];
+    const place = this.#task.places[index];
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
     try {
-      const reader = openShard(snapshot, shard);
-      const search = new ShardSearch(reader, shard, this.#task.options, kernel, this.#writer,
-        () => verifyOnce(reader, shard, "content", contentVerified));
+      const reader = openShard(snapshot, this.#table, place);
+      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
+      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer,
+        () => verifyOnce(reader, this.#table, place, "content", contentVerified));
       return search.run(position, stats, () => this.#mustPause());
     } catch (error) {
-      this.#failures.push({ shardId: shard.id, error: serializeError(error) });
+      this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
       return undefined;
     } finally {
       addStats(this.#stats, stats);
@@ -118,17 +124,18 @@ class Slice {
   }
 }
 
-function openShard(snapshot: ShardSnapshot, shard: SearchShard): ShardReader {
-  const bytes = snapshot.get(shard.id);
-  if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shard.id} is missing from the store. \`trawl check --repair\` builds it again.`);
-  const reader = new ShardReader(shard.id, bytes);
-  verifyOnce(reader, shard, "index", indexVerified);
+function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number): ShardReader {
+  const id = table.idOf(place);
+  const bytes = snapshot.get(id);
+  if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`);
+  const reader = readers.open(id, bytes);
+  verifyOnce(reader, table, place, "index", indexVerified);
   return reader;
 }
 
 /** Checksums are verified at a shard's first use in the life of the process, by whichever worker comes first. */
-function verifyOnce(reader: ShardReader, shard: SearchShard, part: "index" | "content", bit: number): void {
-  if ((Atomics.load(shard.verified, 0) & bit) !== 0) return;
+function verifyOnce(reader: ShardReader, table: ShardTable, place: number, part: "index" | "content", mark: number): void {
+  if (table.isVerified(place, mark)) return;
   reader.verify(part);
-  Atomics.or(shard.verified, 0, bit);
+  table.setVerified(place, mark);
 }

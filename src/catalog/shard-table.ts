@@ -1,0 +1,84 @@
+import type { LiveShard } from "./catalog.js";
+
+/** Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing. */
+const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5 } as const;
+const entryWordCount = 6;
+
+/**
+ * What searches see of the live shards of one generation, in one piece of shared memory: a task that goes to a worker
+ * carries a reference to it, however many shards there are.
+ *
+ * Immutable but for the marks of verified checksums, which all threads set.
+ */
+export class ShardTable {
+  readonly memory: SharedArrayBuffer;
+  readonly #words: Int32Array;
+  readonly count: number;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.memory = memory;
+    this.#words = new Int32Array(memory);
+    this.count = this.#words[0];
+  }
+
+  /** Marks of `former` are taken over, so that what was verified once stays so. */
+  static of(shards: readonly LiveShard[], former: ShardTable | undefined): ShardTable {
+    const headWords = 1 + shards.length * entryWordCount;
+    const wordCount = shards.reduce((sum, { cards, tombstones }) => sum + cards.length / 4 + (tombstones?.length ?? 0), headWords);
+    const words = new Int32Array(new SharedArrayBuffer(wordCount * 4));
+    const verified = former === undefined ? new Map<number, number>() : former.#marks();
+    words[0] = shards.length;
+    let at = headWords;
+    const append = (more: Int32Array): number => {
+      words.set(more, at);
+      at += more.length;
+      return at;
+    };
+    shards.forEach(({ record, cards, tombstones }, i) => {
+      const entry = 1 + i * entryWordCount;
+      words[entry + entryWords.id] = record.id;
+      words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
+      words[entry + entryWords.cardsFrom] = at;
+      words[entry + entryWords.cardsTo] = append(new Int32Array(cards.buffer, cards.byteOffset, cards.length / 4));
+      words[entry + entryWords.tombstonesFrom] = at;
+      words[entry + entryWords.tombstonesTo] = tombstones === undefined ? at : append(new Int32Array(tombstones.buffer, tombstones.byteOffset, tombstones.length));
+    });
+    return new ShardTable(words.buffer as SharedArrayBuffer);
+  }
+
+  idOf(place: number): number {
+    return this.#word(place, entryWords.id);
+  }
+
+  /** `encodeCards` of the shard's repositories. */
+  cardsOf(place: number): Uint8Array {
+    const from = this.#word(place, entryWords.cardsFrom);
+    return new Uint8Array(this.memory, from * 4, (this.#word(place, entryWords.cardsTo) - from) * 4);
+  }
+
+  /** Bit per document that is invisible; undefined when there is none. */
+  tombstonesOf(place: number): Uint32Array | undefined {
+    const from = this.#word(place, entryWords.tombstonesFrom);
+    const to = this.#word(place, entryWords.tombstonesTo);
+    return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
+  }
+
+  /** Whether the checksums that `mark` stands for were found right. */
+  isVerified(place: number, mark: number): boolean {
+    return (Atomics.load(this.#words, 1 + place * entryWordCount + entryWords.verified) & mark) !== 0;
+  }
+
+  setVerified(place: number, mark: number): void {
+    Atomics.or(this.#words, 1 + place * entryWordCount + entryWords.verified, mark);
+  }
+
+  #word(place: number, word: number): number {
+    return this.#words[1 + place * entryWordCount + word];
+  }
+
+  #marks(): Map<number, number> {
+    const marks = new Map<number, number>();
+    for (let place = 0; place < this.count; place++) marks.set(this.idOf(place), this.#word(place, entryWords.verified));
+    return marks;
+  }
+}

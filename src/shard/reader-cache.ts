@@ -1,0 +1,24 @@
+import { ShardReader } from "./shard-reader.js";
+
+/** Readers kept by one thread; each is some kilobytes of views. */
+const readerCountMax = 1024;
+
+/**
+ * Readers of shards that are mapped, so that a search does not check header and bounds again.
+ *
+ * Sound, because a shard is never changed and its id never given again: bytes at the same place under the same id are the
+ * same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
+ */
+export class ReaderCache {
+  readonly #readers = new Map<number, { readonly bytes: Uint8Array; readonly reader: ShardReader }>();
+
+  /** The reader is valid as long as `bytes` are. */
+  open(id: number, bytes: Buffer): ShardReader {
+    const known = this.#readers.get(id);
+    if (known !== undefined && known.bytes.buffer === bytes.buffer && known.bytes.byteOffset === bytes.byteOffset) return known.reader;
+    const reader = new ShardReader(id, bytes);
+    if (this.#readers.size >= readerCountMax) this.#readers.clear();
+    this.#readers.set(id, { bytes, reader });
+    return reader;
+  }
+}
