@@ -114,7 +114,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         return this.#abort();
       case "slow": {
         const aheadMs = (this.#byteCount / reader.bytesPerSecond) * 1000 - (monotonicMs() - this.#startedMs);
-        if (aheadMs > 1) this.#pause(controller, aheadMs);
+        if (aheadMs > slowStepMs) this.#pause(controller, aheadMs);
         return;
       }
       case "paused":
@@ -147,3 +147,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const complaintLength = 160;
+
+/** A slow reader is this far ahead before it stops, for each stop makes undici copy what has come meanwhile. */
+const slowStepMs = 250;

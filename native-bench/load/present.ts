@@ -1,6 +1,5 @@
 import { durationText, grouped, short } from "../report/numbers.js";
 import type { Axis, Plot, Series, Table } from "../report/record.js";
-import type { Distribution } from "./distribution.js";
 import { failureTable } from "./failure.js";
 import type { Pace } from "./options.js";
 import type { ClassResult, LoadResult } from "./result.js";
@@ -14,47 +13,53 @@ function paceText(pace: Pace): string {
   return pace.kind === "open" ? `${short(pace.ratePerSecond)} requests a second` : `${grouped(pace.concurrency)} clients`;
 }
 
-/** Latencies by class, and the failures by kind, if there are any. */
+/** Counts and latencies by class, and the failures by kind, if there are any. */
 export function loadTables(result: LoadResult): Table[] {
-  const classes: Table = {
+  const { classes } = result;
+  const counts: Table = {
     title: loadTitle(result),
-    head: ["class", "due", "answered", "left", "failed", "per second", "p50 ms", "p90", "p99", "p99.9", "max", "first matches p50", "p99", "MB/s", "slowest ÷ fastest"],
-    rows: result.classes.map(classRow),
+    head: ["class", "due", "answered", "left", "failed", "per second", "MB/s", "slowest ÷ fastest"],
+    rows: classes.map(countRow),
+  };
+  const latencies: Table = {
+    title: "Latency in ms, from when a request was due",
+    head: ["class", "p50", "p90", "p99", "p99.9", "max", "first matches p50", "p99", "p99.9"],
+    rows: classes.map(latencyRow),
   };
   const failures: Table = {
     title: "Failures",
     head: ["class", "kind", "count", "meaning", "the first one"],
-    rows: result.classes.flatMap(({ name, failures }) => failures.map(({ kind, count, example }) => [
+    rows: classes.flatMap(({ name, failures }) => failures.map(({ kind, count, example }) => [
       name, kind, grouped(count), failureTable[kind].meaning, example.replace(/\s+/g, " ").slice(0, exampleLength),
     ])),
   };
-  return failures.rows.length === 0 ? [classes] : [classes, failures];
+  return [counts, latencies, ...failures.rows.length === 0 ? [] : [failures]];
 }
 
 const exampleLength = 100;
 
-function classRow({ name, due, whole, left, failures, goodPerSecond, bytesPerSecond, latency, firstMatches, queries }: ClassResult): string[] {
+function countRow({ name, due, whole, left, failures, goodPerSecond, bytesPerSecond, queries }: ClassResult): string[] {
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const ratio = unfairness(queries);
   return [
-    name, grouped(due), grouped(whole), grouped(left), grouped(failed), short(goodPerSecond),
-    ...latencyCells(latency), ...(firstMatches.count === 0 ? ["", ""] : [short(firstMatches.p50Ms), short(firstMatches.p99Ms)]),
-    short(bytesPerSecond / 1e6), fairnessText(queries),
+    name, grouped(due), grouped(whole), grouped(left), grouped(failed), short(goodPerSecond), short(bytesPerSecond / 1e6),
+    ratio === undefined ? "" : short(ratio),
   ];
 }
 
-function latencyCells({ count, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Distribution): string[] {
-  return [p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map((ms) => (count === 0 ? "" : short(ms)));
+function latencyRow({ name, latency, firstMatches }: ClassResult): string[] {
+  const cells = (count: number, values: readonly number[]): string[] => values.map((ms) => (count === 0 ? "" : short(ms)));
+  const { p50Ms, p90Ms, p99Ms, p999Ms, maxMs } = latency;
+  return [
+    name, ...cells(latency.count, [p50Ms, p90Ms, p99Ms, p999Ms, maxMs]),
+    ...cells(firstMatches.count, [firstMatches.p50Ms, firstMatches.p99Ms, firstMatches.p999Ms]),
+  ];
 }
 
 /** Of the query whose answers differ most in time; undefined when none was answered twice. */
 export function unfairness(queries: ClassResult["queries"]): number | undefined {
   const ratios = queries.filter(({ whole }) => whole > 1).map(({ fastestMs, slowestMs }) => slowestMs / fastestMs);
   return ratios.length === 0 ? undefined : Math.max(...ratios);
-}
-
-function fairnessText(queries: ClassResult["queries"]): string {
-  const ratio = unfairness(queries);
-  return ratio === undefined ? "" : short(ratio);
 }
 
 /** What the generator took, and a warning where its figures would be about itself. */
