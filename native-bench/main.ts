@@ -2,9 +2,14 @@ import { Command, CommanderError, Option } from "commander";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { messageOf, TrawlError } from "../src/base/errors.js";
+import { addCorpusCommand } from "./corpus/command.js";
+import { addLoadCommand } from "./load/command.js";
 import { indexPart } from "./parts/index-part.js";
 import { manyPart } from "./parts/many-part.js";
 import type { Part } from "./parts/part.js";
+import { peersPart } from "./parts/peers-part.js";
+import { sizeScalePart } from "./parts/size-scale.js";
+import { peerVersions } from "./peers/peers.js";
 import { compareRuns, comparisonTable, noiseRule, type Comparison } from "./report/compare.js";
 import { terminalTable } from "./report/render-table.js";
 import { isRunFolder, readRun, renderRun } from "./report/run-folder.js";
@@ -12,12 +17,14 @@ import { commitOf, measureRevisions } from "./run/revisions.js";
 import { runParts, type RunSettings } from "./run/runner.js";
 
 /** Every part, in the order of a whole run: what is read first comes first. */
-const parts: readonly Part[] = [indexPart, manyPart];
+const parts: readonly Part[] = [peersPart, indexPart, sizeScalePart, manyPart];
 
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
+  { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
   { name: "index", description: "Indexing, commits, and the daemon at rest.", parts: [indexPart.name] },
   { name: "many", description: "10,000 small repositories.", parts: [manyPart.name] },
+  { name: "scale", description: "Time and memory against the size of the corpus.", parts: [sizeScalePart.name] },
 ];
 
 const exitCodes = { partFailed: 1, failed: 2 } as const;
@@ -47,6 +54,8 @@ function createProgram(exit: (code: number) => void): Command {
   addRun(program, "all", "Every part on the full corpora, in at most half an hour on two cores.", { isQuick: false, names: undefined }, exit);
   addRun(program, "quick", "Every part on what this checkout has, in at most three minutes.", { isQuick: true, names: undefined }, exit);
   for (const { name, description, parts: names } of partCommands) addRun(program, name, description, { isQuick: false, names }, exit);
+  addLoadCommand(program, exit);
+  addCorpusCommand(program);
   addCompare(program);
   addReport(program);
   return program;
@@ -70,18 +79,18 @@ function addRun(program: Command, name: string, description: string, kind: { rea
     const isQuick = kind.isQuick || typed.quick === true;
     const names = typed.only ?? kind.names;
     const chosen = parts.filter((part) => names?.includes(part.name) ?? true);
-    const failed = await runParts(chosen, settingsOf(name, isQuick, typed));
+    const failed = await runParts(chosen, { ...settingsOf(name, isQuick, typed), versions: await peerVersions() });
     if (failed.length > 0) exit(exitCodes.partFailed);
   });
 }
 
-function settingsOf(name: string, isQuick: boolean, { rounds, out, only, quick }: RunOptions): RunSettings {
+function settingsOf(name: string, isQuick: boolean, { rounds, out, only, quick }: RunOptions): Omit<RunSettings, "versions"> {
   if (rounds !== undefined && rounds < roundsMin && !isQuick) throw new TrawlError("bad-request", `--rounds ${rounds} is too few: a spread needs ${roundsMin}`);
   const words = ["trawl-bench", name, ...quick ? ["--quick"] : [], ...rounds === undefined ? [] : ["--rounds", rounds], ...only === undefined ? [] : ["--only", only.join(",")]];
   const isWhole = name === "all" && only === undefined;
   return {
     command: words.join(" "), isQuick, rounds: rounds ?? (isQuick ? quickRounds : roundsMin), out: out === undefined ? undefined : resolve(out),
-    suffix: isWhole ? "" : [name, ...quick ? ["quick"] : [], ...only ?? []].join("-"), versions: {},
+    suffix: isWhole ? "" : [name, ...quick ? ["quick"] : [], ...only ?? []].join("-"),
   };
 }
 

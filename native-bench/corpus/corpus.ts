@@ -63,7 +63,8 @@ export async function openCorpus(name: string, context: CorpusContext): Promise<
   const definition = corpora.find((row) => row.name === name);
   if (definition === undefined) throw new TrawlError("not-found", `there is no corpus ${name}; there are ${corpora.map((row) => row.name).join(", ")}`);
   const source = definition.cutFrom === undefined ? undefined : await openCorpus(definition.cutFrom, context);
-  const madeOf = source?.checksum ?? await definition.version();
+  const version = await definition.version();
+  const madeOf = source === undefined ? version : `${version} ${await treeOf(source.path)}`;
   const known = readManifest(name, context.cacheFolder);
   const isCurrent = known !== undefined && (madeOf === "" || known.madeOf === madeOf);
   const manifest = isCurrent ? known : await makeCorpus(definition, source, madeOf, context);
@@ -125,6 +126,11 @@ async function checksumOf(folder: string, { repositories }: Made): Promise<strin
 
 async function commitOf(folder: string): Promise<string> {
   return (await run("git", ["-C", folder, "rev-parse", "HEAD"], "")).trim();
+}
+
+/** Two corpora with the same files have the same tree, whoever committed them. */
+async function treeOf(folder: string): Promise<string> {
+  return (await run("git", ["-C", folder, "rev-parse", "HEAD^{tree}"], "")).trim();
 }
 
 async function requireClean(folder: string): Promise<void> {

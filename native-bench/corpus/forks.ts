@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { randomFrom } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 import type { Made } from "./made.js";
 import { placeOf } from "./chance.js";
-import { borrowObjects, headOf, initBare, isRegular, linkPacks, ownObjects, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
+import { borrowObjects, headOf, initBare, isRegular, linkPacks, moveNewest, ownObjects, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
 
 const forkCount = 50;
 const changedFiles = 5;
@@ -27,24 +27,33 @@ export async function makeForks(folder: string, source: Source): Promise<Made> {
   await importer.commit("main", { kind: "none" }, firstCommitSeconds, files.map(({ path, mode, oid }): FileChange => ({ kind: "object", path, mode, oid })));
   await importer.end();
   await ownObjects(base);
-  const names = ["base"];
-  for (let i = 1; i <= forkCount; i++) {
-    const name = `fork-${i}`;
-    await makeFork(join(folder, `${name}.git`), base, changesOf(i, files, source));
-    names.push(name);
-  }
+  await makeForkRepositories(folder, base, (i) => changesOf(i, files, source));
+  const names = ["base", ...Array.from({ length: forkCount }, (_, i) => forkName(i + 1))];
   const repositories = names.map((name) => ({ name: `forks/${name}`, directory: `${name}.git` }));
   const baseBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
   return { repositories, fileCount: files.length * names.length + forkCount, textBytes: baseBytes * names.length };
 }
 
-async function makeFork(directory: string, base: string, changes: readonly FileChange[]): Promise<void> {
-  initBare(directory);
-  linkPacks(base, directory);
-  writeFileSync(join(directory, "refs/heads/main"), readFileSync(join(base, "refs/heads/main")));
-  const importer = new FastImport(directory);
-  await importer.commit("main", { kind: "revision", revision: headOf(base) }, firstCommitSeconds + 3600, changes);
+/** What a fork has in common with the base takes no room of its own. */
+async function makeForkRepositories(folder: string, base: string, changes: (i: number) => readonly FileChange[]): Promise<void> {
+  const store = join(folder, "store.git");
+  initBare(store);
+  await borrowObjects(store, { path: base });
+  const importer = new FastImport(store);
+  for (let i = 1; i <= forkCount; i++) {
+    await importer.commit("main", { kind: "revision", revision: headOf(base) }, firstCommitSeconds + 3600, changes(i));
+    await importer.checkpoint();
+    const directory = join(folder, `${forkName(i)}.git`);
+    initBare(directory);
+    linkPacks(base, directory);
+    moveNewest(store, directory);
+  }
   await importer.end();
+  rmSync(store, { recursive: true, force: true });
+}
+
+function forkName(i: number): string {
+  return `fork-${i}`;
 }
 
 function changesOf(i: number, files: readonly TreeFile[], source: Source): FileChange[] {

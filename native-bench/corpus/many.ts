@@ -1,9 +1,9 @@
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { randomFrom, type Random } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 import type { Made, MadeRepository } from "./made.js";
-import { initBare, movePacks, readSource, smallFiles, type Source } from "./repositories.js";
+import { initBare, moveNewest, readSource, smallFiles, type Source } from "./repositories.js";
 
 const filesEach = 20;
 const fileBytesMax = 16 * 1024;
@@ -36,7 +36,9 @@ export async function makeMany(folder: string, source: Source, count: number, pr
     for (let i = from; i < Math.min(from + batch, count); i++) {
       await importer.commit("main", { kind: "none" }, firstCommitSeconds, (choices[i] ?? []).map((path) => marked(i, path)));
       await importer.checkpoint();
-      moveOut(store, join(folder, directoryOf(i)));
+      const directory = join(folder, directoryOf(i));
+      initBare(directory);
+      moveNewest(store, directory);
     }
     await importer.end();
     rmSync(store, { recursive: true, force: true });
@@ -58,14 +60,6 @@ function choose(paths: readonly string[], random: Random): string[] {
   const chosen = new Set<string>();
   while (chosen.size < Math.min(filesEach, paths.length)) chosen.add(paths[random(paths.length)] ?? "");
   return [...chosen];
-}
-
-/** Makes what the importer has just written a repository of its own. */
-function moveOut(store: string, directory: string): void {
-  mkdirSync(directory, { recursive: true });
-  initBare(directory);
-  movePacks(store, directory);
-  renameSync(join(store, "refs/heads/main"), join(directory, "refs/heads/main"));
 }
 
 function directoryOf(i: number): string {

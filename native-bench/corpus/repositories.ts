@@ -62,13 +62,14 @@ export async function ownObjects(directory: string): Promise<void> {
   rmSync(join(directory, "objects/info/alternates"), { force: true });
 }
 
-/** Moves the packs that a checkpoint wrote. */
-export function movePacks(from: string, to: string): void {
+/** Moves what an importer has written up to a checkpoint into another repository: packs and branch. */
+export function moveNewest(from: string, to: string): void {
   const folder = join(from, "objects/pack");
   for (const name of readdirSync(folder)) {
     if (/^pack-.*\.(pack|idx)$/.test(name)) renameSync(join(folder, name), join(to, "objects/pack", name));
     else if (name.endsWith(".keep")) rmSync(join(folder, name));
   }
+  renameSync(join(from, "refs/heads/main"), join(to, "refs/heads/main"));
 }
 
 /** Lets a repository have the packs of another one without taking room. */

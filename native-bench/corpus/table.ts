@@ -16,7 +16,7 @@ export interface CorpusDefinition {
   readonly cost: string;
   /** The corpus that it is cut from; `BENCH_CORPUS` stands for `linux` there too. */
   readonly cutFrom: string | undefined;
-  /** Changes with what else it is made of; "" where that cannot be known. */
+  /** Changes with what it is made of, beside the other corpus; "" where that cannot be known. */
   readonly version: () => Promise<string>;
   /** As made from the versions that the committed runs were measured on; "" where it follows from what is installed. */
   readonly checksum: string;
@@ -26,49 +26,50 @@ export interface CorpusDefinition {
   readonly make: (folder: string, source: Source, progress: (text: string) => void) => Promise<Made>;
 }
 
-const always = (): Promise<string> => Promise.resolve("1");
+/** To be raised when a maker changes what it makes. */
+const makers = (): Promise<string> => Promise.resolve("1");
 
 /** Every corpus. The same row gives the same commits on every machine. */
 export const corpora: readonly CorpusDefinition[] = [
   {
     name: "linux", what: "Debian's linux-source-6.1 as one commit",
     command: "apt-get install linux-source-6.1 && bin/trawl-bench corpus linux", cost: "three minutes, 1.8 GB",
-    cutFrom: undefined, version: archiveChecksum, checksum: "", fileCount: 0, textBytes: 0,
+    cutFrom: undefined, version: archiveChecksum, checksum: "f4d71def85f991993d0ade2336bbcafe33803f5d", fileCount: 78_579, textBytes: 1_298_681_992,
     make: async (folder) => { await makeLinux(folder); return await madeOne("linux", folder); },
   },
   {
     name: "linux-history", what: "the same tree in 200 commits that add subtrees and complete files",
-    command: "bin/trawl-bench corpus linux-history", cost: "half a minute, 0.3 GB",
-    cutFrom: "linux", version: always, checksum: "", fileCount: 0, textBytes: 0,
+    command: "bin/trawl-bench corpus linux-history", cost: "ten seconds, 0.3 GB",
+    cutFrom: "linux", version: makers, checksum: "cbd2f1e218256f848b840aaa44bdb5d48b3df81a", fileCount: 78_579, textBytes: 1_298_681_992,
     make: async (folder, source) => { await makeHistory(folder, source); return await madeOne("linux-history", folder); },
   },
   {
     name: "modules", what: "the text files of this checkout's node_modules as one commit",
     command: "bin/trawl-bench corpus modules", cost: "half a minute, 0.3 GB",
-    cutFrom: undefined, version: installedChecksum, checksum: "", fileCount: 0, textBytes: 0,
+    cutFrom: undefined, version: installedChecksum, checksum: "", fileCount: 19_630, textBytes: 135_922_892,
     make: async (folder) => { await makeModules(folder); return await madeOne("modules", folder); },
   },
   {
     name: "many", what: "10,000 repositories of 20 small files of the Linux source",
-    command: "bin/trawl-bench corpus many", cost: "two minutes, 1.2 GB",
-    cutFrom: "linux", version: always, checksum: "", fileCount: 0, textBytes: 0,
+    command: "bin/trawl-bench corpus many", cost: "one to three minutes, 0.8 GB",
+    cutFrom: "linux", version: makers, checksum: "d31bde1c90e71ddc3a5ca2d1b71141defeeecb47c06d0fb96bf69bd00faa6f9c", fileCount: 200_000, textBytes: 833_046_876,
     make: (folder, source, progress) => makeMany(folder, source, 10_000, progress),
   },
   {
     name: "many-quick", what: "200 repositories of 20 small files of node_modules",
-    command: "bin/trawl-bench corpus many-quick", cost: "some seconds, 0.03 GB",
-    cutFrom: "modules", version: always, checksum: "", fileCount: 0, textBytes: 0,
+    command: "bin/trawl-bench corpus many-quick", cost: "a second, 0.02 GB",
+    cutFrom: "modules", version: makers, checksum: "", fileCount: 4_000, textBytes: 7_243_066,
     make: (folder, source, progress) => makeMany(folder, source, 200, progress),
   },
   {
     name: "forks", what: "a repository of every 32nd file of the Linux source, and 50 forks that differ in six files",
     command: "bin/trawl-bench corpus forks", cost: "some seconds, 0.02 GB",
-    cutFrom: "linux", version: always, checksum: "", fileCount: 0, textBytes: 0, make: makeForks,
+    cutFrom: "linux", version: makers, checksum: "1232d2400adab135eec6013d8a4da3a5db2d68943b14ed490df4cbcef2df682a", fileCount: 121_736, textBytes: 1_546_710_711, make: makeForks,
   },
   {
     name: "adversarial", what: "four spaces everywhere, a line of 200 MB, a million empty lines, random bytes, one trigram over and over",
     command: "bin/trawl-bench corpus adversarial", cost: "half a minute, 0.5 GB",
-    cutFrom: undefined, version: always, checksum: "", fileCount: 0, textBytes: 0,
+    cutFrom: undefined, version: makers, checksum: "bfc53757d413eb3c3a26ece53fdc158472aef999", fileCount: 6, textBytes: 282_883_279,
     make: async (folder) => { await makeAdversarial(folder); return await madeOne("adversarial", folder); },
   },
 ];

@@ -1,39 +1,52 @@
-import type { Corpus } from "../corpus/corpus.js";
-import { alternate, spreadOf, type Spread } from "../system/measure.js";
-import { spanningLines, type Peers } from "../peers/peers.js";
-import { nameOf, streamParams, type BenchQuery } from "../peers/queries.js";
-import { short, type SearchRow } from "../report/table.js";
-import { compare } from "../peers/result-set.js";
-import type { Trawl } from "../peers/trawl.js";
+import { TrawlError } from "../../src/base/errors.js";
+import type { Causes } from "../peers/causes.js";
+import type { Peer } from "../peers/peer.js";
+import type { BenchQuery } from "../peers/queries.js";
+import { compare, type Difference } from "../peers/result-set.js";
+import { alternate } from "../system/measure.js";
 
-/** Compares the three result sets of a query, then measures the three in turn. */
-export async function measureSearch(trawl: Trawl, corpus: Corpus, { rg, csearch }: Peers, query: BenchQuery, rounds: number): Promise<SearchRow> {
-  const params = streamParams(query);
-  const { lines: ours, bytes: answerBytes } = await trawl.results(params);
-  const rgResults = await rg.results(query);
-  const csearchResults = await csearch.results(query);
-  const spanning = await spanningLines(corpus, query, ours.without(rgResults));
-  const differences = {
-    rg: compare("rg", rgResults, ours, (place) => rg.causeOf(place, spanning)),
-    csearch: compare("csearch", csearchResults, ours, (place) => csearch.causeOf(place, spanning)),
-  };
-  const measures = [() => rg.time(query), () => csearch.time(query), () => trawl.curlMs(params)];
-  const [rgMs, csearchMs, trawlMs] = await alternate(rounds, measures) as [Spread, Spread, Spread];
-  console.log(`  ${nameOf(query)}: ${ours.count} lines; rg ${short(rgMs.median)}, csearch ${short(csearchMs.median)}, trawl ${short(trawlMs.median)} ms`);
-  return { query, matchedLines: ours.count, answerBytes, rg: rgMs, csearch: csearchMs, trawl: trawlMs, differences };
+/** What came of one query. */
+export interface SearchOutcome {
+  readonly query: BenchQuery;
+  /** The peer that the others' results are compared with. */
+  readonly reference: string;
+  /** That the reference found. */
+  readonly lineCount: number;
+  /** By the names of the peers that were asked, ourselves too. */
+  readonly peers: ReadonlyMap<string, PeerOutcome>;
 }
 
-/** Milliseconds until a person sees the first result of a broad query with the default limits. */
-export async function measureFirstMatch(trawl: Trawl, count: number): Promise<Spread> {
-  console.log("First matches event of a broad query");
-  const times: number[] = [];
-  for (let i = 0; i < count; i++) times.push(await trawl.firstMatchMs(new URLSearchParams({ q: "return" })) ?? NaN);
-  return spreadOf(times);
+export interface PeerOutcome {
+  readonly bytes: number;
+  /** Of each round that counts. */
+  readonly timesMs: readonly number[];
+  /** Nothing differs at the reference. */
+  readonly difference: Difference;
 }
 
-/** Milliseconds of an HTTP answer without a search: what curl and the loopback cost. */
-export async function measureFloor(trawl: Trawl, count: number): Promise<Spread> {
-  const times: number[] = [];
-  for (let i = 0; i < count; i++) times.push(await trawl.floorMs());
-  return spreadOf(times);
+/**
+ * Asks every peer for its result set, compares each with that of the first one, and then measures them in turn. Reading the
+ * result sets is the round that warms everybody and does not count.
+ */
+export async function measureSearch(peers: readonly Peer[], causes: Causes, query: BenchQuery, rounds: number): Promise<SearchOutcome> {
+  const asked = peers.filter((peer) => peer.declines(query) === undefined);
+  const [reference, ...others] = asked;
+  if (reference === undefined) throw new TrawlError("internal", "there is nobody to ask");
+  const expected = await reference.results(query);
+  const compared = [{ bytes: expected.bytes, difference: equal }];
+  for (const peer of others) {
+    const { lines, bytes } = await peer.results(query);
+    const causeOf = await causes.of(query, { peer, lines }, { peer: reference, lines: expected.lines });
+    compared.push({ bytes, difference: compare({ name: peer.name, lines }, { name: reference.name, lines: expected.lines }, causeOf) });
+  }
+  const times = await alternate(rounds, asked.map((peer) => () => peer.time(query)));
+  const outcomes = compared.map((each, i) => [asked[i]?.name ?? "", { ...each, timesMs: times[i] ?? [] }] as const);
+  return { query, reference: reference.name, lineCount: expected.lines.count, peers: new Map(outcomes) };
+}
+
+const equal: Difference = { explained: {}, unexplained: 0, examples: [] };
+
+/** Whether the times of two peers for a query may be put side by side: both have found what the reference has. */
+export function areComparable({ peers }: SearchOutcome, one: string, other: string): boolean {
+  return [one, other].every((name) => peers.get(name)?.difference.unexplained === 0);
 }

@@ -2,6 +2,7 @@
 export interface Target {
   readonly rg?: number;
   readonly csearch?: number;
+  readonly zoekt?: number;
   /** Our time at most. */
   readonly ms?: number;
   /** Our time at most, as a multiple of our time for `return`. */
@@ -14,36 +15,49 @@ export interface BenchQuery {
   readonly ignoreCase: boolean;
   /** A match may go on in the next line. The peers look at one line at a time. */
   readonly spansLines: boolean;
+  /** The answer has gigabytes. */
+  readonly isHuge: boolean;
   readonly must: Target;
   readonly aim: Target;
 }
 
-/** Literals that occur up to 20,000 times; rare and absent ones; regexps with a literal in them. */
-const common = { must: { rg: 20, csearch: 15 }, aim: { rg: 55 } };
-const rare = { must: { rg: 50, csearch: 5, ms: 3 }, aim: { ms: 1 } };
-const anchored = { must: { rg: 15 }, aim: { rg: 30 } };
+/** Literals that occur up to 20,000 times; rare and absent ones; what occurs everywhere; regexps with a literal in them. */
+const common = { must: { rg: 20, csearch: 15, zoekt: 3 }, aim: { rg: 55, zoekt: 6 } };
+const rare = { must: { rg: 50, csearch: 5, zoekt: 1, ms: 3 }, aim: { zoekt: 2, ms: 1 } };
+const anchored = { must: { rg: 15, zoekt: 20 }, aim: { rg: 30, zoekt: 100 } };
 const untargeted = { must: {}, aim: {} };
 
+/** For the Linux source. */
 export const queries: readonly BenchQuery[] = [
   literal("kmalloc", common),
   literal("TODO", common),
   literal("EXPORT_SYMBOL_GPL", common),
   literal("amdgpu_vcn_idle_work", rare),
   literal("qqzzxxjjvvww", rare),
-  literal("return", { must: { rg: 1.2, csearch: 7 }, aim: { rg: 2 } }),
+  literal("return", { must: { rg: 1.2, csearch: 7, zoekt: 5 }, aim: { rg: 2, zoekt: 10 } }),
   literal("DMA", untargeted),
   { ...literal("kmalloc", untargeted), ignoreCase: true },
-  { ...literal("dma", { must: { rg: 1.5 }, aim: { rg: 3 } }), ignoreCase: true },
+  { ...literal("dma", { must: { rg: 1.5, zoekt: 5 }, aim: { rg: 3, zoekt: 10 } }), ignoreCase: true },
   regexp("(copy|move)_to_user", anchored),
   regexp("[a-z]+_lock_irqsave", anchored),
   regexp("kmalloc\\(.*GFP_ATOMIC", untargeted),
   { ...regexp("err(or)?\\s*=\\s*-E[A-Z]+", untargeted), spansLines: true },
-  regexp("[a-z]+[0-9]+_[a-z]+\\(", { must: { rg: 0.6 }, aim: { rg: 1 } }),
-  literal("    ", { must: { timesReturn: 3 }, aim: {} }),
+  regexp("[a-z]+[0-9]+_[a-z]+\\(", { must: { rg: 0.6, zoekt: 5 }, aim: { rg: 1, zoekt: 10 } }),
+  { ...literal("    ", { must: { timesReturn: 3 }, aim: {} }), isHuge: true },
+];
+
+/** For the sources of JavaScript packages. */
+export const quickQueries: readonly BenchQuery[] = [
+  literal("TODO", untargeted),
+  literal("createHash", untargeted),
+  literal("qqzzxxjjvvww", untargeted),
+  literal("return", untargeted),
+  { ...literal("error", untargeted), ignoreCase: true },
+  regexp("create(Hash|Hmac|Server)", untargeted),
 ];
 
 function literal(pattern: string, targets: Targets): BenchQuery {
-  return { pattern, kind: "literal", ignoreCase: false, spansLines: false, ...targets };
+  return { pattern, kind: "literal", ignoreCase: false, spansLines: false, isHuge: false, ...targets };
 }
 
 function regexp(pattern: string, targets: Targets): BenchQuery {
@@ -56,9 +70,13 @@ export function nameOf({ pattern, ignoreCase }: BenchQuery): string {
   return `${ignoreCase ? "-i " : ""}${/^ +$/.test(pattern) ? `${pattern.length} spaces` : pattern}`;
 }
 
-/** The parameters of our stream for every match of a query. */
-export function streamParams({ pattern, kind, ignoreCase }: BenchQuery): URLSearchParams {
+/** A query in our language, for at most so many matches. */
+export function trawlQuery({ pattern, kind, ignoreCase }: BenchQuery, count: number | "all"): string {
   const quoted = kind === "literal" ? `content:"${pattern.replace(/["\\]/g, "\\$&")}"` : `/${pattern.replaceAll("/", "\\/")}/`;
-  const filters = `type:file count:all${ignoreCase ? "" : " case:yes"}`;
-  return new URLSearchParams({ q: `${filters} ${quoted}`, t: kind });
+  return `type:file count:${count}${ignoreCase ? "" : " case:yes"} ${quoted}`;
+}
+
+/** The parameters of our stream for every match of a query. */
+export function streamParams(query: BenchQuery): URLSearchParams {
+  return new URLSearchParams({ q: trawlQuery(query, "all"), t: query.kind });
 }

@@ -37,24 +37,29 @@ export interface Place {
   readonly line: number;
 }
 
-/** How the answer of a peer differs from ours. */
+/** How the answer of a peer differs from the reference's. */
 export interface Difference {
   /** Differences with a known cause, counted by it. */
   readonly explained: Readonly<Record<string, number>>;
   /** The rest. */
   readonly unexplained: number;
-  /** The first of the rest, as `PATH:LINE only in PEER`. */
+  /** The first of the rest, as `PATH:LINE only in NAME`. */
   readonly examples: readonly string[];
 }
 
 const exampleCountMax = 5;
 
+export interface NamedSet {
+  readonly name: string;
+  readonly lines: ResultSet;
+}
+
 /** Compares; `causeOf` names why a place may well be in only one of the sets, or returns undefined. */
-export function compare(peer: string, theirs: ResultSet, ours: ResultSet, causeOf: (place: Place) => string | undefined): Difference {
+export function compare(peer: NamedSet, reference: NamedSet, causeOf: (place: Place) => string | undefined): Difference {
   const explained: Record<string, number> = {};
   const examples: string[] = [];
   let unexplained = 0;
-  for (const [owner, places] of [[peer, theirs.without(ours)], ["trawl", ours.without(theirs)]] as const) {
+  for (const [owner, places] of [[peer.name, peer.lines.without(reference.lines)], [reference.name, reference.lines.without(peer.lines)]] as const) {
     for (const place of places) {
       const cause = causeOf(place);
       if (cause !== undefined) explained[cause] = (explained[cause] ?? 0) + 1;

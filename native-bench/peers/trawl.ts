@@ -1,5 +1,4 @@
 import { openSync, readFileSync } from "node:fs";
-import { get, type IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { ChildProcess } from "node:child_process";
@@ -8,7 +7,9 @@ import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
-import { ended, run, start } from "../system/processes.js";
+import { ended, start } from "../system/processes.js";
+import { curlMs, openAnswer } from "./http.js";
+import type { Answer } from "./peer.js";
 import { ResultSet } from "./result-set.js";
 
 const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
@@ -61,16 +62,16 @@ export class Trawl {
 
   /** Milliseconds in which curl has read the whole answer to a search. */
   curlMs(params: URLSearchParams): Promise<number> {
-    return curlMs(this.#searchUrl(params));
+    return curlMs({ url: this.#searchUrl(params), body: undefined });
   }
 
   /** The same for an answer that costs nothing to make. */
   floorMs(): Promise<number> {
-    return curlMs(`${this.url}/healthz`);
+    return curlMs({ url: `${this.url}/healthz`, body: undefined });
   }
 
   /** Every line of an exhaustive search, and the size of the answer. Throws when the answer is not whole. */
-  async results(params: URLSearchParams): Promise<{ readonly lines: ResultSet; readonly bytes: number }> {
+  async results(params: URLSearchParams): Promise<Answer> {
     const lines = new ResultSet();
     let byteCount = 0;
     const decoder = new SseDecoder();
@@ -116,15 +117,9 @@ export class Trawl {
     return `${this.url}/.api/search/stream?${params.toString()}`;
   }
 
-  async #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => get(this.#searchUrl(params), { agent: false }, resolve).on("error", reject));
-    if (response.statusCode !== 200) throw new TrawlError("overloaded", `the daemon answered ${response.statusCode}`);
-    return response;
+  #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
+    return openAnswer({ url: this.#searchUrl(params), body: undefined });
   }
-}
-
-async function curlMs(url: string): Promise<number> {
-  return 1000 * Number(await run("curl", ["-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", url], ""));
 }
 
 function addMatches(results: ResultSet, data: string): void {

@@ -24,18 +24,15 @@ export function quantileOf(values: readonly number[], share: number): number {
 }
 
 /**
- * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike; the
- * first round does not count.
+ * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike. Returns
+ * the values of each.
  */
-export async function alternate(rounds: number, measures: readonly (() => Promise<number>)[]): Promise<Spread[]> {
+export async function alternate(rounds: number, measures: readonly (() => Promise<number>)[]): Promise<number[][]> {
   const values = measures.map((): number[] => []);
-  for (let round = 0; round <= rounds; round++) {
-    for (const [i, measure] of measures.entries()) {
-      const value = await measure();
-      if (round > 0) values[i]?.push(value);
-    }
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, measure] of measures.entries()) values[i]?.push(await measure());
   }
-  return values.map(spreadOf);
+  return values;
 }
 
 export interface Memory {
@@ -61,13 +58,14 @@ export interface WatchedMemory {
   readonly history: readonly (ProcessMemory & { readonly seconds: number })[];
 }
 
-/** Watches a process, ten times a second, until the returned function is called. */
+/** Watches a process, ten times a second, until the returned function is called. The process may end before. */
 export function watchMemory(pid: number): () => WatchedMemory {
   const startedMs = monotonicMs();
   const history: (ProcessMemory & { seconds: number })[] = [];
   const look = (): void => {
-    const childrenBytes = descendantsOf(pid).reduce((sum, child) => sum + residentOf(child), 0);
-    history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memoryOf(pid), childrenBytes });
+    const memory = memoryIfAlive(pid);
+    const childrenBytes = descendantsOf(pid).reduce((sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0), 0);
+    if (memory !== undefined) history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memory, childrenBytes });
   };
   const timer = callEvery(100, look);
   return () => {
@@ -79,12 +77,12 @@ export function watchMemory(pid: number): () => WatchedMemory {
   };
 }
 
-/** 0 for a process that has ended meanwhile. */
-function residentOf(pid: number): number {
+/** Undefined for a process that has ended meanwhile. */
+function memoryIfAlive(pid: number): Memory | undefined {
   try {
-    return memoryOf(pid).residentBytes;
+    return memoryOf(pid);
   } catch {
-    return 0;
+    return undefined;
   }
 }
 

@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { existsSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { TrawlError } from "../../src/base/errors.js";
+import type { Corpus, CorpusContext } from "../corpus/corpus.js";
+import { ended, run, start, timeCommand } from "../system/processes.js";
+import { readLineOutput } from "./line-output.js";
+import { declineHuge, type Found, type Peer } from "./peer.js";
+import type { BenchQuery } from "./queries.js";
+import { findTool, fingerprint, missingTools } from "./tools.js";
+
+const indexTimeoutMs = 600_000;
+
+/** codesearch over the work tree. Builds its index the first time. */
+export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext): Promise<Found<Peer>> {
+  const name = "csearch";
+  const reason = missingTools(["csearch", "cindex"], "apt-get install codesearch");
+  const [csearch, cindex] = [findTool("csearch"), findTool("cindex")];
+  if (reason !== undefined || csearch === undefined || cindex === undefined) return { kind: "missing", name, reason: reason ?? "" };
+  const environment = { CSEARCHINDEX: await codesearchIndex(cindex, corpus, progress) };
+  const indexed = new Set((await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], "")).split("\n").map((path) => path.slice(corpus.path.length + 1)));
+  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] =>
+    [csearch, "-n", ...ignoreCase ? ["-i"] : [], kind === "literal" ? pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : pattern];
+  return {
+    kind: "found",
+    peer: {
+      name,
+      version: await codesearchVersion() ?? "",
+      time: (query) => timeCommand(command(query), environment),
+      results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
+      causeOf: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
+      declines: declineHuge,
+    },
+  };
+}
+
+/** It holds absolute paths, so it belongs to the corpus at its place. */
+async function codesearchIndex(cindex: string, corpus: Corpus, progress: (text: string) => void): Promise<string> {
+  const place = createHash("sha256").update(corpus.path).digest("hex").slice(0, 8);
+  const file = join(corpus.cacheFolder, `codesearch-${corpus.checksum}-${place}`);
+  if (existsSync(file)) return file;
+  progress("building codesearch's index");
+  const unfinished = `${file}.unfinished`;
+  const child = start(cindex, [corpus.path], { stdio: "ignore", env: { ...process.env, CSEARCHINDEX: unfinished } });
+  const code = await ended(child, indexTimeoutMs);
+  if (code !== 0) throw new TrawlError("internal", `cindex ended with ${code}`);
+  renameSync(unfinished, file);
+  return file;
+}
+
+/** csearch does not say its version. Undefined where it is not installed. */
+export async function codesearchVersion(): Promise<string | undefined> {
+  const csearch = findTool("csearch");
+  if (csearch === undefined) return undefined;
+  const known = await run("dpkg-query", ["-W", "-f", "codesearch ${Version}", "codesearch"], "").catch(() => "");
+  return known.trim() || `codesearch, SHA-256 ${await fingerprint(csearch)}`;
+}

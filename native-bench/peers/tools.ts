@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { accessSync, constants, createReadStream } from "node:fs";
+import { delimiter, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { run } from "../system/processes.js";
+
+/** Where a program is: in a folder of the variable `BENCH_TOOLS`, else in one of `PATH`; undefined when it is in none. */
+export function findTool(name: string): string | undefined {
+  const folders = [process.env["BENCH_TOOLS"], process.env["PATH"]].flatMap((list) => list?.split(delimiter) ?? []);
+  return folders.filter((folder) => folder !== "").map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What of a peer's programs is missing, as a sentence; undefined when nothing is. */
+export function missingTools(names: readonly string[], origin: string): string | undefined {
+  const missing = names.filter((name) => findTool(name) === undefined);
+  return missing.length === 0 ? undefined : `${missing.join(" and ")} is in no folder of PATH or BENCH_TOOLS (${origin})`;
+}
+
+/** The first line that a program prints about its version. */
+export async function firstLineOf(program: string, args: readonly string[]): Promise<string> {
+  return (await run(program, args, "").catch(() => "")).split("\n")[0] ?? "";
+}
+
+/** The beginning of the SHA-256 of a program, for those that do not know their version. */
+export async function fingerprint(program: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(program), hash);
+  return hash.digest("hex").slice(0, 12);
+}
