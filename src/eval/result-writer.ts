@@ -11,7 +11,16 @@ import { Fragments } from "./fragments.js";
 import type { Rows } from "./rows.js";
 
 /** Capacity of a batch's buffer. A document whose matches need more goes on in a further match object. */
-const bufferBytes = 256 * 1024;
+export const batchBufferBytes = 256 * 1024;
+
+/** Batches with less than this part of their buffer are copied, so that memory in flight is at most this many times its bytes. */
+const bufferBytesPerByteMax = 2;
+
+/** Where a writer has its buffers of `batchBufferBytes` from. */
+export interface BufferSource {
+  take(): Buffer;
+  put(buffer: Buffer): void;
+}
 
 /** A batch is sent when it holds this many selected results. */
 const selectedCountMax = 256;
@@ -21,8 +30,10 @@ const fragmentBytesMax = 256 * 1024;
 
 /** Finished JSON: elements of the `matches` array, comma-separated, and what they count as. */
 export interface ResultBatch {
-  /** Own memory, ready to be transferred. */
+  /** All that is used of its memory, which is transferred. */
   readonly bytes: Uint8Array;
+  /** Whether the memory came from the writer's source, and is wanted back. */
+  readonly isLent: boolean;
   readonly tally: Tally;
   /** Results of a `select:` that makes many matches one: the main thread keeps the first of each key, and counts it. */
   readonly selected: readonly SelectedResult[];
@@ -88,6 +99,7 @@ export class ResultWriter {
   readonly #control: Int32Array;
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
+  readonly #buffers: BufferSource;
   readonly #fragments = new Fragments();
   readonly #shapes = new Map<RepositoryCard, ResultShape[]>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
@@ -97,7 +109,7 @@ export class ResultWriter {
   #results = new Uint32Array(64 * resultWordCount);
   #resultCount = 0;
   readonly #cursor = new Uint32Array(3);
-  #buffer: Buffer = uninitializedBytes(bufferBytes);
+  #buffer: Buffer;
   /** Bytes of the buffer that are written. */
   #position = 0;
   #tally: Tally = emptyTally();
@@ -106,11 +118,14 @@ export class ResultWriter {
   readonly #selectedKeys = new Set<string>();
 
   /** A batch is sent when it passes `batchBytes`. */
-  constructor(kernel: Kernel, options: SearchOptions, control: Int32Array, batchBytes: number, send: (batch: ResultBatch) => void) {
+  constructor(kernel: Kernel, options: SearchOptions, control: Int32Array, batchBytes: number, buffers: BufferSource,
+    send: (batch: ResultBatch) => void) {
     this.#kernel = kernel;
     this.#options = options;
     this.#control = control;
     this.#batchBytes = batchBytes;
+    this.#buffers = buffers;
+    this.#buffer = buffers.take();
     this.#send = send;
   }
 
@@ -171,17 +186,23 @@ export class ResultWriter {
   /** Sends what is there, if anything. */
   flush(): void {
     if (this.#position === 0 && !this.#hasTally && this.#selected.length === 0) return;
-    // What is transferred is cut to size, so that memory in flight is what it is counted as.
-    const bytes = new Uint8Array(this.#position);
-    bytes.set(this.#buffer.subarray(0, this.#position));
     this.#sumUp();
-    const batch = { bytes, tally: this.#tally, selected: this.#selected };
+    const isLent = this.#buffer.length === batchBufferBytes && this.#position * bufferBytesPerByteMax >= batchBufferBytes;
+    const written = this.#buffer.subarray(0, this.#position);
+    const batch = { bytes: isLent ? written : new Uint8Array(written), isLent, tally: this.#tally, selected: this.#selected };
+    if (isLent) this.#buffer = this.#buffers.take();
     this.#position = 0;
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
-    Atomics.sub(this.#control, controlWords.credit, bytes.length);
+    Atomics.sub(this.#control, controlWords.credit, batch.bytes.length);
     this.#send(batch);
+  }
+
+  /** Sends what is there, and gives the buffer back. */
+  close(): void {
+    this.flush();
+    this.#buffers.put(this.#buffer);
   }
 
   #writeAdded(rows: Rows, rowsDone: number): WriterStop | undefined {
@@ -210,7 +231,7 @@ export class ResultWriter {
   /** A buffer that one large element had made grow gives its memory back. */
   #flushFull(): void {
     this.flush();
-    if (this.#buffer.length > bufferBytes) this.#buffer = uninitializedBytes(bufferBytes);
+    if (this.#buffer.length > batchBufferBytes) this.#buffer = this.#buffers.take();
   }
 
   /** How many content rows the result has after `select:`; undefined when it is not to be written. */

@@ -12,6 +12,9 @@ export class BlockQueue {
   #blocks: Uint8Array[] = [];
   #head = 0;
   #bytes = 0;
+  /** Blocks taken since the queue was made, and what to call when so many are written. */
+  #takenCount = 0;
+  #givebacks: { readonly takenCount: number; readonly giveBack: () => void }[] = [];
   /** The block that small pieces are gathered in, filled up to `#tailBytes`. */
   #tail: Buffer | undefined;
   #tailBytes = 0;
@@ -29,35 +32,49 @@ export class BlockQueue {
     this.#fillTail(length);
   }
 
-  append(piece: Uint8Array): void {
+  /** `giveBack` is called when the piece is needed no more: it was copied, or what was taken of it is written. */
+  append(piece: Uint8Array, giveBack?: () => void): void {
     this.#bytes += piece.length;
     let at = this.#tail === undefined ? 0 : this.#gather(piece);
     for (; piece.length - at >= blockBytesMax; at += blockBytesMax) {
       this.#blocks.push(piece.subarray(at, at + blockBytesMax));
     }
     if (at < piece.length) this.#gather(piece.subarray(at));
+    if (giveBack !== undefined) this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, giveBack });
   }
 
-  /** The next block, or undefined when the queue is empty. */
+  /** The next block, or undefined when the queue is empty. Those taken before are written by now. */
   take(): Uint8Array | undefined {
+    this.giveBackTaken();
     if (this.#head === this.#blocks.length) this.#closeTail();
     const block = this.#blocks[this.#head];
     if (block === undefined) return undefined;
     this.#head++;
+    this.#takenCount++;
     this.#bytes -= block.length;
     if (this.#head === this.#blocks.length) this.#forgetTaken();
     return block;
   }
 
-  /** All blocks, in order. */
+  /** All blocks, in order. The caller copies them, then calls `giveBackTaken`. */
   takeAll(): Uint8Array[] {
     this.#closeTail();
     const blocks = this.#blocks.slice(this.#head);
-    this.clear();
+    this.#takenCount += blocks.length;
+    this.#forgetTaken();
+    this.#bytes = 0;
     return blocks;
   }
 
+  /** Gives back the pieces of which all blocks were taken, and are written or copied. */
+  giveBackTaken(): void {
+    const due = this.#givebacks.findIndex(({ takenCount }) => takenCount > this.#takenCount);
+    for (const { giveBack } of this.#givebacks.splice(0, due < 0 ? this.#givebacks.length : due)) giveBack();
+  }
+
   clear(): void {
+    this.#takenCount += this.#blocks.length - this.#head;
+    this.giveBackTaken();
     this.#forgetTaken();
     this.#tail = undefined;
     this.#tailBytes = 0;

@@ -1,6 +1,6 @@
 import { callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import type { Log } from "../base/log.js";
-import type { EventSink } from "../model/event-sink.js";
+import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
 import type { ByteStream, Headers } from "./uws.js";
@@ -12,7 +12,7 @@ import type { ByteStream, Headers } from "./uws.js";
  * no `id:`. `send` only queues; the queue is written once the calling code has run to its end, so events sent together
  * share a block and a system call. Blocks go to the socket until it is full and go on when it is writable.
  *
- * Large parts are not copied: the caller gives them up with `send` and must not write to them afterwards.
+ * Large parts are not copied: the caller gives them up with `send` and must not write to them before they are given back.
  *
  * The bytes that this object holds are `pendingBytes`; who fills it keeps the bound. On the socket's side one block at
  * most is held by uWebSockets.js. A client that takes no byte for `stallMs` is cut. uWebSockets.js does the same by
@@ -57,9 +57,9 @@ export class SseStream implements EventSink {
     return this.#closed;
   }
 
-  send(event: string, data: readonly (Uint8Array | string)[]): void {
+  send(event: string, data: readonly EventPart[]): void {
     if (this.#closed) return;
-    const bytes = data.reduce((sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : part.length), 0);
+    const bytes = data.reduce((sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : bytesOfPart(part).length), 0);
     if (bytes > eventBytesMax) {
       this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
       return;
@@ -71,7 +71,8 @@ export class SseStream implements EventSink {
         continue;
       }
       this.#queue.appendText(text);
-      this.#queue.append(part);
+      if (part instanceof Uint8Array) this.#queue.append(part);
+      else this.#queue.append(part.bytes, () => part.giveBack());
       text = "";
     }
     this.#queue.appendText(`${text}\n\n`);
@@ -108,7 +109,10 @@ export class SseStream implements EventSink {
   /** Everything queued so far becomes a batch: with gzip it is compressed up to a point where a client can read it. */
   #flush(): void {
     if (this.#stream.closed) return;
-    if (this.#gzip) this.#gzip.push(this.#queue.takeAll(), this.#ending);
+    if (this.#gzip) {
+      this.#gzip.push(this.#queue.takeAll(), this.#ending);
+      this.#queue.giveBackTaken();
+    }
     this.#write();
   }
 

@@ -1,3 +1,15 @@
+/** Bytes that the sink gives back once it needs them no more, so that their memory is used again. */
+export interface LentBytes {
+  readonly bytes: Uint8Array;
+  giveBack(): void;
+}
+
+export type EventPart = Uint8Array | string | LentBytes;
+
+export function bytesOfPart(part: Uint8Array | LentBytes): Uint8Array {
+  return part instanceof Uint8Array ? part : part.bytes;
+}
+
 /**
  * Where a search puts its events.
  *
@@ -9,7 +21,7 @@
  */
 export interface EventSink {
   /** One event. `data` is JSON on one line, given as parts that are written one after the other. */
-  send(event: string, data: readonly (Uint8Array | string)[]): void;
+  send(event: string, data: readonly EventPart[]): void;
   /** Bytes accepted by `send` that the socket has not taken yet. */
   readonly pendingBytes: number;
   readonly closed: boolean;

@@ -1,5 +1,5 @@
 import { callAfter, callEvery, type PendingCall } from "../base/deadline.js";
-import type { EventSink } from "../model/event-sink.js";
+import { bytesOfPart, type EventPart, type EventSink, type LentBytes } from "../model/event-sink.js";
 import type { Alert } from "./alerts.js";
 import type { Filter } from "./filters.js";
 import type { Skipped } from "./progress.js";
@@ -40,7 +40,7 @@ export class EventStream {
   readonly #state: StreamState;
   readonly #onFirstMatches: () => void;
   readonly #timers: PendingCall[];
-  #gathered: Uint8Array[] = [];
+  #gathered: (Uint8Array | LentBytes)[] = [];
   #gatheredBytes = 0;
   #sentFilters = "";
   #sentProgress = "";
@@ -60,9 +60,9 @@ export class EventStream {
   }
 
   /** Adds elements of the `matches` array: JSON, comma-separated, not empty. */
-  addMatches(elements: Uint8Array): void {
+  addMatches(elements: Uint8Array | LentBytes): void {
     this.#gathered.push(elements);
-    this.#gatheredBytes += elements.length;
+    this.#gatheredBytes += bytesOfPart(elements).length;
     if (!this.#hasSentMatches) this.#sendFilters(false);
     if (!this.#hasSentMatches || this.#gatheredBytes >= gatheredBytesMax) this.#sendMatches();
   }
@@ -94,7 +94,7 @@ export class EventStream {
 
   #sendMatches(): void {
     if (this.#gathered.length === 0) return;
-    const parts: (Uint8Array | string)[] = ["["];
+    const parts: EventPart[] = ["["];
     this.#gathered.forEach((elements, i) => {
       if (i > 0) parts.push(comma);
       parts.push(elements);

@@ -147,7 +147,7 @@ export class RunningSearch {
   start(): void {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#grantCredit());
-    this.#environment.pool.onBatch(this.#id, (message) => this.#receive(message));
+    this.#environment.pool.onBatch(this.#id, (message, giveBack) => this.#receive(message, giveBack));
     this.#sendRepositories();
     const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#places.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#scheduleSlice(slot, undefined);
@@ -294,18 +294,18 @@ export class RunningSearch {
     else this.#missingBatches.set(slice, missing);
   }
 
-  #receive({ slice, batch }: BatchMessage): void {
+  #receive({ slice, batch }: BatchMessage, giveBack: () => void): void {
     this.#countBatches(slice, -1);
-    this.#addBatch(batch);
+    this.#addBatch(batch, giveBack);
     this.#grantCredit();
     this.#endIfDone();
   }
 
-  #addBatch(batch: ResultBatch): void {
+  #addBatch(batch: ResultBatch, giveBack: () => void): void {
     addTally(this.#tally, batch.tally);
     for (const key of batch.tally.repositories.keys()) this.#repositoriesWithResults.add(Number(key.slice(0, key.indexOf("@"))));
     this.#owedBytes += batch.bytes.length;
-    if (batch.bytes.length > 0) this.#stream.addMatches(batch.bytes);
+    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, giveBack });
     for (const { key, repositoryId, revision, json } of batch.selected) {
       if (json === "") this.#addRepository(repositoryId, revision);
       else if (this.#isNewKey(key) && this.#countOne()) {

@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
 import type { SearchOptions, SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
@@ -65,6 +66,20 @@ export interface BatchMessage {
   readonly searchId: number;
   readonly slice: number;
   readonly batch: ResultBatch;
+  /** The worker that wants the memory of `batch.bytes` back; undefined when nobody does. */
+  readonly lender: number | undefined;
+  /** How many buffers that worker has taken back so far. */
+  readonly takenBackCount: number;
+}
+
+/** Buffers that a worker keeps for its next batches, and that may be on their way back to it. */
+export const spareBuffersMax = 8;
+
+/** Posted by a search worker when it starts: where its buffers are given back, each as a message. */
+export interface LenderMessage {
+  readonly kind: "lender";
+  readonly lender: number;
+  readonly port: MessagePort;
 }
 
 /** First control word that names the shard a slot is in, plus one; 0 for none. */

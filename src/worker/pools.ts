@@ -2,9 +2,10 @@ import { Piscina } from "piscina";
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type {
-  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
+  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
+import { Lenders } from "./lenders.js";
 
 /** Tasks that may wait in a pool's own queue; our own queues are in front of it, so it is never reached. */
 const poolQueueMax = 100_000;
@@ -16,6 +17,9 @@ const closeTimeoutMs = 5_000;
 export const searchWorkerEntry = new URL("./search-worker.js", import.meta.url);
 const ingestWorkerEntry = new URL("./ingest-worker.js", import.meta.url);
 
+/** Takes a batch; `giveBack` is called once its bytes are needed no more. */
+export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => void;
+
 /**
  * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
  * channel while their slice runs.
@@ -23,14 +27,14 @@ const ingestWorkerEntry = new URL("./ingest-worker.js", import.meta.url);
 export class SearchPool {
   readonly workerCount: number;
   readonly #pool: Piscina<SearchTask, SearchTaskResult>;
-  readonly #receivers = new Map<number, (message: BatchMessage) => void>();
+  readonly #receivers = new Map<number, BatchReceiver>();
+  readonly #lenders = new Lenders();
 
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, log: Log) {
     this.workerCount = workerCount;
     this.#pool = startPool(entry, settings, workerCount, log, (message) => {
-      const batch = message as BatchMessage;
-      this.#receivers.get(batch.searchId)?.(batch);
+      this.#receive(message as BatchMessage | LenderMessage);
     });
   }
 
@@ -39,7 +43,7 @@ export class SearchPool {
     return this.#pool.run(task);
   }
 
-  onBatch(searchId: number, receive: (message: BatchMessage) => void): void {
+  onBatch(searchId: number, receive: BatchReceiver): void {
     this.#receivers.set(searchId, receive);
   }
 
@@ -49,6 +53,14 @@ export class SearchPool {
 
   async close(): Promise<void> {
     await this.#pool.close({ force: true });
+  }
+
+  #receive(message: BatchMessage | LenderMessage): void {
+    if (message.kind === "lender") return this.#lenders.add(message);
+    const giveBack = this.#lenders.giveBackOf(message);
+    const receive = this.#receivers.get(message.searchId);
+    if (receive === undefined) giveBack();
+    else receive(message, giveBack);
   }
 }
 

@@ -1,4 +1,4 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
@@ -11,7 +11,8 @@ import { ReaderCache } from "../shard/reader-cache.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
-import { firstSlotWord, type BatchMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { BatchBuffers } from "./batch-buffers.js";
+import { firstSlotWord, type BatchMessage, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
@@ -30,6 +31,9 @@ const settings = settingsOf<SearchWorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const readers = new ReaderCache();
+const buffers = new BatchBuffers();
+const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
+parentPort?.postMessage(introduction, [buffers.returnPort]);
 
 /**
  * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or
@@ -59,10 +63,10 @@ class Slice {
   constructor(task: SearchTask) {
     this.#task = task;
     this.#table = new ShardTable(task.table);
-    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], (batch) => {
+    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) => {
       this.#batchCount++;
       this.#flushedMs = performance.now();
-      const message: BatchMessage = { kind: "batch", searchId: task.searchId, slice: task.slice, batch };
+      const message: BatchMessage = { kind: "batch", searchId: task.searchId, slice: task.slice, batch, lender: batch.isLent ? threadId : undefined, takenBackCount: buffers.takenBackCount };
       parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
     });
   }
@@ -91,7 +95,7 @@ class Slice {
 
   #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
-    this.#writer.flush();
+    this.#writer.close();
     const isEnd = resume === undefined || resume.shard >= this.#task.places.length || !this.#isWanted(resume.position);
     return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures };
   }

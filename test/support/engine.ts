@@ -1,5 +1,5 @@
 import { encodeCards } from "../../src/catalog/repository-cards.js";
-import { ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
+import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
 import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
@@ -104,13 +104,13 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
     while (position !== undefined && (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)) {
       control[controlWords.credit] = given.credit ?? 2 ** 30;
-      const writer = new ResultWriter(kernel, options, control, 64 * 1024, (batch) => {
+      const writer = new ResultWriter(kernel, options, control, 64 * 1024, { take: () => Buffer.alloc(batchBufferBytes), put: () => undefined }, (batch) => {
         matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
         selected.push(...batch.selected);
       });
       const search = new ShardSearch(shard.reader, shard, options, kernel, writer, () => undefined);
       position = search.run(position, stats, () => given.credit !== undefined);
-      writer.flush();
+      writer.close();
     }
   }
   return { matches, selected, matchCount: control[controlWords.matchCount], limitHit: control[controlWords.limitHit] === 1, stats };
