@@ -8,6 +8,7 @@ import { indexPart } from "./parts/index-part.js";
 import { manyPart } from "./parts/many-part.js";
 import type { Part } from "./parts/part.js";
 import { peersPart } from "./parts/peers-part.js";
+import { scaleLoadPart } from "./parts/scale-load.js";
 import { sizeScalePart } from "./parts/size-scale.js";
 import { peerVersions } from "./peers/peers.js";
 import { compareRuns, comparisonTable, noiseRule, type Comparison } from "./report/compare.js";
@@ -17,14 +18,14 @@ import { commitOf, measureRevisions } from "./run/revisions.js";
 import { runParts, type RunSettings } from "./run/runner.js";
 
 /** Every part, in the order of a whole run: what is read first comes first. */
-const parts: readonly Part[] = [peersPart, indexPart, sizeScalePart, manyPart];
+const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, sizeScalePart, manyPart];
 
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
   { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
   { name: "index", description: "Indexing, commits, and the daemon at rest.", parts: [indexPart.name] },
   { name: "many", description: "10,000 small repositories.", parts: [manyPart.name] },
-  { name: "scale", description: "Time and memory against the size of the corpus.", parts: [sizeScalePart.name] },
+  { name: "scale", description: "Time and memory against the size of the corpus, and against the number of clients.", parts: [sizeScalePart.name, scaleLoadPart.name] },
 ];
 
 const exitCodes = { partFailed: 1, failed: 2 } as const;

@@ -9,8 +9,8 @@ interface Bound {
 
 /**
  * What one generator does at most. More is refused, because the answer would be about the generator and not about the
- * server: a small request costs it 80 µs of its one core (`trawl-bench` measures it as `load-overhead`). Connections and
- * clients stay below the usual limits of open files and of ports to one address.
+ * server: a small request costs it 80 µs of its one core (measured by overhead.ts, in each run of the harness).
+ * Connections and clients stay below the usual limits of open files and of ports to one address.
  */
 export const loadBounds = {
   rate: { min: 0.01, max: 10_000, isWhole: false, unit: "requests a second" },

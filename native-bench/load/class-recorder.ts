@@ -39,8 +39,8 @@ export class ClassRecorder {
     this.#firstMatches.add(ms);
   }
 
-  /** What became of a request that was sent; `query` is its place among the labels. */
-  ended(query: number, outcome: Outcome, ms: number): void {
+  /** What became of a request that was sent; `query` is its place among the labels, undefined where it says nothing of fairness. */
+  ended(query: number | undefined, outcome: Outcome, ms: number): void {
     switch (outcome.kind) {
       case "failed": {
         const { kind, message } = outcome.failure;
@@ -53,7 +53,7 @@ export class ClassRecorder {
         return this.#addLatency(ms);
       case "whole":
         this.whole++;
-        this.#countQuery(query, ms);
+        if (query !== undefined) this.#countQuery(query, ms);
         return this.#addLatency(ms);
     }
   }

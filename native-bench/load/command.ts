@@ -40,7 +40,7 @@ export function addLoadCommand(program: Command, exit: (code: number) => void): 
     .description("Put a load on a server that speaks the search interface, and measure how it bears it.")
     .requiredOption("--url <url>", "address of the server, http://HOST:PORT")
     .addOption(new Option("--token <token>", "access token").env("TRAWL_TOKEN").default("", "none"))
-    .requiredOption("--queries <file>", "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/README.md)")
+    .requiredOption("--queries <file>", "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)")
     .addOption(bounded("--rate <n>", "rate", "a constant rate; latency counts from when a request was to begin").conflicts("concurrency"))
     .addOption(bounded("--concurrency <n>", "concurrency", `so many, each of which asks again when it is answered (default: ${defaultConcurrency})`))
     .addOption(bounded("--connections <n>", "connections", `what was opened at most (default: --concurrency, or ${defaultConnections} with --rate)`))

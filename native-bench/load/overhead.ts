@@ -22,11 +22,12 @@ export interface Overhead {
 const ratePerSecond = 500;
 const streamBytes = 150_000_000;
 
-/** Takes about `3 * seconds`. */
+/** Takes about `4 * seconds`. The first quarter only warms both sides. */
 export async function measureOverhead(seconds: number): Promise<Overhead> {
   const server = start(process.execPath, [fileURLToPath(new URL("null-server-main.js", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
   try {
     const url = await firstLine(server.stdout);
+    await load(url, { kind: "closed", concurrency: 32 }, "x", seconds);
     const small = await load(url, { kind: "closed", concurrency: 32 }, "x", seconds);
     const paced = await load(url, { kind: "open", ratePerSecond, inFlightMax: 1000 }, "x", seconds);
     const bulk = await load(url, { kind: "closed", concurrency: 1 }, `bytes:${streamBytes}`, seconds);

@@ -48,7 +48,10 @@ export interface FailureCount {
   readonly example: string;
 }
 
-/** How good answers to the same request differ: what fairness is. */
+/**
+ * How good answers to the same request differ: what fairness is. In the closed loop without the first request of each
+ * client, for the first clients find a server that nobody else has asked yet.
+ */
 export interface QueryResult {
   readonly label: string;
   readonly whole: number;

@@ -38,6 +38,8 @@ interface Due {
   /** Its place among the lane's requests. */
   readonly request: number;
   readonly dueMs: number;
+  /** Of its client, in the closed loop. */
+  readonly isFirst: boolean;
   /** Called when it has an outcome. */
   readonly after: (outcome: Outcome) => void;
 }
@@ -124,7 +126,7 @@ class LoadRun {
       const isOver = this.#isOver(elapsedMs);
       const isDue = (atMs: number): boolean => atMs <= elapsedMs && atMs < this.#durationMs;
       while (isDue(dueMs(this.#dueCount)) && this.#dueCount < this.#options.limits.requestsMax) {
-        this.#begin(this.#startMs + dueMs(this.#dueCount), () => {});
+        this.#begin(this.#startMs + dueMs(this.#dueCount), false, () => {});
       }
       if (isOver !== undefined) return isOver;
       await sleep(Math.min(dueMs(this.#dueCount) - elapsedMs, watchMs));
@@ -137,33 +139,33 @@ class LoadRun {
     for (;;) {
       const isOver = this.#isOver(this.#elapsedMs());
       if (isOver !== undefined) return isOver;
-      for (let i = 0; i < clientsAtOnce && started < concurrency; i++, started++) this.#ask();
+      for (let i = 0; i < clientsAtOnce && started < concurrency; i++, started++) this.#ask(true);
       await sleep(started < concurrency ? 1 : watchMs);
     }
   }
 
   /** A client of the closed loop asks, and again when it has its answer. */
-  #ask(): void {
+  #ask(isFirst: boolean): void {
     if (!this.#isSending || this.#isOver(this.#elapsedMs()) !== undefined) return;
-    this.#begin(monotonicMs(), (outcome) => {
-      if (outcome.kind === "failed") void sleep(afterFailureMs).then(() => this.#ask());
-      else setImmediate(() => this.#ask());
+    this.#begin(monotonicMs(), isFirst, (outcome) => {
+      if (outcome.kind === "failed") void sleep(afterFailureMs).then(() => this.#ask(false));
+      else setImmediate(() => this.#ask(false));
     });
   }
 
-  #begin(dueMs: number, after: (outcome: Outcome) => void): void {
+  #begin(dueMs: number, isFirst: boolean, after: (outcome: Outcome) => void): void {
     const lane = this.#chooseLane();
     const request = this.#random(lane.requests.length);
     this.#dueCount++;
     lane.recorder.due++;
     if (this.#inFlight >= this.#inFlightMax) return lane.recorder.notSent(Math.floor((dueMs - this.#startMs) / 1000));
-    const due: Due = { lane, request, dueMs, after };
+    const due: Due = { lane, request, dueMs, isFirst, after };
     const client = this.#connections.take();
     if (client === undefined) this.#waiting.push(due);
     else this.#dispatch(due, client);
   }
 
-  #dispatch({ lane, request, dueMs, after }: Due, client: Client): void {
+  #dispatch({ lane, request, dueMs, isFirst, after }: Due, client: Client): void {
     const asked = lane.requests[request];
     if (asked === undefined) throw new TrawlError("internal", "a request was chosen that is not there");
     const { recorder } = lane;
@@ -173,7 +175,7 @@ class LoadRun {
       received: (byteCount) => { recorder.bytes += byteCount; },
       firstMatches: () => recorder.firstMatches(monotonicMs() - dueMs),
       ended: (outcome) => {
-        recorder.ended(request, outcome, monotonicMs() - dueMs);
+        recorder.ended(isFirst ? undefined : request, outcome, monotonicMs() - dueMs);
         this.#underWay.delete(exchange);
         after(outcome);
       },
