@@ -20,7 +20,9 @@ export interface ShardSight {
 interface BoundLeaf {
   readonly kind: "leaf";
   readonly plan: LeafPlan;
-  /** Undefined when contents don't count. */
+  /** Whether contents count. */
+  readonly inContent: boolean;
+  /** Undefined when no content can match, or contents don't count. */
   readonly scan: LeafScan | undefined;
   /** 1 for each document whose path it matches; undefined when paths don't count. */
   readonly pathBits: Uint8Array | undefined;
@@ -124,7 +126,7 @@ export class Alternative {
 
   addStats(stats: SearchStats): void {
     for (const leaf of this.#leaves) {
-      stats.postingBytes += leaf.scan === undefined ? 0 : leaf.plan.postingBytes;
+      stats.postingBytes += leaf.inContent ? leaf.plan.postingBytes : 0;
       stats.scannedBytes += leaf.scan?.scannedBytes ?? 0;
     }
   }
@@ -177,11 +179,13 @@ export class Alternative {
   #bindLeaf(leaf: Leaf, text: TextPlan, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
+    const inContent = leaf.inContent && text.content;
     const bound: BoundLeaf = {
       kind: "leaf",
       plan,
       matcher,
-      scan: leaf.inContent && text.content ? new LeafScan(plan, this.#reader, kernel, matcher, leaf.foldCase) : undefined,
+      inContent,
+      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf.foldCase) : undefined,
       pathBits: leaf.inPath && text.path ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, matcher) : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),

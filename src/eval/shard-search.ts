@@ -55,8 +55,8 @@ export class ShardSearch {
   readonly #writer: ResultWriter;
   readonly #alternatives: Alternative[] = [];
   /** Of all results of the block that are not written yet. */
-  readonly #rows = new Rows(256);
-  readonly #pathRows = new Rows(16);
+  readonly #rows = new Rows(0);
+  readonly #pathRows = new Rows(0);
   /** The results that the writer was given, in its order: pairs of document and revision. */
   readonly #added: number[] = [];
   /** Rows to be written of the last of them. */
