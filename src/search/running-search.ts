@@ -19,8 +19,8 @@ import { resolveRepositories, type Resolution } from "./repository-resolver.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /**
- * Bytes of results that a search may have made and its client not read: with at most one more batch from each worker
- * this keeps a stream that nobody reads below 1 MiB on two cores.
+ * Bytes of results that a search may have made and its client not read. With at most one more batch from each worker,
+ * and buffers at most twice as large as what they hold, a stream that nobody reads stays below 2 MiB on two cores.
  */
 const creditBytes = 512 * 1024;
 
