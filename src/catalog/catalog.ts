@@ -149,6 +149,12 @@ export class Catalog {
     if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastFetched: fetched, lastError: "" });
   }
 
+  /** Notes in memory that a sync failed. It is not written, as the disk may be what failed, and each start syncs anew. */
+  noteFailed(repositoryId: number, error: string): void {
+    const repository = this.#repositories.get(repositoryId);
+    if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastError: error });
+  }
+
   /**
    * Makes a change durable, then visible; resolves with it. Changes are applied one after the other, in the order of the
    * calls: `makeChange` is called when all earlier ones are visible, so what it reads in the catalog is what it changes.

@@ -343,7 +343,7 @@ export class SyncManager {
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
-      for (const { id } of repositories) await this.#noteFailure(id, failure);
+      for (const { id } of repositories) this.#noteFailure(id, failure);
     } finally {
       this.#release(repositories.map(({ id }) => id));
       this.#updateGauges();
@@ -404,7 +404,7 @@ export class SyncManager {
     if (repository === undefined) return;
     const schedule = this.#scheduleOf(outcome.repositoryId);
     if (outcome.kind === "failed") {
-      this.#track(this.#noteFailure(outcome.repositoryId, deserializeError(outcome.error)));
+      this.#noteFailure(outcome.repositoryId, deserializeError(outcome.error));
       return;
     }
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
@@ -424,25 +424,16 @@ export class SyncManager {
     this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
   }
 
-  async #noteFailure(id: number, error: TrawlError): Promise<void> {
+  #noteFailure(id: number, error: TrawlError): void {
     const repository = this.#catalog.repository(id);
     if (repository === undefined) return;
     const schedule = this.#scheduleOf(id);
     schedule.quietCount++;
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
-    const attending = schedule.attending.splice(0);
-    if (error.code !== "cancelled") {
-      await this.#catalog.commit(() => this.#failureOf(id, error)).catch((failure: unknown) =>
-        this.#log.error({ repository: repository.name, error: messageOf(failure) }, "the failure of a sync could not be recorded"));
-    }
-    for (const waiter of attending) waiter.reject(error);
+    if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);
+    for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
     this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
-  }
-
-  #failureOf(id: number, error: TrawlError): CatalogChange {
-    const repository = this.#catalog.repository(id);
-    return repository === undefined ? {} : { repositories: [{ ...repository, lastError: error.message }] };
   }
 
   /** Doubles with each sync that found nothing, unless the interval is fixed. */

@@ -1,0 +1,222 @@
+/** The daemon as a process: starting, stopping, reloading, and what it refuses. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { monotonicMs } from "../src/base/deadline.js";
+import { SseDecoder, type StreamEvent } from "../src/cli/sse-decoder.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon, until, within } from "./support/daemon.js";
+import type { GitFixture } from "./support/git-fixture.js";
+import { fixture } from "./support/git-mirror.js";
+import { linesWith, readCommit } from "./support/git-oracle.js";
+
+const needle = "needle";
+
+/** A repository of a few files with the needle in each. */
+function smallSource(t: Test, label = "small"): GitFixture {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.txt": `${needle} ${label}\n`, "b.txt": `b\n${needle}\n` } });
+  return source;
+}
+
+/** One whose results are larger than what sockets buffer. */
+function largeSource(t: Test): GitFixture {
+  const source = fixture(t);
+  const line = `${needle} ${"x".repeat(180)}\n`;
+  source.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.txt`, line.repeat(200)])) });
+  return source;
+}
+
+t.test("two daemons on one data directory", async (t) => {
+  const source = smallSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/small", source.path);
+  const second = await runCommand("serve", "--data", daemon.data, "--listen", "127.0.0.1:0");
+  t.equal(second.exitCode, 2);
+  t.match(second.err, /^trawl: another trawld is running with the data in .*\n$/);
+  t.equal((await daemon.search(needle)).found.length, 2, "the first one goes on");
+});
+
+t.test("several daemons that start on one data directory at once: one wins", async (t) => {
+  for (let round = 0; round < 3; round++) {
+    const data = dataDirectory(t);
+    const starts = await Promise.allSettled(Array.from({ length: 3 }, () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"])));
+    const running = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+    for (const daemon of running) await daemon.kill();
+    t.equal(running.length, 1, `round ${round}: ${starts.map((start) => (start.status === "rejected" ? String(start.reason) : "running")).join("; ")}`);
+  }
+});
+
+const refusals: readonly (readonly [what: string, args: (t: Test) => string[], message: RegExp])[] = [
+  ["an address that is not loopback", (t) => ["--data", dataDirectory(t), "--listen", "0.0.0.0:0"], /listen: 0\.0\.0\.0:0 is not a loopback address.*"auth": \{"public": true\}/],
+  ["a port that is taken", (t) => ["--data", dataDirectory(t), "--listen", new URL(shared().url).host], /./],
+  ["a data directory of a later version", (t) => ["--data", laterData(t)], /has data of version 99, and this program reads 1/],
+  ["a data directory that cannot be made", () => ["--data", "/dev/null/trawl"], /cannot use \/dev\/null\/trawl as data directory/],
+  ["a configuration file that is not there", (t) => ["--data", dataDirectory(t), "--config", "/nonexistent.jsonc"], /nonexistent\.jsonc/],
+];
+
+let sharedDaemon: DaemonProcess | undefined;
+const shared = (): DaemonProcess => sharedDaemon!;
+
+function laterData(t: Test): string {
+  const data = dataDirectory(t);
+  writeFileSync(join(data, "version"), "99\n");
+  return data;
+}
+
+t.test("refused with one clear message and exit code 2", async (t) => {
+  sharedDaemon = await testDaemon(t);
+  for (const [what, args, message] of refusals) {
+    const { exitCode, out, err } = await runCommand("serve", "--listen", "127.0.0.1:0", ...args(t));
+    t.equal(exitCode, 2, what);
+    t.equal(out, "");
+    t.match(err, message);
+    t.notMatch(err, /^\s+at /m, "no stack");
+  }
+  const allowed = await testDaemon(t, ["--listen", "0.0.0.0:0", "--set", "auth.public=true"]);
+  t.match(allowed.url, /^http:\/\/0\.0\.0\.0:\d+$/, "with auth.public any address is taken");
+});
+
+t.test("the control socket is its owner's alone", async (t) => {
+  const daemon = await testDaemon(t);
+  t.equal(statSync(join(daemon.data, "control.sock")).mode & 0o777, 0o600);
+});
+
+t.test("SIGTERM with open streams: they end in order, the exit code is 0", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/large", source.path);
+  const slow = await Promise.all(Array.from({ length: 20 }, () => daemon.openStream(needle)));
+  slow.forEach((stream) => stream.pause());
+  await until("searches run", async () => await daemon.metric("trawl_searches_running") === 20);
+  const startedMs = monotonicMs();
+  daemon.signal("SIGTERM");
+  const ends = slow.map((stream) => eventsOf(stream));
+  for (const events of await within(Promise.all(ends), "the ends of the streams")) {
+    const [progress, done] = events.slice(-2);
+    t.equal(done?.name, "done");
+    t.match(progress?.data, /"done":true.*the daemon is stopping/, "told why the result is not whole");
+  }
+  t.equal(await daemon.exit(), 0);
+  t.ok(monotonicMs() - startedMs < 10_000, "within ten seconds");
+});
+
+t.test("SIGTERM with clients that do not read", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/large", source.path);
+  const deaf = await Promise.all(Array.from({ length: 5 }, () => daemon.openStream(needle)));
+  deaf.forEach((stream) => stream.pause());
+  await until("searches run", async () => await daemon.metric("trawl_searches_running") === 5);
+  const startedMs = monotonicMs();
+  t.equal(await daemon.stop(), 0);
+  t.ok(monotonicMs() - startedMs < 10_000, `${Math.round(monotonicMs() - startedMs)} ms`);
+  deaf.forEach((stream) => stream.destroy());
+});
+
+t.test("SIGTERM while it fetches and indexes", async (t) => {
+  const sources = Array.from({ length: 4 }, () => largeSource(t));
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, sources.flatMap((source, i) => ["--repository", `host/${i}=${source.path}`]), data);
+  t.equal(await daemon.stop(), 0);
+  const again = await testDaemon(t, [], data);
+  t.equal((await again.control("POST", "/check", {}) as { faults: number }).faults, 0);
+});
+
+/** All events of a response that may have been paused. */
+async function eventsOf(stream: IncomingMessage): Promise<StreamEvent[]> {
+  const decoder = new SseDecoder();
+  const events: StreamEvent[] = [];
+  stream.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
+  const closed = new Promise((resolve) => stream.on("close", resolve));
+  stream.resume();
+  await closed;
+  return events;
+}
+
+t.test("SIGHUP", async (t) => {
+  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
+  const data = dataDirectory(t);
+  const config = join(data, "..", `${data.split("/").at(-1)}.jsonc`);
+  const write = (text: string): void => writeFileSync(config, text);
+  t.teardown(() => execFileSync("rm", ["-f", config]));
+  const list = (...repositories: readonly (readonly [string, GitFixture])[]): string =>
+    JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
+  write(list(["host/a", a]));
+  const daemon = await testDaemon(t, ["--config", config], data);
+  const names = async (): Promise<string> => (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
+  await until("the first configuration holds", async () => await names() === "host/a searchable");
+
+  write(list(["host/a", a], ["host/b", b]));
+  daemon.signal("SIGHUP");
+  await until("a repository is added", async () => await names() === "host/a searchable, host/b searchable");
+
+  for (const bad of ["{", "{\"repositories\": [{\"name\": \"x\"}]}", "{\"listne\": \"127.0.0.1:1\"}", list(["host/a", a], ["host/a", b])]) {
+    const before = daemon.log.length;
+    write(bad);
+    daemon.signal("SIGHUP");
+    await until("it says so", () => daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration stays as it was: ")));
+    t.equal(await names(), "host/a searchable, host/b searchable", `kept: ${bad}`);
+  }
+
+  write(list(["host/b", b]));
+  daemon.signal("SIGHUP");
+  await until("a repository is removed", async () => await names() === "host/b searchable");
+  t.same((await daemon.search(needle)).found, linesWith("host/b", readCommit(b.path, "main"), needle));
+
+  write(list(["host/b", a]));
+  daemon.signal("SIGHUP");
+  await until("a URL is changed", async () => (await daemon.list())[0]?.url === a.path && await names() === "host/b searchable");
+  t.same((await daemon.search(needle)).found, linesWith("host/b", readCommit(a.path, "main"), needle));
+
+  write(list(["host/a", a], ["host/b", b]));
+  for (let i = 0; i < 50; i++) daemon.signal("SIGHUP");
+  await until("many reloads end as one does", async () => await names() === "host/a searchable, host/b searchable");
+  t.equal((await daemon.list()).length, 2);
+});
+
+t.test("two adds of one name at once: one is refused", async (t) => {
+  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
+  const daemon = await testDaemon(t);
+  const adds = await Promise.allSettled([daemon.add("host/same", a.path), daemon.add("host/same", b.path)]);
+  t.same(adds.map((add) => add.status).sort(), ["fulfilled", "rejected"]);
+  t.equal((await daemon.list()).length, 1);
+  const winner = adds[0]?.status === "fulfilled" ? a : b;
+  t.same((await daemon.search(needle)).found, linesWith("host/same", readCommit(winner.path, "main"), needle));
+});
+
+t.test("removed while it is being synced", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  for (let round = 0; round < 3; round++) {
+    const added = daemon.add("host/large", source.path).then(() => "added", (error: { code: string }) => error.code);
+    await until("it is known", async () => (await daemon.list()).length === 1);
+    await daemon.remove("host/large");
+    t.match(await added, /^(added|not-found)$/);
+    t.same(await daemon.list(), []);
+    t.same((await daemon.search(needle)).found, []);
+  }
+  t.equal((await daemon.control("POST", "/check", {}) as { faults: number }).faults, 0);
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test("a data directory that may not be written", async (t) => {
+  if (process.getuid?.() === 0) {
+    t.comment("skipped: root may write everywhere");
+    return;
+  }
+  const data = dataDirectory(t);
+  chmodSync(data, 0o500);
+  const { exitCode, err } = await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0");
+  t.equal(exitCode, 2);
+  t.match(err, /cannot use .* as data directory/);
+});
+
+t.test("a version file that a crash left empty is written again", async (t) => {
+  const data = dataDirectory(t);
+  writeFileSync(join(data, "version"), "");
+  const daemon = await testDaemon(t, [], data);
+  t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+  t.equal(await daemon.stop(), 0);
+});
