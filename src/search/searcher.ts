@@ -43,6 +43,8 @@ export class Searcher {
   readonly #traces = new TraceStore();
   readonly #running = new Map<number, RunningSearch>();
   readonly #queue: (() => void)[] = [];
+  /** Searches that have left the queue and not started yet: their places are taken. */
+  #startingCount = 0;
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
@@ -58,14 +60,18 @@ export class Searcher {
     this.#baseUrl = url;
   }
 
+  get #hasPlace(): boolean {
+    return this.#running.size + this.#startingCount < this.#limits.concurrent;
+  }
+
   admit(): Refusal | undefined {
     if (this.#isStopping) return this.#refuse("The daemon is stopping.");
-    if (this.#running.size < this.#limits.concurrent || this.#queue.length < this.#limits.queue) return undefined;
+    if (this.#hasPlace || this.#queue.length < this.#limits.queue) return undefined;
     return this.#refuse(`Too many searches: ${this.#running.size} run and ${this.#queue.length} wait (search.concurrent and search.queue). Try again in a moment.`);
   }
 
   run(request: SearchRequest, sink: EventSink): void {
-    if (this.#running.size < this.#limits.concurrent) return this.#start(request, sink);
+    if (this.#hasPlace) return this.#start(request, sink);
     this.#queue.push(() => this.#start(request, sink));
     this.#metrics.searchesQueued.set(this.#queue.length);
   }
@@ -82,9 +88,9 @@ export class Searcher {
   /** Ends all searches with what they have; waiting ones are answered with an alert. Resolves when none runs. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    for (const search of [...this.#running.values()]) search.stop(stopMessage);
     for (const start of this.#queue.splice(0)) start();
-    for (const search of [...this.#running.values()]) search.stop("the daemon is stopping");
-    while (this.#running.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#running.size + this.#startingCount > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   #refuse(message: string): Refusal {
@@ -102,6 +108,7 @@ export class Searcher {
     this.#running.set(id, search);
     this.#metrics.searchesRunning.set(this.#running.size);
     search.start();
+    if (this.#isStopping) search.stop(stopMessage);
   }
 
   /** The plan, or undefined after the sink has been told what is wrong. */
@@ -140,9 +147,16 @@ export class Searcher {
     const start = this.#queue.shift();
     this.#metrics.searchesQueued.set(this.#queue.length);
     // Deferred, so that a long queue of closed streams is no deep recursion.
-    if (start !== undefined) setImmediate(start);
+    if (start === undefined) return;
+    this.#startingCount++;
+    setImmediate(() => {
+      this.#startingCount--;
+      start();
+    });
   }
 }
+
+const stopMessage = "the daemon is stopping";
 
 /** Reads the query of a request. Throws `QueryError`, or `bad-request` for an unknown version or pattern type. */
 export function planRequest(request: SearchRequest): SearchPlan {
