@@ -174,7 +174,7 @@ t.test("what is not installed is named with the reason", async (t) => {
   t.teardown(() => { process.env["PATH"] = path; });
   const ripgrep = await openRipgrep(corpus);
   process.env["PATH"] = path;
-  t.match(ripgrep, { kind: "missing", name: "rg", reason: /^rg is in no folder of PATH or BENCH_TOOLS \(apt-get/ });
+  t.match(ripgrep, { kind: "missing", name: "rg", reason: /^rg not in a folder of BENCH_TOOLS or PATH \(apt-get/ });
 });
 
 t.test("a folder of BENCH_TOOLS comes before PATH", async (t) => {

@@ -7,16 +7,16 @@ import { ended, run, start, timeCommand } from "../system/processes.js";
 import { readLineOutput } from "./line-output.js";
 import { declineHuge, type Found, type Peer } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { findTool, fingerprint, missingTools } from "./tools.js";
+import { findTool, findTools, fingerprint } from "./tools.js";
 
 const indexTimeoutMs = 600_000;
 
 /** codesearch over the work tree. Builds its index the first time. */
 export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext): Promise<Found<Peer>> {
   const name = "csearch";
-  const reason = missingTools(["csearch", "cindex"], "apt-get install codesearch");
-  const [csearch, cindex] = [findTool("csearch"), findTool("cindex")];
-  if (reason !== undefined || csearch === undefined || cindex === undefined) return { kind: "missing", name, reason: reason ?? "" };
+  const tools = findTools(["csearch", "cindex"], "apt-get install codesearch");
+  if (tools.kind === "missing") return { ...tools, name };
+  const [csearch = "", cindex = ""] = tools.programs;
   const environment = { CSEARCHINDEX: await codesearchIndex(cindex, corpus, progress) };
   const indexed = new Set((await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], "")).split("\n").map((path) => path.slice(corpus.path.length + 1)));
   const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] =>

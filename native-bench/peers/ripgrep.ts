@@ -5,13 +5,13 @@ import { readLineOutput } from "./line-output.js";
 import type { Found, Peer } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
 import { ResultSet, type Place } from "./result-set.js";
-import { findTool, firstLineOf, missingTools } from "./tools.js";
+import { findTool, findTools, firstLineOf } from "./tools.js";
 
 /** ripgrep over the work tree, all files, as many threads as the measurement has cores. */
 export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {
-  const reason = missingTools(["rg"], "apt-get install ripgrep");
-  const program = findTool("rg");
-  if (reason !== undefined || program === undefined) return { kind: "missing", name: "rg", reason: reason ?? "" };
+  const tools = findTools(["rg"], "apt-get install ripgrep");
+  if (tools.kind === "missing") return { ...tools, name: "rg" };
+  const [program = ""] = tools.programs;
   return { kind: "found", peer: new Ripgrep(program, await ripgrepVersion() ?? "", corpus) };
 }
 

@@ -19,10 +19,13 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** What of a peer's programs is missing, as a sentence; undefined when nothing is. */
-export function missingTools(names: readonly string[], origin: string): string | undefined {
+/** Programs of a peer in the order of their names, or what is missing and how to get it. */
+export type Tools = { readonly kind: "found"; readonly programs: readonly string[] } | { readonly kind: "missing"; readonly reason: string };
+
+export function findTools(names: readonly string[], origin: string): Tools {
   const missing = names.filter((name) => findTool(name) === undefined);
-  return missing.length === 0 ? undefined : `${missing.join(" and ")} is in no folder of PATH or BENCH_TOOLS (${origin})`;
+  if (missing.length > 0) return { kind: "missing", reason: `${missing.join(" and ")} not in a folder of BENCH_TOOLS or PATH (${origin})` };
+  return { kind: "found", programs: names.flatMap((name) => findTool(name) ?? []) };
 }
 
 /** The first line that a program prints about its version. */

@@ -11,7 +11,7 @@ import { ended, run, start } from "../system/processes.js";
 import { curlMs, openAnswer, type HttpSearch } from "./http.js";
 import { declineHuge, type Answer, type Found, type Peer } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { findTool, fingerprint, missingTools } from "./tools.js";
+import { findTool, findTools, fingerprint } from "./tools.js";
 import { ZoektAnswerReader } from "./zoekt-answer.js";
 
 /** What building zoekt's index took. */
@@ -47,9 +47,9 @@ const startTimeoutMs = 60_000;
 
 /** zoekt's index of the corpus, built the first time, and a webserver over it on a free port. */
 export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
-  const reason = missingTools(["zoekt-git-index", "zoekt-webserver"], "go install github.com/sourcegraph/zoekt/cmd/...");
-  const [indexer, server] = [findTool("zoekt-git-index"), findTool("zoekt-webserver")];
-  if (reason !== undefined || indexer === undefined || server === undefined) return { kind: "missing", name: "zoekt", reason: reason ?? "" };
+  const tools = findTools(["zoekt-git-index", "zoekt-webserver"], "go install github.com/sourcegraph/zoekt/cmd/...@latest");
+  if (tools.kind === "missing") return { ...tools, name: "zoekt" };
+  const [indexer = "", server = ""] = tools.programs;
   const folder = join(corpus.cacheFolder, `zoekt-${corpus.checksum}-${await fingerprint(indexer)}`);
   const build = await zoektIndex(indexer, folder, corpus, context.progress);
   const port = await freePort();
