@@ -1,7 +1,7 @@
-import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { startProcess, type Ending, type StartedProcess } from "../kernel/process.js";
 import { parseProgress } from "./fetch-progress.js";
 import { redactUrl } from "./remote-url.js";
 
@@ -53,8 +53,6 @@ const killGraceMs = 2_000;
 const closeGraceMs = 1_000;
 const keptErrorLines = 20;
 
-type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
-
 /**
  * Runs git to its end.
  *
@@ -85,7 +83,7 @@ export class GitChild {
   /** What messages call it: `git fetch`. */
   readonly name: string;
   readonly ended: Promise<number>;
-  readonly #process: GitProcess;
+  readonly #process: StartedProcess;
   readonly #limits: Omit<RunLimits, "outputBytesMax">;
   readonly #startedMs = monotonicMs();
   readonly #errorLines: LineCollector;
@@ -94,6 +92,7 @@ export class GitChild {
   #watchesSilence = true;
   #failure: TrawlError | null = null;
   #exitCode: number | null = null;
+  #openStreamCount = 2;
   #harderSignal: PendingCall | null = null;
   #settle: () => void = () => undefined;
 
@@ -151,30 +150,41 @@ export class GitChild {
   }
 
   #end(): Promise<number> {
-    const child = this.#process;
+    const { stdin, stdout, stderr } = this.#process;
     return new Promise((resolve, reject) => {
       this.#settle = () => {
         this.#watch.cancel();
         if (this.#failure !== null) reject(this.#failure);
         else resolve(this.#exitCode ?? -1);
       };
-      child.on("error", (error) => {
-        this.#failure ??= new TrawlError("git", `cannot run ${this.name}: ${messageOf(error)}`, { cause: error });
-        this.#settle();
-      });
-      child.on("exit", (code, signal) => this.#exited(code, signal));
-      child.on("close", () => this.#settle());
       // git may end before it has read all its input; the exit code tells the story.
-      child.stdin.on("error", () => undefined);
-      child.stdout.on("data", () => (this.#heardMs = monotonicMs()));
-      child.stderr.on("data", (part: Buffer) => {
+      stdin.on("error", () => undefined);
+      stdout.on("data", () => (this.#heardMs = monotonicMs()));
+      stderr.on("data", (part: Buffer) => {
         this.#heardMs = monotonicMs();
         this.#errorLines.add(part);
       });
+      for (const stream of [stdout, stderr]) stream.on("close", () => this.#streamClosed());
     });
   }
 
-  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+  /** A process closes its streams right before it ends. */
+  #streamClosed(): void {
+    if (--this.#openStreamCount === 0) this.#awaitEnding(1);
+  }
+
+  #awaitEnding(delayMs: number): void {
+    this.#lookForEnding();
+    if (this.#exitCode !== null) this.#settle();
+    else void sleep(delayMs).then(() => this.#awaitEnding(Math.min(2 * delayMs, pollMs)));
+  }
+
+  #lookForEnding(): void {
+    const ending = this.#exitCode === null ? this.#process.ending() : null;
+    if (ending !== null) this.#exited(ending);
+  }
+
+  #exited({ code, signal }: Ending): void {
     this.#exitCode = code ?? -1;
     this.#harderSignal?.cancel();
     this.#watch.cancel();
@@ -198,6 +208,8 @@ export class GitChild {
   }
 
   #check(): void {
+    this.#lookForEnding();
+    if (this.#exitCode !== null) return;
     const nowMs = monotonicMs();
     const { stop, timeoutMs, silenceMs } = this.#limits;
     if (stop()) this.fail(new TrawlError("cancelled", `${this.name} was stopped`));
@@ -210,36 +222,21 @@ export class GitChild {
 
   /** Signals the whole process group, so that ssh, index-pack and the like go too. */
   #signal(signal: "SIGTERM" | "SIGKILL"): void {
-    const pid = this.#process.pid;
-    if (pid === undefined) return;
     try {
-      process.kill(-pid, signal);
+      process.kill(-this.#process.pid, signal);
     } catch {
       // The group is gone already.
     }
   }
 }
 
-/** Throws `git` where git cannot even be started: no descriptors left, a NUL in an argument. */
-function start(name: string, command: GitCommand): GitProcess {
+/** Throws `git` where git cannot even be started: it is not there, no descriptor is left, a NUL is in an argument. */
+function start(name: string, { args, environment, directory }: GitCommand): StartedProcess {
   try {
-    const child: ChildProcess = spawn("git", command.args, {
-      cwd: command.directory,
-      env: command.environment,
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    if (hasPipes(child)) return child;
-    child.on("error", () => undefined);
+    return startProcess({ name: "git", args, environment, directory });
   } catch (error) {
     throw new TrawlError("git", `cannot run ${name}: ${messageOf(error)}`, { cause: error });
   }
-  throw new TrawlError("git", `cannot run ${name}: no file descriptor is left`);
-}
-
-/** The streams are absent, against their type, when the process runs out of descriptors. */
-function hasPipes(child: ChildProcess): child is GitProcess {
-  return child.stdin !== null && child.stdin !== undefined && child.stdout !== undefined;
 }
 
 /** Splits standard error into lines at LF and CR (progress), hands them on and keeps the last ones that say something. */

@@ -12,6 +12,10 @@ export type NativeMethods = Omit<Kernel, "name">;
 export interface Addon {
   readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
   limitUnsentBytes(port: number, bytes: number): boolean;
+  /** `strings`: file, directory, arguments and environment, each ended by a zero byte. Writes pid, stdin, stdout and stderr to `out`. */
+  startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, out: Uint32Array): number;
+  /** Writes exit code and signal to `out`. */
+  hasEnded(pid: number, out: Uint32Array): boolean;
 }
 
 const addonPath = "src/kernel/native/build/Release/trawl_kernel.node";
@@ -21,8 +25,17 @@ let loaded: Addon | undefined;
 
 /** Throws `bad-config` when the addon is not built. */
 export function loadAddon(): Addon {
-  loaded ??= requireAddon(join(checkoutRoot(dirname(fileURLToPath(import.meta.url))), addonPath));
+  loaded ??= requireAddon(builtPath());
   return loaded;
+}
+
+/** The addon where it is built, for what Node can do too, if more slowly. */
+export function addonIfBuilt(): Addon | undefined {
+  return loaded !== undefined || existsSync(builtPath()) ? loadAddon() : undefined;
+}
+
+function builtPath(): string {
+  return join(checkoutRoot(dirname(fileURLToPath(import.meta.url))), addonPath);
 }
 
 function requireAddon(path: string): Addon {

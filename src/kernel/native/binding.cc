@@ -1,9 +1,12 @@
-// The functions that native.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
+// The functions that native.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
 // array, and hands plain pointers to the loops it was made for.
 #include "arguments.h"
 #include "loops.h"
 #include "postings.h"
+#include "process.h"
 #include "socket.h"
+
+#include <vector>
 
 namespace trawl {
 namespace {
@@ -202,6 +205,51 @@ napi_value limitUnsent(napi_env env, napi_callback_info info) {
   return boolean(env, limitUnsentBytes(static_cast<int>(port), static_cast<int>(bytes)));
 }
 
+// `count` strings that each end with a zero byte, as pointers and a null one; false when there are fewer.
+bool takeStrings(Text text, size_t* at, size_t count, std::vector<char*>* strings) {
+  for (size_t taken = 0; taken < count; taken++) {
+    size_t start = *at;
+    while (*at < text.length && text.data[*at] != 0) ++*at;
+    if (*at == text.length) return false;
+    strings->push_back(const_cast<char*>(reinterpret_cast<const char*>(text.data + start)));
+    ++*at;
+  }
+  strings->push_back(nullptr);
+  return true;
+}
+
+// The strings are the file, the directory, the arguments and the environment.
+napi_value start(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  uint32_t argumentCount = given.number(1), environmentCount = given.number(2);
+  Words out = given.words(3);
+  given.need(out.length >= 4);
+  size_t at = 0;
+  std::vector<char*> names, arguments, environment;
+  given.need(given.sound() && takeStrings(text, &at, 2, &names) && takeStrings(text, &at, argumentCount, &arguments) &&
+             takeStrings(text, &at, environmentCount, &environment));
+  if (!given.sound()) return misuse(env, "startProcess");
+  Child child = {};
+  int failed = startProcess(names[0], names[1], arguments.data(), environment.data(), &child);
+  const int values[] = {child.pid, child.in, child.out, child.error};
+  for (size_t i = 0; i < 4; i++) out.data[i] = static_cast<uint32_t>(values[i]);
+  return number(env, static_cast<size_t>(failed));
+}
+
+napi_value ended(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  uint32_t pid = given.number(0);
+  Words out = given.words(1);
+  given.need(pid > 0 && pid <= INT32_MAX && out.length >= 2);
+  if (!given.sound()) return misuse(env, "hasEnded");
+  Ending ending = {};
+  bool has = hasEnded(static_cast<int>(pid), &ending);
+  out.data[0] = static_cast<uint32_t>(ending.code);
+  out.data[1] = static_cast<uint32_t>(ending.signal);
+  return boolean(env, has);
+}
+
 struct Export {
   const char* name;
   napi_callback function;
@@ -246,6 +294,8 @@ NAPI_MODULE_INIT() {
   bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx2Loops()) &&
               addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
               napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
-              addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr);
+              addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr) &&
+              addFunction(env, exports, {"startProcess", start}, nullptr) &&
+              addFunction(env, exports, {"hasEnded", ended}, nullptr);
   return made ? exports : nullptr;
 }

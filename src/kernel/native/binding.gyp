@@ -10,6 +10,7 @@
         "loops-swar.cc",
         "needle.cc",
         "postings.cc",
+        "process.cc",
         "socket.cc"
       ],
       "defines": ["NAPI_VERSION=8"],

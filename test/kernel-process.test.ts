@@ -1,0 +1,111 @@
+/** Processes as the addon starts them, and as Node does where it is not built. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { sleep } from "../src/base/deadline.js";
+import { forkProcess, startProcess, type Ending, type StartedProcess } from "../src/kernel/process.js";
+
+type Start = typeof startProcess;
+
+const environment = { PATH: process.env["PATH"] ?? "" };
+
+function shell(start: Start, script: string, directory = "/"): StartedProcess {
+  return start({ name: "sh", args: ["-c", script, "sh", "", "two words"], environment, directory });
+}
+
+async function endingOf(child: StartedProcess): Promise<Ending> {
+  for (;;) {
+    const ending = child.ending();
+    if (ending !== null) return ending;
+    await sleep(1);
+  }
+}
+
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+function temporaryFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-process-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]] as const) {
+  t.test(`${name}: streams, arguments, directory and exit code`, async (t) => {
+    const folder = temporaryFolder(t);
+    const child = shell(start, "cat; printf '%s|' \"$@\"; pwd; echo complaint >&2; exit 3", folder);
+    child.stdin.end("input ");
+    t.equal(await textOf(child.stdout), `input |two words|${folder}\n`);
+    t.equal(await textOf(child.stderr), "complaint\n");
+    t.same(await endingOf(child), { code: 3, signal: null });
+    t.same(child.ending(), { code: 3, signal: null }, "as often as it is asked");
+  });
+
+  t.test(`${name}: the environment is the one given`, async (t) => {
+    const child = start({ name: "env", args: [], environment: { ...environment, EMPTY: "", NAME: "a=b\nc" }, directory: "/" });
+    t.equal(await textOf(child.stdout), `PATH=${environment.PATH}\nEMPTY=\nNAME=a=b\nc\n`);
+    await endingOf(child);
+  });
+
+  t.test(`${name}: a session of its own, and signals as at the start of any program`, async (t) => {
+    const child = shell(start, "cat /proc/$$/stat; grep '^Sig[BI]' /proc/$$/status");
+    const [stat = "", blocked, ignored] = (await textOf(child.stdout)).split("\n");
+    const [, , , , group, session] = stat.split(" ").map(Number);
+    t.same([group, session], [child.pid, child.pid]);
+    // Signals 32 and 33 are the C library's own.
+    const usualOf = (line: string | undefined): number => Number.parseInt(line?.slice(-8) ?? "", 16) & 0x7fffffff;
+    t.same([blocked, ignored].map(usualOf), [0, 0], `${blocked}, ${ignored}`);
+    await endingOf(child);
+  });
+
+  t.test(`${name}: one that is killed says so, and one that runs has no ending`, async (t) => {
+    const child = shell(start, "sleep 100");
+    t.equal(child.ending(), null);
+    process.kill(-child.pid, "SIGTERM");
+    t.same(await endingOf(child), { code: null, signal: "SIGTERM" });
+    t.equal(await textOf(child.stdout), "");
+  });
+
+  t.test(`${name}: much output, at the pace of the reader`, async (t) => {
+    const child = shell(start, "head -c 5000000 /dev/zero; exit 0");
+    await sleep(50);
+    t.equal(child.ending(), null, "waits for its reader");
+    t.equal((await textOf(child.stdout)).length, 5_000_000);
+    t.same(await endingOf(child), { code: 0, signal: null });
+  });
+
+  t.test(`${name}: many at once, and no descriptor is left`, async (t) => {
+    const count = (): number => readdirSync("/proc/self/fd").length;
+    const before = count();
+    for (let round = 0; round < 3; round++) {
+      const children = Array.from({ length: 20 }, (_, i) => shell(start, `echo ${i}; exit ${i}`));
+      for (const child of children) child.stdin.end();
+      const texts = await Promise.all(children.map((child) => textOf(child.stdout)));
+      await Promise.all(children.map((child) => textOf(child.stderr)));
+      t.same(texts, children.map((_, i) => `${i}\n`));
+      t.same(await Promise.all(children.map(endingOf)), children.map((_, code) => ({ code, signal: null })));
+    }
+    await sleep(20);
+    t.ok(count() <= before + 2, `${before} before, ${count()} after`);
+  });
+
+  t.test(`${name}: what cannot be started`, async (t) => {
+    const folder = temporaryFolder(t);
+    const command = { name: "sh", args: [], environment, directory: "/" };
+    t.throws(() => start({ ...command, environment: { PATH: folder } }), { message: "spawn sh ENOENT" });
+    t.throws(() => start({ ...command, environment: {} }), { message: "spawn sh ENOENT" });
+    t.throws(() => start({ ...command, args: ["a\0b"] }), { message: /^spawn sh ERR_INVALID_ARG_VALUE/ });
+    t.throws(() => start({ ...command, directory: join(folder, "nowhere") }), { message: /^spawn sh / });
+  });
+}
+
+t.test("a process that was started is no zombie once its ending is known", async (t) => {
+  const child = shell(startProcess, "exit 0");
+  child.stdout.resume();
+  await endingOf(child);
+  t.throws(() => readFileSync(`/proc/${child.pid}/stat`), { code: "ENOENT" });
+});
