@@ -34,16 +34,20 @@ run: build
 
 build: install kernel typescript
 
-# The stamp holds what was installed: a lockfile and the ABI that native packages were compiled for.
+# The stamp holds what was installed: a lockfile and the ABI that native packages were compiled for. While the ABI stays,
+# only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
+# place are removed first, since checkouts may share them by hard links.
 install:
-	@want="$$(sha256sum <package-lock.json) $$(node -p process.versions.modules)"; \
-	stamp=node_modules/.trawl-installed; \
-	if [ "$$(cat $$stamp 2>/dev/null)" = "$$want" ]; then exit 0; fi; \
+	@abi="$$(node -p process.versions.modules)"; want="$$(sha256sum <package-lock.json) $$abi"; \
+	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
+	if [ "$$have" = "$$want" ]; then exit 0; fi; \
 	bash scripts/debian-packages.sh || exit 1; \
 	$(if $(node_headers),,echo "Node's headers are not installed: node-gyp will download them (Debian's own nodejs has them in libnode-dev).";) \
 	if command -v ccache >/dev/null; then export CC="ccache gcc" CXX="ccache g++"; fi; \
-	echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; \
-	npm ci --no-audit --no-fund --loglevel=error && echo "$$want" >$$stamp
+	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
+	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
+	rm -f $$stamp node_modules/.package-lock.json; \
+	npm $$way --no-audit --no-fund --loglevel=error && echo "$$want" >$$stamp
 
 kernel: $(kernel)
 
