@@ -67,8 +67,8 @@ t.test("over HTTP", async (t) => {
 async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promise<DaemonProcess> {
   const data = dataDirectory(t);
   const configured = repositories.map((repository) => {
-    const { name, fork, archived, stars, branches } = repository;
-    return { name, url: fixtureOf(t, repository).path, fork, archived, private: repository.private, stars, branches: branches.slice(1) };
+    const { branches, files, tags, ...known } = repository;
+    return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
   });
   const file = join(data, "trawl.jsonc");
   writeFileSync(file, JSON.stringify({ repositories: configured }));
@@ -77,13 +77,18 @@ async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promi
   return daemon;
 }
 
-function fixtureOf(t: Test, { branches, files }: CaseRepository): GitFixture {
+/** One commit for each branch and author. */
+function fixtureOf(t: Test, { branches, files, tags = {} }: CaseRepository): GitFixture {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
   for (const branch of branches) {
     const there = files.filter((file) => file.branches.includes(branch));
-    fixture.commit({ branch, files: there.map(({ path, content }) => [path, content] as const) });
+    for (const author of new Set([undefined, ...there.map((file) => file.author)])) {
+      const written = there.filter((file) => file.author === author).map(({ path, content }) => [path, content] as const);
+      fixture.commit({ branch, files: written, ...(author === undefined ? {} : { author: `${author} 1700000000 +0000` }) });
+    }
   }
+  for (const [tag, branch] of Object.entries(tags)) fixture.tag(tag, fixture.git("rev-parse", `refs/heads/${branch}`));
   return fixture;
 }
 
@@ -128,8 +133,8 @@ for (const { kernelName, useIndex, shardCount } of [
   });
 }
 
-const repositories: readonly Repository[] = corpus.map(({ name, fork, archived, stars, branches, ...rest }, i) => testRepository(i + 1, name, {
-  fork, archived, private: rest.private, stars, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
+const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...facts }, i) => testRepository(i + 1, name, {
+  ...facts, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
 }));
 
 const catalog: Pick<Catalog, "repositories" | "repositoryCount"> = { repositories: () => repositories.values(), repositoryCount: repositories.length };

@@ -1,6 +1,6 @@
 /*
- * Five small repositories that every row of `queries.ts` is asked about. Line numbers in the rows count from 1 here, so
- * a change of a file's lines has to be followed there.
+ * Eight small repositories that every row of the tables beside this file is asked about. Line numbers in the rows count
+ * from 1 here, so a change of a file's lines has to be followed there.
  */
 
 export interface CaseFile {
@@ -10,6 +10,8 @@ export interface CaseFile {
   readonly branches: readonly string[];
   /** Why only its name is searched; undefined for a file whose content is. */
   readonly skipped?: "binary" | "not-regular";
+  /** Who commits it, after all files without an author. */
+  readonly author?: string;
 }
 
 export interface CaseRepository {
@@ -18,8 +20,13 @@ export interface CaseRepository {
   readonly archived: boolean;
   readonly private: boolean;
   readonly stars: number;
-  /** Indexed branches, the default branch first. */
+  readonly description?: string;
+  readonly topics?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string | null>>;
+  /** Indexed branches, the default branch first; none in a repository without commits. */
   readonly branches: readonly string[];
+  /** Tags, and the branch whose last commit each of them names. */
+  readonly tags?: Readonly<Record<string, string>>;
   readonly files: readonly CaseFile[];
 }
 
@@ -95,7 +102,42 @@ const hidden: CaseRepository = {
   files: [{ path: "secret.txt", branches: main, content: "alpha secret\n" }],
 };
 
-export const corpus: readonly CaseRepository[] = [parser, odd, fork, old, hidden];
+const release = ["release/1.0"];
+const mainAndRelease = ["main", "release/1.0"];
+const ann = "Ann Example <ann@acme.test>";
+const ben = "Ben <ben@acme.test>";
+
+const tools: CaseRepository = {
+  name: "acme/tools", fork: false, archived: false, private: false, stars: 20, branches: mainAndRelease,
+  description: "Assorted build tools,\nfor the web", topics: ["build", "cli"], metadata: { team: "core", tier: null },
+  tags: { "v1.0": "release/1.0" },
+  files: [
+    { path: "CODEOWNERS", branches: main, content: lines("* @acme/everyone", "*.py ann@acme.test", "/web/ @ben", "/web/legacy/") },
+    { path: ".hidden/config.yml", branches: main, content: lines("level: three", "name: tools") },
+    { path: "Makefile", branches: mainAndRelease, content: lines("all:", "\tpython tools/build.py all") },
+    { path: "a b/c+d (e).txt", branches: main, content: lines("spaced path", "plus+plus", "caret^dollar$", "under_score") },
+    { path: "lib/Widget.m", branches: main, content: lines("@implementation Widget", "@end") },
+    { path: "lib/widget.cpp", branches: main, content: lines("struct Widget : Base {", "  std::vector<int> sizes;", "};") },
+    { path: "lib/widget.h", branches: main, content: lines("struct Widget;", "#define WIDGET_MAX size(x, y)") },
+    { path: "src/mod.rs", branches: main, content: lines("pub fn target() -> &'static str {", "    \"TARGET\"", "}") },
+    { path: "tools/build.py", branches: main, author: ann, content: lines("#!/usr/bin/env python", "import os", "", "def build(target):", "    return os.path.join(\"out\", target)") },
+    { path: "tools/build.py", branches: release, author: ann, content: lines("#!/usr/bin/env python", "", "def build(goal):", "    return goal") },
+    { path: "tools/release.sh", branches: main, content: lines("#!/bin/sh", "echo \"release $VERSION\" # not or and") },
+    { path: "web/app.ts", branches: main, author: ben, content: lines("export const port: number = basePort;", "export function start(): void { listen(port); }") },
+    { path: "web/app.tsx", branches: main, author: ben, content: lines("export const App = () => <b>port</b>;") },
+    { path: "web/legacy/app.js", branches: main, content: lines("var port = basePort;", "start(port, port);") },
+    { path: "CHANGES", branches: release, content: lines("First release.") },
+  ],
+};
+
+const mirror: CaseRepository = {
+  name: "acme/tools-mirror", fork: true, archived: true, private: false, stars: 0, branches: main,
+  files: [{ path: "tools/build.py", branches: main, content: lines("def build(mirrored): pass") }],
+};
+
+const empty: CaseRepository = { name: "empty", fork: false, archived: false, private: false, stars: 0, branches: [], files: [] };
+
+export const corpus: readonly CaseRepository[] = [parser, odd, fork, old, hidden, tools, mirror, empty];
 
 function lines(...all: string[]): string {
   return all.map((line) => `${line}\n`).join("");
