@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import type { Catalog } from "../src/catalog/catalog.js";
+import { RepositoryTable } from "../src/catalog/repository-table.js";
 import { SseDecoder } from "../src/cli/sse-decoder.js";
 import { loadKernel } from "../src/kernel/load.js";
 import type { Repository } from "../src/model/repository.js";
@@ -126,7 +126,7 @@ for (const { kernelName, useIndex, shardCount } of [
     const shards = shardsOf(kernelName, shardCount);
     for (const row of fileRows) {
       const plan = planQuery(row.query, choosePatternType(row.query, "", row.type));
-      const selections = plan.alternatives.map((alternative) => resolveRepositories(catalog, alternative.repositories).selection);
+      const selections = plan.alternatives.map((alternative) => resolveRepositories(table, alternative.repositories).selection);
       const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
       t.same(answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
     }
@@ -137,7 +137,7 @@ const repositories: readonly Repository[] = corpus.map(({ name, branches, files,
   ...facts, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
 }));
 
-const catalog: Pick<Catalog, "repositories" | "repositoryCount"> = { repositories: () => repositories.values(), repositoryCount: repositories.length };
+const table = new RepositoryTable(repositories);
 
 /** The results of the row that are files. */
 function fileAnswers({ want }: CaseRow): readonly string[] {

@@ -2,6 +2,7 @@ import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
+import { RepositoryTable } from "./repository-table.js";
 import { encodeCards } from "./repository-cards.js";
 import { ShardTable } from "./shard-table.js";
 
@@ -68,6 +69,8 @@ export class Catalog {
   readonly #shards = new Map<number, LiveShard>();
   readonly #viewCountOfShard = new Map<number, number>();
   readonly #retiring = new Set<number>();
+  /** Undefined after a change that it cannot take, until it is asked for. */
+  #repositoryTable: RepositoryTable | undefined;
   #nextRepositoryId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
   #table: ShardTable | undefined;
@@ -83,6 +86,11 @@ export class Catalog {
 
   repositories(): IterableIterator<Repository> {
     return this.#repositories.values();
+  }
+
+  /** What choosing among all repositories reads. It shows later records, until a change makes another table. */
+  repositoryTable(): RepositoryTable {
+    return this.#repositoryTable ??= new RepositoryTable(this.#repositories.values());
   }
 
   get repositoryCount(): number {
@@ -146,13 +154,13 @@ export class Catalog {
   /** Notes in memory that a fetch found nothing new: not worth a write. */
   noteFetched(repositoryId: number, fetched: string): void {
     const repository = this.#repositories.get(repositoryId);
-    if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastFetched: fetched, lastError: "" });
+    if (repository !== undefined) this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
   }
 
   /** Notes in memory that a sync failed. It is not written, as the disk may be what failed, and each start syncs anew. */
   noteFailed(repositoryId: number, error: string): void {
     const repository = this.#repositories.get(repositoryId);
-    if (repository !== undefined) this.#repositories.set(repositoryId, { ...repository, lastError: error });
+    if (repository !== undefined) this.#setRepository({ ...repository, lastError: error });
   }
 
   /**
@@ -246,6 +254,7 @@ export class Catalog {
       const name = this.#repositories.get(id)?.name;
       if (name !== undefined && this.#repositoryIdOfName.get(name) === id) this.#repositoryIdOfName.delete(name);
       this.#repositories.delete(id);
+      this.#repositoryTable = undefined;
     }
     for (const [id, shard] of shards) this.#shards.set(id, shard);
     this.#orderedShards = undefined;
@@ -262,6 +271,7 @@ export class Catalog {
   #setRepository(repository: Repository): void {
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
+    if (this.#repositoryTable?.replace(repository) === false) this.#repositoryTable = undefined;
   }
 
   #load(): void {

@@ -27,6 +27,8 @@ export class Matcher {
   readonly #sticky: RE2;
   /** Finds a match from a place on with all that lies before it in view; undefined when no anchor looks back. */
   readonly #global: RE2 | undefined;
+  /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */
+  readonly isLocal: boolean;
 
   constructor(tree: Regexp, foldCase: boolean) {
     const source = printSource(tree, foldCase);
@@ -34,11 +36,17 @@ export class Matcher {
     this.#searcher = new RE2(source, flags);
     this.#sticky = new RE2(source, `${flags}y`);
     this.#global = looksBack(tree) ? new RE2(source, `${flags}g`) : undefined;
+    this.isLocal = !hasTextAnchor(tree);
   }
 
   /** Whether the text has a match; it may be empty. */
   test(text: Uint8Array): boolean {
     return this.#searcher.test(text as Buffer);
+  }
+
+  /** Where the leftmost match at or after `from` starts, which may be empty; -1 without one. */
+  startFrom(text: Uint8Array, from: number): number {
+    return from < text.length ? this.#search(text, from) : -1;
   }
 
   /**
@@ -90,6 +98,20 @@ function nextCharacter(text: Uint8Array, at: number): number {
   let next = at + 1;
   while (next < text.length && (text[next] & 0xc0) === 0x80) next++;
   return next;
+}
+
+function hasTextAnchor(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "anchor":
+      return tree.at === "text-start" || tree.at === "text-end";
+    case "repeat":
+      return hasTextAnchor(tree.child);
+    case "concat":
+    case "alternate":
+      return tree.children.some(hasTextAnchor);
+    default:
+      return false;
+  }
 }
 
 function looksBack(tree: Regexp): boolean {

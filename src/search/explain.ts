@@ -24,7 +24,7 @@ export async function explainQuery(query: string, patternType: string, searchId:
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type);
     const lines = [`pattern type: ${type}`, `parsed: ${printTree(parseQuery(query, type))}`, `plan: ${printPlan(plan)}`];
-    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(environment.catalog, alternative.repositories));
+    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(environment.catalog.repositoryTable(), alternative.repositories));
     resolutions.forEach((resolution, i) => lines.push(
       `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${environment.catalog.repositoryCount}`
       + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`));

@@ -1,8 +1,8 @@
-import type { Catalog } from "../catalog/catalog.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
-import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import type { RepositoryFilter, RepositoryInclude } from "../query/plan.js";
+import { chooseRepositories } from "./repository-choice.js";
 
 /** What a repository filter chose, and what the user has to hear of. */
 export interface Resolution {
@@ -19,35 +19,15 @@ export interface Resolution {
   readonly missing: readonly string[];
 }
 
-/** Names as bytes, which is what the matcher takes; kept as long as the repository's record lives. */
-const nameBytes = new WeakMap<Repository, Buffer>();
-
-/** Chooses the repositories of one basic query. */
-export function resolveRepositories(catalog: Pick<Catalog, "repositories" | "repositoryCount">, filter: RepositoryFilter): Resolution {
-  const includes = filter.include.map((include) => ({ ...include, matcher: compileRegexp(include.source, true) }));
-  const excludes = filter.exclude.map((source) => compileRegexp(source, true));
-  const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;
-  const keepsForks = accepts(filter.forkGiven || !isExact ? filter.fork : "yes");
-  const keepsArchived = accepts(filter.archivedGiven || !isExact ? filter.archived : "yes");
-  const repositories: Repository[] = [];
-  let excludedForkCount = 0;
-  let excludedArchivedCount = 0;
-  for (const repository of catalog.repositories()) {
-    if (!matchesVisibility(repository, filter.visibility)) continue;
-    if (!matchesName(repository, includes, excludes)) continue;
-    const forkKept = keepsForks(repository.fork);
-    const archivedKept = keepsArchived(repository.archived);
-    if (forkKept && archivedKept) repositories.push(repository);
-    else if (archivedKept && !filter.forkGiven) excludedForkCount++;
-    else if (forkKept && !filter.archivedGiven) excludedArchivedCount++;
-  }
-  repositories.sort((a, b) => b.stars - a.stars || b.id - a.id);
-  const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, includes);
+/** Chooses the repositories of one basic query, and the revisions to search of each. */
+export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
+  const { repositories, excludedForkCount, excludedArchivedCount } = chooseRepositories(table, filter);
+  const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, filter.include);
   const chosen = repositories.filter((repository) => !withoutRevision.has(repository.id));
   return {
     repositories: chosen,
     selection: {
-      repositoryIds: chosen.length === catalog.repositoryCount ? undefined : bitsOf(chosen),
+      repositoryIds: chosen.length === table.count ? undefined : bitsOf(chosen),
       revisions: revisions.size === 0 ? undefined : revisions,
     },
     excludedForkCount,
@@ -58,16 +38,6 @@ export function resolveRepositories(catalog: Pick<Catalog, "repositories" | "rep
   };
 }
 
-/** The bytes of a repository's name. */
-export function nameBytesOf(repository: Repository): Buffer {
-  let bytes = nameBytes.get(repository);
-  if (bytes === undefined) {
-    bytes = Buffer.from(repository.name);
-    nameBytes.set(repository, bytes);
-  }
-  return bytes;
-}
-
 /** The indexed branch that a revision names: a branch, a full ref, HEAD, or the commit itself; -1 when none does. */
 export function bitOfRevision(repository: Repository, revision: string): number {
   if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
@@ -76,31 +46,8 @@ export function bitOfRevision(repository: Repository, revision: string): number 
   return branch?.bit ?? -1;
 }
 
-interface BoundInclude {
-  readonly matcher: Matcher;
-  readonly revisions: readonly string[];
-}
-
-function accepts(choice: YesNoOnly): (isSo: boolean) => boolean {
-  switch (choice) {
-    case "yes": return () => true;
-    case "no": return (isSo) => !isSo;
-    case "only": return (isSo) => isSo;
-  }
-}
-
-function matchesVisibility(repository: Repository, visibility: RepositoryFilter["visibility"]): boolean {
-  return visibility === "any" || (visibility === "private") === repository.private;
-}
-
-function matchesName(repository: Repository, includes: readonly BoundInclude[], excludes: readonly Matcher[]): boolean {
-  if (includes.length === 0 && excludes.length === 0) return true;
-  const name = nameBytesOf(repository);
-  return includes.every((include) => include.matcher.test(name)) && !excludes.some((matcher) => matcher.test(name));
-}
-
 /** Revisions by repository: those that every filter with revisions asks for. */
-function resolveRevisions(repositories: readonly Repository[], includes: readonly BoundInclude[]): {
+function resolveRevisions(repositories: readonly Repository[], includes: readonly RepositoryInclude[]): {
   revisions: Map<number, RevisionChoice[]>;
   missingRevisions: { repository: string; revision: string }[];
   withoutRevision: Set<number>;

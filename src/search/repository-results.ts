@@ -1,23 +1,21 @@
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryNamePlan } from "../query/plan.js";
 import { compileRegexp, type RangeSink } from "../regexp/compile.js";
-import { nameBytesOf } from "./repository-resolver.js";
+import { nameTest } from "./name-scan.js";
 
-/** A condition on names, compiled. */
-export type NameTest = (repository: Repository) => boolean;
+/** A condition on the name at a place of the table. */
+export type NameTest = (place: number) => boolean;
 
-/** Compiles the plan for repository results. */
-export function compileNamePlan(plan: RepositoryNamePlan): NameTest {
-  const sources = plan.sources.map((source) => compileRegexp(source, plan.foldCase));
-  const excludes = plan.exclude.map((source) => compileRegexp(source, plan.foldCase));
-  const tests: NameTest[] = [
-    ...sources.map((matcher): NameTest => (repository) => matcher.test(nameBytesOf(repository))),
-    ...plan.groups.map(compileNamePlan),
-  ];
-  const isExcluded: NameTest = (repository) => excludes.some((matcher) => matcher.test(nameBytesOf(repository)));
-  if (tests.length === 0) return (repository) => !isExcluded(repository);
-  if (plan.combine === "or") return (repository) => tests.some((test) => test(repository));
-  return (repository) => tests.every((test) => test(repository)) && !isExcluded(repository);
+/** Compiles the plan for repository results; about so many places will be asked. */
+export function compileNamePlan(plan: RepositoryNamePlan, table: RepositoryTable, askedCount: number): NameTest {
+  const testOf = (source: string): NameTest => nameTest(table, compileRegexp(source, plan.foldCase), askedCount);
+  const tests = [...plan.sources.map(testOf), ...plan.groups.map((group) => compileNamePlan(group, table, askedCount))];
+  const excludes = plan.exclude.map(testOf);
+  const isExcluded: NameTest = (place) => excludes.some((test) => test(place));
+  if (tests.length === 0) return (place) => !isExcluded(place);
+  if (plan.combine === "or") return (place) => tests.some((test) => test(place));
+  return (place) => tests.every((test) => test(place)) && !isExcluded(place);
 }
 
 /** One `repo` match object as JSON. `revision` is undefined when the query named none. */
@@ -46,7 +44,7 @@ interface NameRange {
 }
 
 function nameRanges(repository: Repository, plans: readonly RepositoryNamePlan[]): NameRange[] {
-  const name = nameBytesOf(repository);
+  const name = Buffer.from(repository.name);
   const pairs: [number, number][] = [];
   const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
   for (const plan of plans) for (const source of allSources(plan)) compileRegexp(source, plan.foldCase).findAll(name, 0, sink);

@@ -125,7 +125,7 @@ export class RunningSearch {
     this.#control[controlWords.credit] = creditBytes;
     this.#control[controlWords.creditWaitMs] = creditWaitMs;
     this.#view = catalog.view();
-    this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(catalog, alternative.repositories));
+    this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(catalog.repositoryTable(), alternative.repositories));
     this.#namePlans = plan.alternatives.flatMap((alternative) => alternative.repositoryNames ?? []);
     this.#options = {
       plan,
@@ -192,11 +192,13 @@ export class RunningSearch {
     if (select !== undefined && select !== "repo") return;
     this.#plan.alternatives.forEach((alternative, i) => {
       if (alternative.repositoryNames === undefined) return;
-      const matches = compileNamePlan(alternative.repositoryNames);
-      const { revisions } = this.#resolutions[i].selection;
-      for (const repository of this.#resolutions[i].repositories) {
+      const table = this.#environment.catalog.repositoryTable();
+      const { repositories, selection: { revisions } } = this.#resolutions[i];
+      const matches = compileNamePlan(alternative.repositoryNames, table, repositories.length);
+      for (const repository of repositories) {
         if (this.#isStopped) return;
-        if (!matches(repository)) continue;
+        const place = table.placeOf(repository.id);
+        if (place === undefined || !matches(place)) continue;
         const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
         for (const revision of typed) this.#addRepository(repository.id, revision);
       }

@@ -1,0 +1,68 @@
+import type { Repository } from "../model/repository.js";
+
+/** Bits of `RepositoryTable.flags`. */
+export const repositoryFlags = { fork: 1, archived: 2, private: 4 } as const;
+
+/**
+ * The repositories in the order of results, those with more stars first and then the newer ones, with what choosing
+ * among them reads: all names in one piece of memory, and a byte of flags for each.
+ *
+ * A place is a number in this order. Order, names and flags never change; a change of those makes a new table.
+ */
+export class RepositoryTable {
+  readonly count: number;
+  /** `repositoryFlags`, by place. */
+  readonly flags: Uint8Array;
+  /** Each name and a newline, which no name holds. */
+  readonly names: Buffer;
+  /** Where a name starts, by place, and at last the end of all. */
+  readonly nameStart: Uint32Array;
+  readonly #repositories: Repository[];
+  readonly #placeOf = new Map<number, number>();
+
+  constructor(repositories: Iterable<Repository>) {
+    this.#repositories = [...repositories].sort((a, b) => b.stars - a.stars || b.id - a.id);
+    this.count = this.#repositories.length;
+    this.flags = Uint8Array.from(this.#repositories, flagsOf);
+    this.nameStart = new Uint32Array(this.count + 1);
+    this.#repositories.forEach(({ id, name }, place) => {
+      this.#placeOf.set(id, place);
+      this.nameStart[place + 1] = this.nameStart[place] + Buffer.byteLength(name) + 1;
+    });
+    this.names = Buffer.from(this.#repositories.map(({ name }) => `${name}\n`).join(""));
+  }
+
+  at(place: number): Repository {
+    return this.#repositories[place];
+  }
+
+  nameAt(place: number): Buffer {
+    return this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1);
+  }
+
+  placeOf(repositoryId: number): number | undefined {
+    return this.#placeOf.get(repositoryId);
+  }
+
+  /** The place whose name holds this byte; expects one at or after the start of `from`. */
+  placeAtByte(offset: number, from: number): number {
+    let place = from;
+    while (this.nameStart[place + 1] <= offset) place++;
+    return place;
+  }
+
+  /** Takes a newer record of a repository. False when that needs another table. */
+  replace(repository: Repository): boolean {
+    const place = this.#placeOf.get(repository.id);
+    if (place === undefined) return false;
+    const known = this.#repositories[place];
+    if (known.name !== repository.name || known.stars !== repository.stars || flagsOf(known) !== flagsOf(repository)) return false;
+    this.#repositories[place] = repository;
+    return true;
+  }
+}
+
+function flagsOf(repository: Repository): number {
+  return (repository.fork ? repositoryFlags.fork : 0) | (repository.archived ? repositoryFlags.archived : 0)
+    | (repository.private ? repositoryFlags.private : 0);
+}

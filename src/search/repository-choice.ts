@@ -1,0 +1,67 @@
+import { repositoryFlags, type RepositoryTable } from "../catalog/repository-table.js";
+import type { Repository } from "../model/repository.js";
+import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
+import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { matchingNames, nameTest } from "./name-scan.js";
+
+/** The repositories that a filter chooses by name and facts, whatever revisions it asks for. */
+export interface RepositoryChoice {
+  /** Those with more stars first, then the newer ones. */
+  readonly repositories: readonly Repository[];
+  /** Repositories that matched but for being forks resp. archived. */
+  readonly excludedForkCount: number;
+  readonly excludedArchivedCount: number;
+}
+
+/** Chooses among all repositories. Each condition looks only at what those before it left. */
+export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
+  const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;
+  const places = placesByName(table, filter);
+  const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
+    (isExact && !given) || accepts(choice, (table.flags[place] & flag) !== 0);
+  const repositories: Repository[] = [];
+  let excludedForkCount = 0;
+  let excludedArchivedCount = 0;
+  for (const place of places) {
+    if (!hasVisibility(table.flags[place], filter.visibility)) continue;
+    const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
+    const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
+    if (forkKept && archivedKept) repositories.push(table.at(place));
+    else if (archivedKept && !filter.forkGiven) excludedForkCount++;
+    else if (forkKept && !filter.archivedGiven) excludedArchivedCount++;
+  }
+  return { repositories, excludedForkCount, excludedArchivedCount };
+}
+
+/** The places whose name all includes match and no exclude does, ascending. */
+function placesByName(table: RepositoryTable, { include, exclude }: RepositoryFilter): readonly number[] | Uint32Array {
+  const [first, ...rest] = include.map(({ source }) => compileRegexp(source, true));
+  let places: readonly number[] | Uint32Array = first === undefined
+    ? Uint32Array.from({ length: table.count }, (_, place) => place)
+    : placesOf(matchingNames(table, first));
+  const keep = (matcher: Matcher, wanted: boolean): void => {
+    const matches = nameTest(table, matcher, places.length);
+    places = places.filter((place) => matches(place) === wanted);
+  };
+  for (const matcher of rest) keep(matcher, true);
+  for (const source of exclude) keep(compileRegexp(source, true), false);
+  return places;
+}
+
+function placesOf(marks: Uint8Array): readonly number[] {
+  const places: number[] = [];
+  for (let place = marks.indexOf(1); place >= 0; place = marks.indexOf(1, place + 1)) places.push(place);
+  return places;
+}
+
+function accepts(choice: YesNoOnly, isSo: boolean): boolean {
+  switch (choice) {
+    case "yes": return true;
+    case "no": return !isSo;
+    case "only": return isSo;
+  }
+}
+
+function hasVisibility(flags: number, visibility: RepositoryFilter["visibility"]): boolean {
+  return visibility === "any" || (visibility === "private") === ((flags & repositoryFlags.private) !== 0);
+}
