@@ -28,7 +28,7 @@ const atom = fc.oneof(literal.filter((text) => !/[\s]/.test(text)), regexp.map((
 const expression = fc.letrec<{ tree: string }>((tie) => ({
   tree: fc.oneof({ maxDepth: 3 }, atom, fc.tuple(tie("tree"), fc.constantFrom("and", "or"), tie("tree")).map(([a, op, b]) => `(${a} ${op} ${b})`), atom.map((text) => `not ${text}`)),
 })).tree;
-const filters = fc.array(fc.constantFrom("case:yes", "file:a", "-file:k", "file:\\.go$", "type:file", "type:path", "type:file type:path"), { maxLength: 2 });
+const filters = fc.array(fc.constantFrom("case:yes", "file:a", "-file:k", "file:\\.go$", "type:file", "type:path", "type:file type:path", "file:has.content(ab)", "-file:has.content(k$)", "file:has.content([ab]k|)"), { maxLength: 2 });
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));
 
 function planOrSkip(text: string): ReturnType<typeof planQuery> | undefined {

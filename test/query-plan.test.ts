@@ -49,6 +49,9 @@ table("text results left out", "standard", [
 
 table("repository results left out", "standard", [
   ["a filter on files", "file:a b", `{text(content+path file:/a/i "b"i)}`],
+  ["a condition on contents", "file:has.content(a|b) c", "{text(content+path and(\"c\"i has.content:/a|b/i requires {a,b}))}"],
+  ["one beside another and", "-file:contains.content(a) file:has.content(b) case:yes c and d", `{text(content+path and("c" "d" not(has.content:"a") has.content:"b"))}`],
+  ["one is enough, whatever the type", "type:path file:has.content(a)", `{text(path has.content:"a"i)}`],
   ["a language", "lang:golang b", `{text(content+path lang:Go "b"i)}`],
   ["type:repo with a filter on files: nothing", "type:repo file:a", "{}"],
   ["repo: leaves them in", "repo:a b", `{repositories(/a/) text(content+path "b"i) names(/b/i)}`],
@@ -170,7 +173,7 @@ t.test("what is not built yet", async (t) => {
     ["context:mine a", "context:mine", "context:mine"],
     ["index:no a", "index:no", "index:no"],
     ["repo:has.path(x) a", "repo:has.path(", "repo:has.path(x)"],
-    ["a file:has.content(x)", "file:has.content(", "file:has.content(x)"],
+    ["a file:has.owner(x)", "file:has.owner(", "file:has.owner(x)"],
     ["repo:a rev:at.time(yesterday)", "rev:at.time(", "rev:at.time(yesterday)"],
     ["repo:a@*refs/heads/* b", "*refs/heads/*", "repo:a@*refs/heads/*"],
     ["repo:a rev:^main", "^main", "rev:^main"],

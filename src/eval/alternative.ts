@@ -22,6 +22,8 @@ interface BoundLeaf {
   readonly plan: LeafPlan;
   /** Whether contents count. */
   readonly inContent: boolean;
+  /** Whether its ranges are results. */
+  readonly highlighted: boolean;
   /** Undefined when no content can match, or contents don't count. */
   readonly scan: LeafScan | undefined;
   /** 1 for each document whose path it matches; undefined when paths don't count. */
@@ -91,7 +93,7 @@ export class Alternative {
     this.#cards = new Array(reader.repositories.length);
     this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
     this.#filters = text.pathFilters.map((filter) => ({ filter, matcher: compileRegexp(filter.source, filter.foldCase) }));
-    this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text, kernel, useIndex);
+    this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text.leaves, kernel, useIndex);
     this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
   }
 
@@ -166,27 +168,28 @@ export class Alternative {
     if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
   }
 
-  #bind(node: TextNode, text: TextPlan, kernel: Kernel, useIndex: boolean): BoundNode {
+  #bind(node: TextNode, leaves: readonly Leaf[], kernel: Kernel, useIndex: boolean): BoundNode {
     switch (node.kind) {
-      case "leaf": return this.#bindLeaf(text.leaves[node.leaf], text, kernel, useIndex);
-      case "not": return { kind: "not", child: this.#bind(node.child, text, kernel, useIndex), result: noBits };
+      case "leaf": return this.#bindLeaf(leaves[node.leaf], kernel, useIndex);
+      case "not": return { kind: "not", child: this.#bind(node.child, leaves, kernel, useIndex), result: noBits };
       case "and":
       case "or":
-        return { kind: node.kind, children: node.children.map((child) => this.#bind(child, text, kernel, useIndex)), result: noBits };
+        return { kind: node.kind, children: node.children.map((child) => this.#bind(child, leaves, kernel, useIndex)), result: noBits };
     }
   }
 
-  #bindLeaf(leaf: Leaf, text: TextPlan, kernel: Kernel, useIndex: boolean): BoundLeaf {
+  #bindLeaf(leaf: Leaf, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
-    const inContent = leaf.inContent && text.content;
+    const { inContent } = leaf;
     const bound: BoundLeaf = {
       kind: "leaf",
       plan,
       matcher,
       inContent,
-      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf.foldCase) : undefined,
-      pathBits: leaf.inPath && text.path ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, matcher) : undefined,
+      highlighted: leaf.highlighted,
+      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf) : undefined,
+      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, matcher) : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),
       result: noBits,
@@ -356,7 +359,7 @@ function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): numbe
 }
 
 function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
-  if (leaf.scan === undefined) return 0;
+  if (leaf.scan === undefined || !leaf.highlighted) return 0;
   const { words } = leaf.scan.rows;
   rows.append(words, leaf.rowFrom[place], leaf.rowTo[place]);
   return leaf.rowTo[place] > leaf.rowFrom[place] ? 1 : 0;

@@ -1,4 +1,5 @@
 import type { Kernel } from "../kernel/kernel.js";
+import type { Leaf } from "../query/plan.js";
 import type { Matcher } from "../regexp/compile.js";
 import { unitBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
@@ -26,6 +27,8 @@ export class LeafScan {
   readonly #kernel: Kernel;
   readonly #matcher: Matcher;
   readonly #foldCase: boolean;
+  /** True when one row of each text that RE2 searches is enough, as none is reported. */
+  readonly #firstSuffices: boolean;
   readonly #cursor = new Uint32Array(3);
   readonly #lines = new Rows(rowCountInitial);
   readonly #unitCursors: number[];
@@ -33,12 +36,13 @@ export class LeafScan {
   #rangeCount = 0;
   #exceptionCursor = 0;
 
-  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, foldCase: boolean) {
+  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "foldCase" | "highlighted">) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
     this.#matcher = matcher;
-    this.#foldCase = foldCase;
+    this.#foldCase = leaf.foldCase;
+    this.#firstSuffices = !leaf.highlighted;
     this.#unitCursors = plan.scans.map(() => 0);
   }
 
@@ -108,7 +112,9 @@ export class LeafScan {
 
   #search(from: number, to: number): void {
     this.scannedBytes += to - from;
-    this.#matcher.findAll(this.#reader.content.subarray(from, to), from, this.rows);
+    const text = this.#reader.content.subarray(from, to);
+    if (!this.#firstSuffices) this.#matcher.findAll(text, from, this.rows);
+    else if (this.#matcher.next(text, 0)) this.rows.push(from + this.#matcher.start, from + this.#matcher.end);
   }
 
   /** Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start). */

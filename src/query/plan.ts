@@ -94,6 +94,8 @@ export interface Leaf {
    */
   readonly inContent: boolean;
   readonly inPath: boolean;
+  /** False for `file:has.content(...)`: a document has to satisfy it, and what it matches is not reported. */
+  readonly highlighted: boolean;
   /** What `source` requires of a text. */
   readonly analysis: RegexpAnalysis;
 }

@@ -23,7 +23,7 @@ export function checkPredicate(field: FieldNode, nowMs: number): void {
   }
 }
 
-const neverNegated = new Set(["repo:has.description", "file:has.content", "file:contains.content"]);
+const neverNegated = new Set(["repo:has.description"]);
 
 type Check = (argument: string, nowMs: number) => void;
 

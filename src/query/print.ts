@@ -85,8 +85,8 @@ function printTextNode(node: TextNode, text: TextPlan): string {
 }
 
 /** A literal in quotes; a regexp between slashes, with the literals that the index is asked for. */
-function printLeaf({ analysis, source, inPath, foldCase }: Leaf, othersInPath: boolean): string {
-  const where = othersInPath && !inPath ? "content:" : "";
+function printLeaf({ analysis, source, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
+  const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
   const fold = foldCase ? "i" : "";
   if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
   const requires = analysis.clauses.map((clause) => `{${clause.join(",")}}`).join("");

@@ -4,6 +4,7 @@ import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
+import type { Place } from "./characters.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "./plan.js";
 import { resultTypesOf, type ResultTypes } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
@@ -19,13 +20,33 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
   if (query.pattern === undefined && filters.length === 0) return undefined;
   const foldCase = !isCaseSensitive(query);
   const leaves = new Leaves(types, foldCase, analyses);
+  const conditions = [
+    ...(query.pattern === undefined ? [] : [planNode(query.pattern, leaves)]),
+    ...filters.filter(isContentFilter).map((field) => planContentFilter(field, leaves)),
+  ];
   return {
     content: types.file,
     path: types.path,
-    pathFilters: filters.map((field) => planFilter(field, foldCase, analyses)),
-    pattern: query.pattern === undefined ? undefined : planNode(query.pattern, leaves),
+    pathFilters: filters.filter(({ predicate }) => predicate === undefined).map((field) => planFilter(field, foldCase, analyses)),
+    pattern: conditions.length === 0 ? undefined : all(conditions),
     leaves: leaves.all,
   };
+}
+
+function isContentFilter({ predicate }: FieldNode): boolean {
+  return predicate?.name === "has.content" || predicate?.name === "contains.content";
+}
+
+/** One more condition beside the pattern, so that the cheaper of the two is tried first. */
+function planContentFilter({ predicate, negated, place }: FieldNode, leaves: Leaves): TextNode {
+  const leaf: TextNode = { kind: "leaf", leaf: leaves.addFilter(predicate?.argument ?? "", place) };
+  return negated ? { kind: "not", child: leaf } : leaf;
+}
+
+/** *And* of the nodes, flattened. */
+function all(nodes: readonly TextNode[]): TextNode {
+  const children = distinct(nodes.flatMap((node) => (node.kind === "and" ? node.children : [node])));
+  return children.length === 1 ? children[0] : { kind: "and", children };
 }
 
 function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): PathFilter {
@@ -94,12 +115,18 @@ class Leaves {
   add(pattern: PatternNode): number {
     const analysis = this.#analyses.pattern(pattern, this.#foldCase);
     const source = pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
-    const key = `${pattern.contentOnly}${source}`;
-    const known = this.#numberOf.get(key);
-    if (known !== undefined) return known;
-    const number = this.all.length;
     const inPath = this.#types.path && !pattern.contentOnly;
-    this.all.push({ source, foldCase: this.#foldCase, inContent: this.#types.file, inPath, analysis });
+    return this.#once(`${pattern.contentOnly}${source}`, { source, foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
+  }
+
+  /** A condition on contents, whatever types of results are asked for. */
+  addFilter(source: string, place: Place): number {
+    const analysis = this.#analyses.regexp(source, this.#foldCase, place);
+    return this.#once(`filter${source}`, { source, foldCase: this.#foldCase, inContent: true, inPath: false, highlighted: false, analysis });
+  }
+
+  #once(key: string, leaf: Leaf): number {
+    const number = this.#numberOf.get(key) ?? this.all.push(leaf) - 1;
     this.#numberOf.set(key, number);
     return number;
   }

@@ -7,6 +7,7 @@ import { revisionsOf } from "./validate.js";
 
 const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
 const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory"]);
+const builtPredicates: ReadonlySet<string> = new Set(["file:has.content", "file:contains.content"]);
 
 /** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
 export function refuseUnbuilt(text: string, query: BasicQuery): void {
@@ -21,7 +22,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
 /** The part of the field that is not built, as the user typed it or nearly so. */
 function unbuiltPart(field: FieldNode): string | undefined {
   const { name, value, predicate } = field;
-  if (predicate !== undefined) return `${name}:${predicate.name}(...)`;
+  if (predicate !== undefined) return builtPredicates.has(`${name}:${predicate.name}`) ? undefined : `${name}:${predicate.name}(...)`;
   if (!fields[name].built) return `${name}:`;
   if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
   if (name === "select" && !builtSelects.has(value)) return `select:${value}`;

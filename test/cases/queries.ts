@@ -20,7 +20,7 @@ export interface CaseRow {
 
 type Given = readonly [name: string, query: string, want: readonly string[], skipped?: readonly string[]];
 
-function rows(group: string, type: CaseType, given: readonly Given[]): readonly CaseRow[] {
+export function rows(group: string, type: CaseType, given: readonly Given[]): readonly CaseRow[] {
   return given.map(([name, query, want, skipped]) => ({ name: `${group}, ${type}: ${name}`, query, type, want, skipped }));
 }
 

@@ -52,7 +52,7 @@ function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | unde
 
 function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Found | undefined {
   switch (node.kind) {
-    case "leaf": return evaluateLeaf(text.leaves[node.leaf], text, document);
+    case "leaf": return evaluateLeaf(text.leaves[node.leaf], document);
     case "not": return evaluate(node.child, text, document) === undefined ? { content: [], path: [] } : undefined;
     case "and": {
       const found = node.children.map((child) => evaluate(child, text, document));
@@ -65,11 +65,11 @@ function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Foun
   }
 }
 
-function evaluateLeaf(leaf: Leaf, text: TextPlan, document: NaiveDocument): Found | undefined {
-  const content = leaf.inContent && text.content ? ranges(leaf.source, leaf.foldCase, document.content) : [];
-  const path = leaf.inPath && text.path ? ranges(leaf.source, leaf.foldCase, Buffer.from(document.path)) : [];
-  const pathHolds = leaf.inPath && text.path && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
-  return content.length > 0 || pathHolds ? { content, path } : undefined;
+function evaluateLeaf(leaf: Leaf, document: NaiveDocument): Found | undefined {
+  const content = leaf.inContent ? ranges(leaf.source, leaf.foldCase, document.content) : [];
+  const path = leaf.inPath ? ranges(leaf.source, leaf.foldCase, Buffer.from(document.path)) : [];
+  const pathHolds = leaf.inPath && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
+  return content.length > 0 || pathHolds ? { content: leaf.highlighted ? content : [], path } : undefined;
 }
 
 function join(found: readonly Found[]): Found {
