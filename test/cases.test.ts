@@ -10,6 +10,7 @@ import { choosePatternType } from "../src/query/pattern-type.js";
 import { resolveRepositories } from "../src/search/repository-resolver.js";
 import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
 import { predicates } from "./cases/predicates.js";
+import { repositoryCases } from "./cases/repositories.js";
 import { cases as queries, type CaseRow } from "./cases/queries.js";
 import { dataDirectory, testDaemon, until, type DaemonProcess } from "./support/daemon.js";
 import { runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
@@ -18,7 +19,7 @@ import { GitFixture } from "./support/git-fixture.js";
 // One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
 // the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.
 
-const cases = [...queries, ...predicates];
+const cases = [...queries, ...predicates, ...repositoryCases];
 
 /** What the answers show of a match object. */
 interface ShownMatch {

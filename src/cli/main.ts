@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../base/errors.js";
 import { callDaemon } from "./control-client.js";
-import { RepoCommands } from "./repo.js";
+import { RepoCommands, type TypedFacts } from "./repo.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
 import { serve } from "./serve.js";
 
@@ -40,8 +40,8 @@ function dataOption(): Option {
   return new Option("--data <dir>", "data directory of the daemon").env("TRAWL_DATA").default("data");
 }
 
-function collect(value: string, values: readonly string[]): readonly string[] {
-  return [...values, value];
+function collect(value: string, values: readonly string[] | undefined): readonly string[] {
+  return [...(values ?? []), value];
 }
 
 function addServe(program: Command, exit: (code: number) => void): void {
@@ -77,10 +77,18 @@ function standardTerminal(): Terminal {
 function addRepo(program: Command): void {
   const repo = program.command("repo").description("Add, list, remove and sync repositories of the running daemon.");
   const commands = (typed: { data: string }) => new RepoCommands(typed.data, print);
-  repo.command("add").argument("<name>").argument("<url>").addOption(dataOption())
+  addFacts(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
     .description("Mirror and index a repository; returns when it can be searched.")
     .option("--branch <name>", "index this branch too; repeatable", collect, [])
-    .action((name: string, url: string, typed: { data: string; branch: string[] }) => commands(typed).add(name, url, typed.branch));
+    .action((name: string, url: string, typed: TypedFacts & { data: string; branch: string[] }) => commands(typed).add(name, url, typed.branch, typed));
+  addFacts(repo.command("set").argument("<name>").addOption(dataOption()))
+    .description("Change what is said about a repository that was added with `trawl repo add`.")
+    .option("--no-fork", "it is no fork")
+    .option("--no-archived", "it is not archived")
+    .option("--no-private", "it is not private")
+    .option("--no-topic", "it has no topics")
+    .option("--no-meta", "it has no metadata")
+    .action((name: string, typed: TypedFacts & { data: string }) => commands(typed).set(name, typed));
   repo.command("list").addOption(dataOption())
     .description("List the repositories, with their state and last error.")
     .option("--json", "one JSON object for each repository", false)
@@ -91,6 +99,18 @@ function addRepo(program: Command): void {
   repo.command("sync").argument("[name]").addOption(dataOption())
     .description("Fetch and index at once; without a name, all repositories.")
     .action((name: string | undefined, typed: { data: string }) => commands(typed).sync(name));
+}
+
+/** The options for what searches choose repositories by. */
+function addFacts(command: Command): Command {
+  return command
+    .option("--fork", "a fork: left out of searches without fork:yes")
+    .option("--archived", "archived: left out of searches without archived:yes")
+    .option("--private", "found with visibility:private")
+    .option("--stars <n>", "repositories with more stars come first")
+    .option("--description <text>", "shown with results; repo:has.description(...)")
+    .option("--topic <topic>", "repo:has.topic(...); repeatable", collect)
+    .option("--meta <key[=value]>", "repo:has.meta(key:value); repeatable", collect);
 }
 
 function addExplain(program: Command): void {

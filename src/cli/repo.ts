@@ -1,6 +1,20 @@
+import { TrawlError } from "../base/errors.js";
 import { absoluteUrl } from "../daemon/repository-url.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
+import type { RepositoryFacts } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
+
+/** What is said about a repository on the command line; undefined where nothing is, false where it is to be taken away. */
+export interface TypedFacts {
+  readonly fork?: boolean;
+  readonly archived?: boolean;
+  readonly private?: boolean;
+  readonly stars?: string;
+  readonly description?: string;
+  readonly topic?: readonly string[] | false;
+  /** `KEY=VALUE`, or `KEY` for a key without a value. */
+  readonly meta?: readonly string[] | false;
+}
 
 /** The `trawl repo` commands: each asks the daemon that runs with this data directory, and prints what it says. */
 export class RepoCommands {
@@ -13,9 +27,16 @@ export class RepoCommands {
   }
 
   /** A relative path is one of this directory, not of the daemon's. */
-  async add(name: string, url: string, branches: readonly string[]): Promise<void> {
-    const body = { name, url: absoluteUrl(url, process.cwd()), branches };
+  async add(name: string, url: string, branches: readonly string[], facts: TypedFacts): Promise<void> {
+    const body = { name, url: absoluteUrl(url, process.cwd()), branches, ...factsOf(facts) };
     this.#printStatus(await this.#call("POST", "/.api/repos", body) as RepositoryStatus);
+  }
+
+  /** Changes the facts that are given; the others stay. */
+  async set(name: string, facts: TypedFacts): Promise<void> {
+    const body = factsOf(facts);
+    if (Object.keys(body).length === 0) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
+    this.#printStatus(await this.#call("POST", `/.api/repos/${encodeURIComponent(name)}/facts`, body) as RepositoryStatus);
   }
 
   async list(json: boolean): Promise<void> {
@@ -48,8 +69,29 @@ export class RepoCommands {
   #printStatus(status: RepositoryStatus): void {
     const megabytes = (status.contentBytes / 1e6).toFixed(1);
     const fields = [status.name, status.state, `${status.documentCount} documents`, `${megabytes} MB`, status.url];
+    for (const fact of ["fork", "archived", "private"] as const) if (status[fact]) fields.push(fact);
+    if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${status.error}`);
     this.#print(fields.join("  "));
   }
+}
+
+/** The facts that are given, as the daemon takes and checks them. */
+function factsOf({ fork, archived, private: isPrivate, stars, description, topic, meta }: TypedFacts): Partial<RepositoryFacts> {
+  return {
+    ...(fork === undefined ? {} : { fork }),
+    ...(archived === undefined ? {} : { archived }),
+    ...(isPrivate === undefined ? {} : { private: isPrivate }),
+    // What is no number goes as it is, for the daemon to name.
+    ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : stars as unknown as number }),
+    ...(description === undefined ? {} : { description }),
+    ...(topic === undefined ? {} : { topics: topic || [] }),
+    ...(meta === undefined ? {} : { metadata: Object.fromEntries((meta || []).map(keyAndValue)) }),
+  };
+}
+
+function keyAndValue(text: string): readonly [string, string | null] {
+  const at = text.indexOf("=");
+  return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -4,12 +4,12 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
 import { TrawlError, messageOf } from "../base/errors.js";
 import { parseRemoteUrl, redactUrl } from "../git/remote-url.js";
-import type { RepositoryConfig } from "../model/repository.js";
+import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
 import { nearestWord } from "./nearest-word.js";
 import { allowedText, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
   type ResolvedOptions, type TypedOptions } from "./options.js";
 import { absoluteUrl, nameOfUrl } from "./repository-url.js";
-import { configSchema, repositorySchema, type JsonSchema } from "./schema.js";
+import { configSchema, factsSchema, repositorySchema, type JsonSchema } from "./schema.js";
 
 /**
  * From what was typed to what holds: the file is read and checked, the command line laid over it, defaults filled in,
@@ -52,6 +52,12 @@ export function resolveRepository(value: unknown): RepositoryConfig {
   return config;
 }
 
+/** Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`. */
+export function resolveFacts(value: unknown): Partial<RepositoryFacts> {
+  if (validFacts(value)) return value as Partial<RepositoryFacts>;
+  throw new TrawlError("bad-config", describe("repository", validFacts.errors, value, undefined, ["repositories", "0"]).join("\n"));
+}
+
 interface ConfigFile {
   /** As it was typed. */
   readonly path: string;
@@ -70,6 +76,7 @@ interface PlacedRepository {
 const ajv = new Ajv2020({ allErrors: true });
 const validConfig = compile(configSchema());
 const validRepository = compile(repositorySchema());
+const validFacts = compile(factsSchema());
 
 function compile(schema: JsonSchema): ValidateFunction {
   return ajv.compile(schema);

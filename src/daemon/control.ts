@@ -4,7 +4,7 @@ import type { ControlCall, ControlHandlers } from "../http/control-server.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
-import { resolveRepository } from "./config.js";
+import { resolveFacts, resolveRepository } from "./config.js";
 
 /** What the control interface commands. */
 export interface Controlled {
@@ -36,6 +36,11 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       const { sync } = daemon();
       const name = params["NAME"] ?? "";
       await withActivity(sync, name, progress, () => sync.sync(name));
+      return statusOf(name);
+    },
+    "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
+      const name = params["NAME"] ?? "";
+      await daemon().sync.setFacts(name, resolveFacts(body));
       return statusOf(name);
     },
     "POST /.api/sync": async () => {

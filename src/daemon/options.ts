@@ -129,9 +129,11 @@ export const repositoryTable = {
     kind: "integer", default: 0, min: 0, max: 2 ** 31 - 1, unit: "stars",
     description: "Repositories with more stars come first.",
   },
-  description: { kind: "string", default: "", pattern: "", allowed: "any text", description: "Shown with results." },
-  topics: { kind: "strings", default: [], description: "Shown with results." },
-  metadata: { kind: "map", default: {}, description: "Keys with a text or null, shown with results." },
+  description: { kind: "string", default: "", pattern: "", allowed: "any text", description: "Shown with results, and found by repo:has.description()." },
+  topics: { kind: "strings", default: [], description: "Shown with results, and found by repo:has.topic()." },
+  metadata: {
+    kind: "map", default: {}, description: "Keys with a text or null, shown with results, and found by repo:has.meta().",
+  },
   interval: {
     kind: "integer", default: 0, min: 0, max: 31_536_000, unit: "seconds",
     description: "Fixed time between two fetches; 0 lets it follow how often the repository changes.",
@@ -139,6 +141,9 @@ export const repositoryTable = {
 } as const satisfies Record<string, OptionRow>;
 
 export const repositoryRequired = ["name", "url"] as const;
+
+/** Rows of `repositoryTable` that `trawl repo set` changes. */
+export const factKeys = ["fork", "archived", "private", "stars", "description", "topics", "metadata"] as const;
 
 export type OptionRow = StringRow | IntegerRow | BooleanRow | ChoiceRow | StringsRow | MapRow;
 

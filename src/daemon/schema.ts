@@ -1,4 +1,4 @@
-import { allowedText, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
+import { allowedText, factKeys, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
 
 /** A JSON Schema (2020-12), as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -34,6 +34,11 @@ export function repositorySchema(): JsonSchema {
     required: repositoryRequired,
     properties: Object.fromEntries(rows.map(([name, row]) => [name, rowSchema(row)])),
   };
+}
+
+/** The schema of what `trawl repo set` changes. */
+export function factsSchema(): JsonSchema {
+  return { type: "object", additionalProperties: false, properties: Object.fromEntries(factKeys.map((key) => [key, rowSchema(repositoryTable[key])])) };
 }
 
 /** The commented sample: every option with its default, switched off by a comment. */

@@ -1,5 +1,7 @@
+import type { RepositoryFacts } from "./repository.js";
+
 /** How a repository stands, as `trawl repo list`, `/readyz` and the control interface show it. */
-export interface RepositoryStatus {
+export interface RepositoryStatus extends RepositoryFacts {
   readonly name: string;
   /** Without user and password. */
   readonly url: string;

@@ -1,9 +1,5 @@
-/** What is known about a repository from its configuration. */
-export interface RepositoryConfig {
-  readonly name: string;
-  readonly url: string;
-  /** Branches to index beside the default branch. */
-  readonly branches: readonly string[];
+/** What people say about a repository: searches choose by it, and results show it. */
+export interface RepositoryFacts {
   readonly fork: boolean;
   readonly archived: boolean;
   readonly private: boolean;
@@ -11,8 +7,21 @@ export interface RepositoryConfig {
   readonly description: string;
   readonly topics: readonly string[];
   readonly metadata: Readonly<Record<string, string | null>>;
+}
+
+/** What is known about a repository from its configuration. */
+export interface RepositoryConfig extends RepositoryFacts {
+  readonly name: string;
+  readonly url: string;
+  /** Branches to index beside the default branch. */
+  readonly branches: readonly string[];
   /** Seconds between two syncs; 0 lets the daemon choose by how often the repository changes. */
   readonly intervalSeconds: number;
+}
+
+/** The facts alone, of whatever holds them among other things. */
+export function factsIn({ fork, archived, private: isPrivate, stars, description, topics, metadata }: RepositoryFacts): RepositoryFacts {
+  return { fork, archived, private: isPrivate, stars, description, topics, metadata };
 }
 
 /** A branch that is indexed. `bit` is its place in the branch masks of this repository's documents, 0 to 31. */

@@ -35,6 +35,8 @@ export interface RepositoryFilter {
   readonly include: readonly RepositoryInclude[];
   /** None may match the name. RE2 sources. */
   readonly exclude: readonly string[];
+  /** All must hold. */
+  readonly facts: readonly RepositoryFact[];
   readonly fork: YesNoOnly;
   readonly archived: YesNoOnly;
   /** True when the query said `fork:` resp. `archived:`; without it an exclusion is reported to the user. */
@@ -50,6 +52,39 @@ export interface RepositoryInclude {
   readonly revisions: readonly string[];
   /** The one name that the filter can match (`^...$` around literal text); else undefined. */
   readonly exactName: string | undefined;
+}
+
+/** A predicate on what is known about a repository without its content. */
+export interface RepositoryFact {
+  readonly negated: boolean;
+  /** As typed, as in `has.topic(go)`. */
+  readonly label: string;
+  readonly test: DescriptionTest | TopicTest | MetadataTest;
+}
+
+export interface DescriptionTest {
+  readonly kind: "description";
+  /** RE2 source; case is ignored. */
+  readonly source: string;
+}
+
+export interface TopicTest {
+  readonly kind: "topic";
+  readonly topic: string;
+}
+
+/** Some key of the repository's metadata, with its value, has to pass. */
+export interface MetadataTest {
+  readonly kind: "metadata";
+  readonly key: FactText;
+  /** "any" takes every value, and a key without one; "none" only a key without. */
+  readonly value: FactText | "any" | "none";
+}
+
+/** A text that has to be equal; or a RE2 source that has to match somewhere, with regard to case. */
+export interface FactText {
+  readonly text: string;
+  readonly isRegexp: boolean;
 }
 
 export interface TextPlan {

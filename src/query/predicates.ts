@@ -3,6 +3,7 @@ import { analyseRegexp } from "../regexp/analyse.js";
 import { isOperator, type FieldNode, type QueryNode } from "./ast.js";
 import { readDateMs } from "./dates.js";
 import { parseRaw } from "./parse.js";
+import { factNames, readFact } from "./repository-facts.js";
 
 /**
  * Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. What the
@@ -38,12 +39,7 @@ export const checks: Readonly<Record<string, Check>> = {
   "repo:contains": checkFile,
   "repo:has.commit.after": needsText("date must be non-empty"),
   "repo:contains.commit.after": needsText("date must be non-empty"),
-  "repo:has.description": needsRegexp("has.description"),
-  "repo:has.topic": needsText("topic must be non-empty"),
-  "repo:has.meta": checkMeta,
-  "repo:has": checkPair,
-  "repo:has.key": needsText("key must be non-empty"),
-  "repo:has.tag": needsText("tag must be non-empty"),
+  ...Object.fromEntries(factNames.map((name) => [`repo:${name}`, (argument: string) => void readFact(name, argument)])),
   "file:has.content": needsRegexp("contains.content"),
   "file:contains.content": needsRegexp("contains.content"),
   "file:has.owner": () => undefined,
@@ -88,32 +84,6 @@ function checkFileNode(node: QueryNode, given: Set<string>): void {
   if (given.has(part)) throw bad(`cannot specify ${part} multiple times`);
   checkRegexp(node.value, `contains.file ${part} argument: `);
   if (node.value !== "") given.add(part);
-}
-
-/** `key`, `key:` or `key:value`, bare, quoted or a regexp between slashes. */
-function checkMeta(argument: string): void {
-  const { key, rest } = splitMeta(argument.trim());
-  if (key === "") throw bad("key cannot be empty");
-  if (rest !== "" && !rest.startsWith(":")) throw bad("unexpected extra content");
-  const value = rest.slice(1);
-  if (leadingMetaWord(value).length < value.length) throw bad("unexpected extra content");
-}
-
-const metaWord = /^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\/(?:\\.|[^/\\])*\/|[^:"'\s]*)/;
-
-function leadingMetaWord(text: string): string {
-  return metaWord.exec(text)?.[0] ?? "";
-}
-
-function splitMeta(argument: string): { readonly key: string; readonly rest: string } {
-  const word = leadingMetaWord(argument);
-  return { key: word.replace(/^(["'/])(.*)\1$/s, "$2"), rest: argument.slice(word.length) };
-}
-
-function checkPair(argument: string): void {
-  const colon = argument.indexOf(":");
-  if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
-  if (colon === 0) throw bad("key cannot be empty");
 }
 
 /** A date and, after a comma, the revision from which the history is read. */

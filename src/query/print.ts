@@ -51,6 +51,7 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
   const parts = [
     ...filter.include.map(printInclude),
     ...filter.exclude.map((source) => `not(/${source}/)`),
+    ...filter.facts.map(({ negated, label }) => (negated ? `not(${label})` : label)),
     ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
     ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),

@@ -2,19 +2,25 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
+import { factsOf } from "./repository-facts.js";
 import { fieldOf, revisionsOf } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 
-/** Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters. */
+/**
+ * Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters, and
+ * where these are predicates only, for all that they choose.
+ */
 export function planRepositories(query: BasicQuery, analyses: Analyses): RepositoryFilter {
   const revision = fieldOf(query, "rev");
-  const given = query.fields.filter(({ name }) => name === "repo");
-  const includes = given.filter(({ negated }) => !negated);
+  const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
+  const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, revisionsOf(revision ?? field), analyses));
+  const ofAll = { source: "", revisions: revision === undefined ? [] : revisionsOf(revision), exactName: undefined };
   return {
-    include: includes.map((field) => planInclude(field, revisionsOf(revision ?? field), analyses)),
+    include: includes.length === 0 && ofAll.revisions.length > 0 ? [ofAll] : includes,
     exclude: given
       .filter(({ negated }) => negated)
       .map(({ value }) => splitRepository(value).source),
+    facts: factsOf(query.fields),
     fork: yesNoOnly(query, "fork"),
     archived: yesNoOnly(query, "archived"),
     forkGiven: fieldOf(query, "fork") !== undefined,

@@ -1,6 +1,7 @@
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import { fields } from "./fields.js";
+import { isFact } from "./repository-facts.js";
 import { UnsupportedError } from "./query-error.js";
 import { isRevisionGlob, readYesNoOnly } from "./values.js";
 import { revisionsOf } from "./validate.js";
@@ -22,6 +23,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
 /** The part of the field that is not built, as the user typed it or nearly so. */
 function unbuiltPart(field: FieldNode): string | undefined {
   const { name, value, predicate } = field;
+  if (isFact(field)) return undefined;
   if (predicate !== undefined) return builtPredicates.has(`${name}:${predicate.name}`) ? undefined : `${name}:${predicate.name}(...)`;
   if (!fields[name].built) return `${name}:`;
   if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;

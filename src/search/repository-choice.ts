@@ -2,6 +2,7 @@ import { repositoryFlags, type RepositoryTable } from "../catalog/repository-tab
 import type { Repository } from "../model/repository.js";
 import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { compileFact } from "./repository-fact.js";
 import { matchingNames, nameTest } from "./name-scan.js";
 
 /** The repositories that a filter chooses by name and facts, whatever revisions it asks for. */
@@ -17,6 +18,7 @@ export interface RepositoryChoice {
 export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
   const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;
   const places = placesByName(table, filter);
+  const facts = filter.facts.map(compileFact);
   const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
     (isExact && !given) || accepts(choice, (table.flags[place] & flag) !== 0);
   const repositories: Repository[] = [];
@@ -24,6 +26,7 @@ export function chooseRepositories(table: RepositoryTable, filter: RepositoryFil
   let excludedArchivedCount = 0;
   for (const place of places) {
     if (!hasVisibility(table.flags[place], filter.visibility)) continue;
+    if (facts.length > 0 && !facts.every((holds) => holds(table.at(place)))) continue;
     const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
     const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
     if (forkKept && archivedKept) repositories.push(table.at(place));

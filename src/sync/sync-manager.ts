@@ -6,7 +6,7 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
-import type { Repository, RepositoryConfig } from "../model/repository.js";
+import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { FetchSettings, IndexLimits, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import type { IngestPool } from "../worker/pools.js";
@@ -134,6 +134,17 @@ export class SyncManager {
     return this.#catalog.repository(repository.id) ?? repository;
   }
 
+  /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
+  async setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void> {
+    await this.#catalog.commit(() => {
+      const repository = this.#named(name);
+      if (repository.configured) {
+        throw new TrawlError("conflict", `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`);
+      }
+      return { repositories: [{ ...repository, ...facts }] };
+    });
+  }
+
   /** Removes a repository with its documents and its mirror. */
   async remove(name: string): Promise<void> {
     await this.#remove(this.#named(name));
@@ -156,6 +167,7 @@ export class SyncManager {
       documentCount: repository.documentCount,
       contentBytes: repository.contentBytes,
       skippedCounts: repository.skippedCounts,
+      ...factsIn(repository),
     }));
   }
 

@@ -49,6 +49,7 @@ const parserSource = lines(
 
 const parser: CaseRepository = {
   name: "parser", fork: false, archived: false, private: false, stars: 50, branches: both,
+  description: "A Parser of tokens", topics: ["build", "go"], metadata: { team: "languages", "cost center": "r&d: 7", "1st": "" },
   files: [
     { path: "README.md", branches: main, content: lines("# Parser", "", "A small parser.", "See docs/usage.md.") },
     { path: "README.md", branches: ["dev"], content: lines("# Parser", "", "In development.") },

@@ -1,0 +1,78 @@
+import { rows } from "./queries.js";
+
+/*
+ * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `queries.ts`.
+ */
+
+const unable = "alert: Unable To Process Query: Invalid predicate value: ";
+const none = "alert: No repositories found: Try using a different `repo:<regexp>` filter to see results";
+
+const descriptions = rows("repo:has.description", "standard", [
+  ["a word, whatever its case", "repo:has.description(PARSER)", ["parser"]],
+  ["a regexp", "repo:has.description(^assorted|tokens$)", ["acme/tools", "parser"]],
+  ["a blank stands for anything between", "repo:has.description(a tokens)", ["parser"]],
+  ["and for a newline", "repo:has.description(build web)", ["acme/tools"]],
+  ["in this order", "repo:has.description(tokens parser)", [none]],
+  ["a dot takes a newline", "repo:has.description(tools,.for)", ["acme/tools"]],
+  ["a blank in a class is one", "repo:has.description(r[ ]of)", ["parser"]],
+  ["a blank in a group", "repo:has.description((build web|nothing) )", ["acme/tools"]],
+  ["repositories without a description have none", "repo:has.description(.*) type:repo", ["acme/tools", "parser"]],
+  ["case:yes changes nothing", "case:yes repo:has.description(PARSER)", ["parser"]],
+  ["and a pattern", "repo:has.description(parser) tokens type:file", ["parser:src/parser.go:L3"]],
+  ["nothing to look for", "repo:has.description()", [`${unable}has.description argument should not be empty`]],
+  ["no regexp", "repo:has.description([)", [`${unable}has.description argument: error parsing regexp: …`]],
+  ["negated", "-repo:has.description(x)", [`${unable}search predicate "repo:has.description" does not support negation`]],
+]);
+
+const topics = rows("repo:has.topic", "standard", [
+  ["one", "repo:has.topic(go)", ["parser"]],
+  ["of several repositories", "repo:has.topic(build)", ["acme/tools", "parser"]],
+  ["exactly", "repo:has.topic(buil)", [none]],
+  ["in its case", "repo:has.topic(Go)", [none]],
+  ["all hold", "repo:has.topic(build) repo:has.topic(cli)", ["acme/tools"]],
+  ["negated", "-repo:has.topic(build) type:repo", ["empty", "hidden", "odd"]],
+  ["not", "NOT repo:has.topic(go) repo:has.topic(build)", ["acme/tools"]],
+  ["one or the other", "repo:has.topic(go) or repo:has.topic(cli)", ["acme/tools", "parser"]],
+  ["beside a name", "repo:parser repo:has.topic(build)", ["parser"]],
+  ["forks have to have it, too, to be counted", "repo:has.topic(go) type:repo", ["parser"], []],
+  ["at a branch", "repo:has.topic(go) rev:dev onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
+  ["none", "repo:has.topic()", [`${unable}topic must be non-empty`]],
+]);
+
+const metadata = rows("repo:has.meta", "standard", [
+  ["a pair", "repo:has.meta(team:core)", ["acme/tools"]],
+  ["a pair that is not", "repo:has.meta(team:cor)", [none]],
+  ["a key", "repo:has.meta(team)", ["acme/tools", "parser"]],
+  ["a key without a value is a key", "repo:has.meta(tier)", ["acme/tools"]],
+  ["a key without a value", "repo:has.meta(tier:)", ["acme/tools"]],
+  ["a key with a value is not without", "repo:has.meta(team:)", [none]],
+  ["an empty value is a value", "repo:has.meta(1st:)", [none]],
+  ["an empty value", `repo:has.meta(1st:"")`, ["parser"]],
+  ["quoted", `repo:has.meta("cost center":"r&d: 7")`, ["parser"]],
+  ["single quotes", "repo:has.meta('cost center')", ["parser"]],
+  ["a regexp for the value", "repo:has.meta(team:/^lang|CORE/)", ["parser"]],
+  ["a regexp for the key", "repo:has.meta(/t.*r/)", ["acme/tools", "parser"]],
+  ["a regexp for both", String.raw`repo:has.meta(/^c/:/\d/)`, ["parser"]],
+  ["negated", "-repo:has.meta(team:core) repo:has.meta(team)", ["parser"]],
+  ["a negated key", "-repo:has.meta(team) type:repo", ["empty", "hidden", "odd"]],
+  ["no key", "repo:has.meta(:x)", [`${unable}key cannot be empty`]],
+  ["more than a pair", "repo:has.meta(a:b:c)", [`${unable}unexpected extra content`]],
+  ["a broken regexp for a key", "repo:has.meta(/[/:b)", [`${unable}has.meta key argument: error parsing regexp: …`]],
+]);
+
+const olderNames = rows("older names of repo:has.meta", "standard", [
+  ["has", "repo:has(team:core)", ["acme/tools"]],
+  ["has: not quoted", `repo:has("team":core)`, [none]],
+  ["has: an empty value", "repo:has(1st:)", ["parser"]],
+  ["has.key", "repo:has.key(tier)", ["acme/tools"]],
+  ["has.tag: a key without a value", "repo:has.tag(tier)", ["acme/tools"]],
+  ["has.tag: a key with one", "repo:has.tag(team)", [none]],
+  ["negated", "-repo:has.key(team) -repo:has.tag(x) -repo:has(a:b) type:repo", ["empty", "hidden", "odd"]],
+  ["has without a value", "repo:has(team)", [`${unable}expected params of the form key:value`]],
+  ["has without a key", "repo:has(:x)", [`${unable}key cannot be empty`]],
+  ["has.key without a key", "repo:has.key( )", [`${unable}key must be non-empty`]],
+  ["has.tag without a key", "repo:has.tag()", [`${unable}tag must be non-empty`]],
+  ["another name is a regexp", "repo:has.nothing(x)", [none]],
+]);
+
+export const repositoryCases = [descriptions, topics, metadata, olderNames].flat();
