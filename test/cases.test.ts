@@ -3,11 +3,16 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
 import { SseDecoder } from "../src/cli/sse-decoder.js";
+import { ShardFind } from "../src/eval/shard-find.js";
+import type { Kernel } from "../src/kernel/kernel.js";
 import { loadKernel } from "../src/kernel/load.js";
 import type { Repository } from "../src/model/repository.js";
+import type { RepositoryFilter } from "../src/query/plan.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { choosePatternType } from "../src/query/pattern-type.js";
+import { conditionsOf, narrow } from "../src/search/repository-conditions.js";
 import { resolveRepositories } from "../src/search/repository-resolver.js";
+import { noStats, type RepositorySelection } from "../src/task/search-options.js";
 import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
 import { predicates } from "./cases/predicates.js";
 import { repositoryCases } from "./cases/repositories.js";
@@ -130,7 +135,7 @@ for (const { kernelName, useIndex, shardCount } of [
     const shards = shardsOf(kernelName, shardCount);
     for (const row of fileRows) {
       const plan = planQuery(row.query, choosePatternType(row.query, "", row.type));
-      const selections = plan.alternatives.map((alternative) => resolveRepositories(table, alternative.repositories).selection);
+      const selections = plan.alternatives.map(({ repositories }) => selectionOf(repositories, kernel, shards));
       const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
       t.same(answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
     }
@@ -142,6 +147,16 @@ const repositories: readonly Repository[] = corpus.map(({ name, branches, files,
 }));
 
 const table = new RepositoryTable(repositories);
+
+/** The repositories that the filter chooses, and whose shards meet its conditions. */
+function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly TestShard[]): RepositorySelection {
+  const resolution = resolveRepositories(table, filter);
+  const conditions = conditionsOf(filter, resolution);
+  for (const condition of conditions) {
+    for (const shard of shards) new ShardFind(condition, shard.reader, shard, kernel, () => undefined).run(0, noStats(), () => false);
+  }
+  return narrow(filter, resolution, conditions.map(({ found }) => found)).selection;
+}
 
 /** The results of the row that are files. */
 function fileAnswers({ want }: CaseRow): readonly string[] {

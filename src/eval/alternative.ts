@@ -107,6 +107,13 @@ export class Alternative {
     return this.#reader.repositories.some((_, number) => this.#choicesOf(number).length > 0);
   }
 
+  /** From here on the branches of `branchMask` of repository number `number` are not searched. False when none is left. */
+  leaveOut(number: number, branchMask: number): boolean {
+    const left = this.#choicesOf(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
+    this.#choices[number] = left;
+    return left.length > 0;
+  }
+
   /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
   candidates(): ContentSet {
     const candidates = this.#root === undefined ? undefined : this.#candidatesOf(this.#root);

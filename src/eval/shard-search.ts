@@ -257,7 +257,7 @@ function revisionsOf(hits: readonly Hit[]): readonly RevisionChoice[] {
 }
 
 /** Cuts candidates into blocks. */
-class Blocks {
+export class Blocks {
   readonly #reader: ShardReader;
   readonly #candidates: ContentSet;
   /** Place in the candidates, or the content itself when all are candidates. */

@@ -56,7 +56,7 @@ const table = {
   before: field("date", { aliases: ["until"], built: false }),
   after: field("date", { aliases: ["since"], built: false }),
   message: field("regexp", { aliases: ["m", "msg"], negatable: true, built: false }),
-  repohasfile: field("regexp", { negatable: true, built: false }),
+  repohasfile: field("regexp", { negatable: true }),
   repohascommitafter: field("text", { once: true, built: false }),
   rule: field("text", { once: true, built: false }),
   /** Once a group of repositories: read as a field so that an old query is refused instead of misread. */

@@ -43,6 +43,14 @@ export interface RepositoryFilter {
   readonly forkGiven: boolean;
   readonly archivedGiven: boolean;
   readonly visibility: "any" | "public" | "private";
+  /** All must hold for a repository, each at the revision that is searched. */
+  readonly conditions: readonly RepositoryCondition[];
+}
+
+/** Some file of the repository, or with `negated` none, is as `file` says. */
+export interface RepositoryCondition {
+  readonly negated: boolean;
+  readonly file: TextPlan;
 }
 
 export interface RepositoryInclude {

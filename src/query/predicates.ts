@@ -5,10 +5,7 @@ import { readDateMs } from "./dates.js";
 import { parseRaw } from "./parse.js";
 import { factNames, readFact } from "./repository-facts.js";
 
-/**
- * Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. What the
- * predicates mean is not built yet; a wrong one is told apart from one that is only too early.
- */
+/** Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. */
 export function checkPredicate(field: FieldNode, nowMs: number): void {
   if (field.predicate === undefined) return;
   const { name, argument } = field.predicate;
@@ -64,26 +61,37 @@ function checkContributor(argument: string): void {
   checkRegexp(argument, "the file:has.contributor() predicate has invalid argument: ");
 }
 
-/** `path:re content:re`, each once, in any order; text without a field is the path. */
-function checkFile(argument: string): void {
-  const root = parseRaw(argument, "regexp");
-  const given = new Set<string>();
-  if (root !== undefined) checkFileNode(root, given);
-  if (given.size === 0) throw bad("one of path or content must be set");
+/** What `repo:has.file(...)` asks of one file; "" where it asks nothing. */
+export interface FileArgument {
+  path: string;
+  content: string;
 }
 
-function checkFileNode(node: QueryNode, given: Set<string>): void {
+/** Reads `path:re content:re`, each once, in any order; text without a field is the path. */
+export function readFileArgument(argument: string): FileArgument {
+  const root = parseRaw(argument, "regexp");
+  const given: FileArgument = { path: "", content: "" };
+  if (root !== undefined) addFileNode(root, given);
+  if (given.path === "" && given.content === "") throw bad("one of path or content must be set");
+  return given;
+}
+
+function checkFile(argument: string): void {
+  const given = readFileArgument(argument);
+  for (const part of ["path", "content"] as const) checkRegexp(given[part], `contains.file ${part} argument: `);
+}
+
+function addFileNode(node: QueryNode, given: FileArgument): void {
   if (isOperator(node)) {
     if (node.kind === "or") throw bad("predicates do not currently support 'or' queries");
-    for (const child of node.children) checkFileNode(child, given);
+    for (const child of node.children) addFileNode(child, given);
     return;
   }
   if (node.negated) throw bad("predicates do not currently support negated values");
   const part = node.kind === "pattern" || node.name === "file" ? "path" : node.name;
   if (part !== "path" && part !== "content") throw bad(`unsupported option "${part}"`);
-  if (given.has(part)) throw bad(`cannot specify ${part} multiple times`);
-  checkRegexp(node.value, `contains.file ${part} argument: `);
-  if (node.value !== "") given.add(part);
+  if (given[part] !== "") throw bad(`cannot specify ${part} multiple times`);
+  given[part] = node.value;
 }
 
 /** A date and, after a comma, the revision from which the history is read. */

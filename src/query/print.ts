@@ -55,8 +55,14 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
     ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
     ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),
+    ...filter.conditions.map(({ negated, file }) => (negated ? `not(${printCondition(file)})` : printCondition(file))),
   ];
   return parts.length === 0 ? [] : [`repositories(${parts.join(" ")})`];
+}
+
+function printCondition(file: TextPlan): string {
+  const parts = [...file.pathFilters.map(({ label }) => label), ...file.leaves.map((leaf) => printLeaf(leaf, false))];
+  return `has(${parts.join(" ")})`;
 }
 
 function printInclude({ source, revisions, exactName }: RepositoryInclude): string {

@@ -2,6 +2,7 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
+import { planRepositoryConditions } from "./repository-conditions.js";
 import { factsOf } from "./repository-facts.js";
 import { fieldOf, revisionsOf } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
@@ -26,6 +27,7 @@ export function planRepositories(query: BasicQuery, analyses: Analyses): Reposit
     forkGiven: fieldOf(query, "fork") !== undefined,
     archivedGiven: fieldOf(query, "archived") !== undefined,
     visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
+    conditions: planRepositoryConditions(query, analyses),
   };
 }
 

@@ -8,7 +8,10 @@ import { revisionsOf } from "./validate.js";
 
 const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
 const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory"]);
-const builtPredicates: ReadonlySet<string> = new Set(["file:has.content", "file:contains.content"]);
+const builtPredicates: ReadonlySet<string> = new Set([
+  "file:has.content", "file:contains.content", "repo:has.path", "repo:contains.path", "repo:has.content", "repo:contains.content",
+  "repo:has.file", "repo:contains.file", "repo:contains",
+]);
 
 /** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
 export function refuseUnbuilt(text: string, query: BasicQuery): void {

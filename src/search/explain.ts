@@ -3,9 +3,12 @@ import { parseQuery } from "../query/parse.js";
 import { planQuery } from "../query/plan-query.js";
 import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
-import { TrawlError } from "../base/errors.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { CatalogView } from "../catalog/catalog.js";
+import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { firstSlotWord } from "../worker/messages.js";
+import { applyConditions } from "./repository-conditions.js";
 import { resolveRepositories } from "./repository-resolver.js";
 import type { SearchEnvironment } from "./running-search.js";
 
@@ -24,49 +27,62 @@ export async function explainQuery(query: string, patternType: string, searchId:
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type);
     const lines = [`pattern type: ${type}`, `parsed: ${printTree(parseQuery(query, type))}`, `plan: ${printPlan(plan)}`];
-    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(environment.catalog.repositoryTable(), alternative.repositories));
-    resolutions.forEach((resolution, i) => lines.push(
-      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${environment.catalog.repositoryCount}`
-      + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`));
-    const options: SearchOptions = {
-      plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
-      selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
-    };
-    return [...lines, ...(await explainShards(searchId, options, environment)), ""].join("\n");
+    return [...lines, ...(await explainPlan(searchId, plan, environment)), ""].join("\n");
   } catch (error) {
     if (error instanceof QueryError) throw new TrawlError("bad-query", error.printWithCaret());
     throw error;
   }
 }
 
-async function explainShards(searchId: number, options: SearchOptions,
-  { catalog, pool, scheduler }: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">): Promise<string[]> {
+type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">;
+
+async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
+  const { catalog, pool, scheduler } = environment;
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
   control[controlWords.credit] = unlimitedCredit;
+  const failures: string[] = [];
+  try {
+    const filters = plan.alternatives.map(({ repositories }) => repositories);
+    const resolutions = await applyConditions(filters, filters.map((filter) => resolveRepositories(catalog.repositoryTable(), filter)), {
+      pool, scheduler, view, control, lane: "exhaustive",
+      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
+      onLost: (error) => failures.push(messageOf(error)),
+    });
+    const lines = resolutions.map((resolution, i) =>
+      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${catalog.repositoryCount}`
+      + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`);
+    const options: SearchOptions = {
+      plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
+      selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
+    };
+    return [...lines, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
+  } finally {
+    view.release();
+  }
+}
+
+async function explainShards(searchId: number, options: SearchOptions, view: CatalogView, control: Int32Array,
+  { pool, scheduler }: ExplainEnvironment): Promise<string[]> {
   const places = Uint32Array.from(view.shards.keys());
   const sum = noStats();
   const byShard = new Map<number, SearchStats>();
   const failures: string[] = [];
-  try {
-    let resume: Parameters<typeof pool.run>[0]["resume"];
-    do {
-      const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
-        scheduler.schedule("exhaustive", () =>
-          pool.run({ searchId, slice: 0, options, table: view.table.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
-      });
-      for (const { shard, stats } of result.shardStats) {
-        const known = byShard.get(shard) ?? noStats();
-        addStats(known, stats);
-        byShard.set(shard, known);
-      }
-      addStats(sum, result.stats);
-      failures.push(...result.failures.map((failure) => failure.error.message));
-      resume = result.resume;
-    } while (resume !== undefined);
-  } finally {
-    view.release();
-  }
+  let resume: Parameters<typeof pool.run>[0]["resume"];
+  do {
+    const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
+      scheduler.schedule("exhaustive", () =>
+        pool.run({ searchId, slice: 0, options, table: view.table.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+    });
+    for (const { shard, stats } of result.shardStats) {
+      const known = byShard.get(shard) ?? noStats();
+      addStats(known, stats);
+      byShard.set(shard, known);
+    }
+    addStats(sum, result.stats);
+    failures.push(...result.failures.map((failure) => failure.error.message));
+    resume = result.resume;
+  } while (resume !== undefined);
   const rows = [...byShard].map(([shard, stats]) => {
     const { contentBytes } = view.shards[shard].record;
     return `shard ${view.shards[shard].record.id}: ${describe(stats, contentBytes)}`;

@@ -72,7 +72,8 @@ function resolveRevisions(repositories: readonly Repository[], includes: readonl
   return { revisions, missingRevisions, withoutRevision };
 }
 
-function bitsOf(repositories: readonly Repository[]): Uint32Array {
+/** A bit for each repository, by its id. */
+export function bitsOf(repositories: readonly Repository[]): Uint32Array {
   const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);
   const bits = new Uint32Array((idMax >>> 5) + 1);
   for (const { id } of repositories) bits[id >>> 5] |= 1 << (id & 31);

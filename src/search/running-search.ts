@@ -1,6 +1,6 @@
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
-import type { Catalog, CatalogView, LiveShard } from "../catalog/catalog.js";
+import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
@@ -16,6 +16,8 @@ import { makeFilters, type Filter } from "./filters.js";
 import { makeSkipped, type Skipped } from "./progress.js";
 import { compileNamePlan, repositoryMatch } from "./repository-results.js";
 import { resolveRepositories, type Resolution } from "./repository-resolver.js";
+import { applyConditions } from "./repository-conditions.js";
+import { placesOf } from "./shard-places.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /**
@@ -78,14 +80,14 @@ export class RunningSearch {
   readonly #onEnd: (end: SearchEnd) => void;
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
-  readonly #resolutions: readonly Resolution[];
+  #resolutions: readonly Resolution[];
   readonly #namePlans: readonly RepositoryNamePlan[];
   readonly #matchCountMax: number;
   readonly #displayCountMax: number;
   readonly #control: Int32Array;
-  readonly #options: SearchOptions;
+  #options: SearchOptions;
   /** Places of the shards to search in the view's table. */
-  readonly #places: Uint32Array;
+  #places: Uint32Array;
   readonly #lane: Lane;
   readonly #stream: EventStream;
   readonly #clock: SearchClock;
@@ -95,7 +97,7 @@ export class RunningSearch {
   readonly #repositoriesWithResults = new Set<number>();
   readonly #shardFailures: string[] = [];
   #repositoryResultCount = 0;
-  /** Slices that have a worker or wait for one. */
+  /** Slices that have a worker or wait for one, and one more while the search is being prepared. */
   #activeSlices = 0;
   readonly #parked: { slot: number; place: SearchPlace }[] = [];
   #sliceCount = 0;
@@ -148,6 +150,42 @@ export class RunningSearch {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#grantCredit());
     this.#environment.pool.onBatch(this.#id, (message, giveBack) => this.#receive(message, giveBack));
+    if (this.#plan.alternatives.some(({ repositories }) => repositories.conditions.length > 0)) void this.#prepare();
+    else this.#begin();
+  }
+
+  /** Finds out what the choice of repositories depends on, and then begins. */
+  async #prepare(): Promise<void> {
+    this.#activeSlices++;
+    try {
+      const resolutions = await this.#applyConditions();
+      if (!this.#isStopped) this.#choose(resolutions);
+    } catch (error) {
+      this.#environment.log.error({ error: messageOf(error) }, "a search could not be prepared");
+      this.#shardFailures.push(messageOf(error));
+      this.#requestStop();
+    }
+    this.#activeSlices--;
+    this.#begin();
+  }
+
+  #applyConditions(): Promise<Resolution[]> {
+    const { pool, scheduler } = this.#environment;
+    return applyConditions(this.#plan.alternatives.map(({ repositories }) => repositories), this.#resolutions, {
+      pool, scheduler, view: this.#view, control: this.#control, lane: this.#lane,
+      onResult: (result) => this.#addWork(result),
+      onLost: (error) => this.#noteLostWorker("looking for repositories", undefined, error),
+    });
+  }
+
+  /** Takes what is left of the choice. */
+  #choose(resolutions: readonly Resolution[]): void {
+    this.#resolutions = resolutions;
+    this.#options = { ...this.#options, selections: resolutions.map((resolution) => resolution.selection) };
+    this.#places = this.#choosePlaces();
+  }
+
+  #begin(): void {
     this.#sendRepositories();
     const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#places.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#scheduleSlice(slot, undefined);
@@ -176,15 +214,8 @@ export class RunningSearch {
     Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
   }
 
-  /** Those of live shards that hold a chosen repository, in the catalog's order. */
   #choosePlaces(): Uint32Array {
-    const texts = this.#plan.alternatives.map((alternative, i) => ({ alternative, selection: this.#resolutions[i].selection }))
-      .filter(({ alternative }) => alternative.text !== undefined);
-    if (texts.length === 0) return new Uint32Array(0);
-    const searchesAll = texts.some(({ selection }) => selection.repositoryIds === undefined);
-    const holdsChosen = ({ record }: LiveShard): boolean => searchesAll || record.repositoryIds.some((id) =>
-      texts.some(({ selection }) => hasBit(selection.repositoryIds, id)));
-    return Uint32Array.from(this.#view.shards.flatMap((shard, place) => (holdsChosen(shard) ? [place] : [])));
+    return placesOf(this.#view, this.#options.selections.filter((_, i) => this.#plan.alternatives[i].text !== undefined));
   }
 
   #sendRepositories(): void {
@@ -253,16 +284,21 @@ export class RunningSearch {
   }
 
   #takeResult(slot: number, result: SearchTaskResult): void {
-    addStats(this.#stats, result.stats);
-    for (const failure of result.failures) {
+    this.#addWork(result);
+    if (result.resume === undefined || !this.#isWanted(result.resume)) return;
+    if (Atomics.load(this.#control, controlWords.credit) > 0) this.#scheduleSlice(slot, result.resume);
+    else this.#park(slot, result.resume);
+  }
+
+  /** Adds up what a slice did, and notes the shards that failed. */
+  #addWork({ stats, failures }: Pick<SearchTaskResult, "stats" | "failures">): void {
+    addStats(this.#stats, stats);
+    for (const failure of failures) {
       this.#shardFailures.push(failure.error.message);
       this.#environment.log.error({ shard: failure.shardId, code: failure.error.code }, failure.error.message);
       // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.
       if (failure.error.code === "corrupt-shard" || failure.error.code === "format-version") this.#environment.onShardFailure(failure.shardId);
     }
-    if (result.resume === undefined || !this.#isWanted(result.resume)) return;
-    if (Atomics.load(this.#control, controlWords.credit) > 0) this.#scheduleSlice(slot, result.resume);
-    else this.#park(slot, result.resume);
   }
 
   #park(slot: number, place: SearchPlace): void {
@@ -275,13 +311,17 @@ export class RunningSearch {
     const place = this.#places[Atomics.load(this.#control, firstSlotWord + slot) - 1] as number | undefined;
     const shardId = place === undefined ? undefined : this.#view.table.idOf(place);
     const where = shardId === undefined ? "before its first shard" : `in shard ${shardId}`;
-    this.#shardFailures.push(`a search worker died ${where}: ${messageOf(error)}`);
-    this.#environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
-    this.#environment.onWorkerLost();
+    this.#noteLostWorker(where, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lostSlices.add(slice);
     const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#places.length;
     if (hasMore && !this.#isStopped) this.#scheduleSlice(slot, undefined);
+  }
+
+  #noteLostWorker(where: string, shardId: number | undefined, error: unknown): void {
+    this.#shardFailures.push(`a search worker died ${where}: ${messageOf(error)}`);
+    this.#environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
+    this.#environment.onWorkerLost();
   }
 
   #endSlice(): void {
@@ -424,10 +464,6 @@ export class RunningSearch {
       displayLimitHit: done && this.#displayCountMax < this.#matchCount ? this.#displayCountMax : undefined,
     });
   }
-}
-
-function hasBit(bits: Uint32Array | undefined, id: number): boolean {
-  return bits !== undefined && ((bits[id >>> 5] >>> (id & 31)) & 1) === 1;
 }
 
 function sum<T>(items: readonly T[], value: (item: T) => number): number {

@@ -1,4 +1,4 @@
-import type { SearchPlan } from "../query/plan.js";
+import type { SearchPlan, TextPlan } from "../query/plan.js";
 
 /** What the workers need to know of a search: plain data, the same for every shard. */
 export interface SearchOptions {
@@ -26,6 +26,15 @@ export interface RepositorySelection {
 export interface RevisionChoice {
   readonly typed: string;
   readonly bit: number;
+}
+
+/** Which repositories hold a file that a search has a condition on. */
+export interface FindCondition {
+  readonly file: TextPlan;
+  /** The repositories and branches that the answer is wanted of. */
+  readonly selection: RepositorySelection;
+  /** In shared memory, by repository id: a bit for each branch in which such a file is found. Ids of chosen repositories are in it. */
+  readonly found: Int32Array;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { SerializedError } from "../base/errors.js";
-import type { SearchOptions, SearchStats } from "../task/search-options.js";
+import type { FindCondition, SearchOptions, SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import type { ShardPosition } from "../eval/shard-search.js";
 import type { ShardRecord } from "../catalog/catalog.js";
@@ -43,6 +43,35 @@ export interface SearchPlace {
   /** Index into the task's places. */
   readonly shard: number;
   readonly position: ShardPosition;
+}
+
+/** One slice of the look for repositories that a search has conditions on. It sends nothing: what is found is in the conditions. */
+export interface FindTask {
+  readonly conditions: readonly FindCondition[];
+  /** As of a `SearchTask`. */
+  readonly table: SharedArrayBuffer;
+  readonly places: Uint32Array;
+  /** Word 0: the next index into `places` to take, shared by the slices. */
+  readonly next: Int32Array;
+  /** Control block of the search, whose stop word ends the slice. */
+  readonly control: Int32Array;
+  readonly lane: Lane;
+  readonly resume: FindPlace | undefined;
+}
+
+export interface FindPlace {
+  /** Index into the task's places. */
+  readonly shard: number;
+  /** Index of the condition that is looked for. */
+  readonly condition: number;
+  readonly content: number;
+}
+
+export interface FindTaskResult {
+  /** Where to go on; undefined when there is nothing left or the search was stopped. */
+  readonly resume: FindPlace | undefined;
+  readonly stats: SearchStats;
+  readonly failures: readonly ShardFailure[];
 }
 
 export interface SearchTaskResult {

@@ -2,7 +2,7 @@ import { Piscina } from "piscina";
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type {
-  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
+  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
@@ -26,7 +26,7 @@ export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => voi
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: Piscina<SearchTask, SearchTaskResult>;
+  readonly #pool: Piscina<SearchTask | FindTask, SearchTaskResult | FindTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
   readonly #lenders = new Lenders();
 
@@ -40,7 +40,12 @@ export class SearchPool {
 
   /** Resolves with the slice's result; rejects when its worker died. */
   run(task: SearchTask): Promise<SearchTaskResult> {
-    return this.#pool.run(task);
+    return this.#pool.run(task) as Promise<SearchTaskResult>;
+  }
+
+  /** The same for a look for repositories. */
+  find(task: FindTask): Promise<FindTaskResult> {
+    return this.#pool.run(task, { name: "runFind" }) as Promise<FindTaskResult>;
   }
 
   onBatch(searchId: number, receive: BatchReceiver): void {

@@ -2,8 +2,9 @@ import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
-import { addStats, controlWords, noStats, type SearchStats } from "../task/search-options.js";
+import { addStats, controlWords, noStats, stopReasons, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
+import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";
 import { ShardTable } from "../catalog/shard-table.js";
@@ -12,7 +13,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { firstSlotWord, type BatchMessage, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
@@ -47,6 +48,74 @@ export default function runSlice(task: SearchTask): SearchTaskResult {
   } finally {
     snapshot.close();
   }
+}
+
+/** One slice of the look for repositories: as a slice of a search, without results. */
+export function runFind(task: FindTask): FindTaskResult {
+  const snapshot = store.read();
+  try {
+    return new FindSlice(task).run(snapshot);
+  } finally {
+    snapshot.close();
+  }
+}
+
+class FindSlice {
+  readonly #task: FindTask;
+  readonly #table: ShardTable;
+  readonly #stats = noStats();
+  readonly #failures: ShardFailure[] = [];
+  readonly #startedMs = performance.now();
+
+  constructor(task: FindTask) {
+    this.#task = task;
+    this.#table = new ShardTable(task.table);
+  }
+
+  run(snapshot: ShardSnapshot): FindTaskResult {
+    let from = this.#task.resume ?? this.#nextShard();
+    while (from !== undefined && !this.#isStopped) {
+      from = this.#findInShard(snapshot, from) ?? this.#nextShard();
+      if (this.#mustPause()) break;
+    }
+    return { resume: this.#isStopped ? undefined : from, stats: this.#stats, failures: this.#failures };
+  }
+
+  get #isStopped(): boolean {
+    return Atomics.load(this.#task.control, controlWords.stop) !== stopReasons.none;
+  }
+
+  #nextShard(): FindPlace | undefined {
+    const shard = Atomics.add(this.#task.next, 0, 1);
+    return shard < this.#task.places.length ? { shard, condition: 0, content: 0 } : undefined;
+  }
+
+  /** Where to go on in this shard; undefined when it is done. */
+  #findInShard(snapshot: ShardSnapshot, from: FindPlace): FindPlace | undefined {
+    const place = this.#task.places[from.shard];
+    try {
+      const reader = openShard(snapshot, this.#table, place);
+      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
+      for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
+        const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
+          () => verifyOnce(reader, this.#table, place, "content", contentVerified));
+        const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
+        if (content !== undefined) return { shard: from.shard, condition, content };
+      }
+    } catch (error) {
+      this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
+    }
+    return undefined;
+  }
+
+  #mustPause(): boolean {
+    return this.#isStopped || isOverdue(this.#startedMs, this.#task.lane);
+  }
+}
+
+/** Whether a slice that began then is to give way to others that wait. */
+function isOverdue(startedMs: number, lane: Lane): boolean {
+  return Atomics.load(settings.pressure, 0) > 0 && performance.now() - startedMs > sliceMsOf[lane];
 }
 
 class Slice {
@@ -124,7 +193,7 @@ class Slice {
     const now = performance.now();
     if (!this.#writer.isEmpty && (this.#batchCount === 0 || now - this.#flushedMs > flushAfterMs)) this.#writer.flush();
     if (!hasCredit(this.#task.control)) return true;
-    return Atomics.load(settings.pressure, 0) > 0 && now - this.#startedMs > sliceMsOf[this.#task.lane];
+    return isOverdue(this.#startedMs, this.#task.lane);
   }
 }
 

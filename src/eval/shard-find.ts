@@ -1,0 +1,82 @@
+import type { Kernel } from "../kernel/kernel.js";
+import type { TextPlan } from "../query/plan.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import type { FindCondition, SearchStats } from "../task/search-options.js";
+import { Alternative, type ShardSight } from "./alternative.js";
+import { Blocks } from "./shard-search.js";
+
+/** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
+const blockBytesMax = 256 * 1024;
+
+/**
+ * Finds the repositories of one shard, by branch, that hold a document which satisfies a condition, and notes them in
+ * `condition.found`, which other threads fill, too. What is found of a repository is looked for no further.
+ */
+export class ShardFind {
+  readonly #reader: ShardReader;
+  readonly #file: TextPlan;
+  readonly #alternative: Alternative;
+  readonly #found: Int32Array;
+  readonly #checkContent: () => void;
+  /** Numbers of the repositories that have a branch in which nothing is found. */
+  #pending: readonly number[];
+
+  /** `checkContent` is called before the first content is read; it throws when the content is damaged. */
+  constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void) {
+    this.#reader = reader;
+    this.#file = file;
+    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true);
+    this.#found = found;
+    this.#checkContent = checkContent;
+    this.#pending = [...reader.repositories.keys()].filter((number) => this.#alternative.leaveOut(number, this.#maskOf(number)));
+  }
+
+  /**
+   * Goes on from content `from` until no repository is left or the shard is done (undefined), or `pause` says so between
+   * blocks: then it returns the content to go on from.
+   */
+  run(from: number, stats: SearchStats, pause: () => boolean): number | undefined {
+    if (this.#pending.length === 0) return undefined;
+    const candidates = this.#alternative.candidates();
+    if (from === 0) stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
+    const blocks = new Blocks(this.#reader, candidates, from);
+    const next = this.#decideBlocks(blocks, stats, pause);
+    this.#alternative.addStats(stats);
+    return next;
+  }
+
+  #decideBlocks(blocks: Blocks, stats: SearchStats, pause: () => boolean): number | undefined {
+    const readsContent = this.#file.pattern !== undefined;
+    const bytesMax = readsContent ? blockBytesMax : Number.POSITIVE_INFINITY;
+    let block = blocks.next(bytesMax);
+    if (block.length > 0 && readsContent) this.#checkContent();
+    while (block.length > 0) {
+      this.#alternative.decide(block);
+      stats.documentsFiltered += this.#alternative.documents.length;
+      this.#noteFound();
+      this.#pending = this.#pending.filter((number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)));
+      if (this.#pending.length === 0) return undefined;
+      const done = block[block.length - 1];
+      block = blocks.next(bytesMax);
+      if (block.length > 0 && pause()) return done + 1;
+    }
+    return undefined;
+  }
+
+  #noteFound(): void {
+    const { documents, satisfied } = this.#alternative;
+    for (let i = 0; i < documents.length; i++) {
+      if (satisfied[i] !== 1) continue;
+      const id = this.#reader.repositories[this.#reader.documentRepository[documents[i]]];
+      let mask = 0;
+      for (const { bit } of this.#alternative.revisionsOf(i)) mask |= 1 << bit;
+      Atomics.or(this.#found, id, mask);
+    }
+  }
+
+  /** The branches in which something is found. */
+  #maskOf(number: number): number {
+    const id = this.#reader.repositories[number];
+    return id < this.#found.length ? Atomics.load(this.#found, id) : 0;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Analyses } from "./analyses.js";
+import type { FieldNode } from "./ast.js";
+import type { BasicQuery } from "./basic.js";
+import type { Place } from "./characters.js";
+import type { Leaf, PathFilter, RepositoryCondition } from "./plan.js";
+import { readFileArgument, type FileArgument } from "./predicates.js";
+
+/** The conditions of a valid basic query on what its repositories hold. */
+export function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
+  return query.fields.flatMap((field) => {
+    const argument = fileArgumentOf(field);
+    return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.place, analyses) }];
+  });
+}
+
+/** What the field asks of one file of a repository; undefined when it asks nothing of that kind. */
+function fileArgumentOf({ name, value, predicate }: FieldNode): FileArgument | undefined {
+  if (name === "repohasfile") return { path: value, content: "" };
+  if (name !== "repo" || predicate === undefined) return undefined;
+  switch (predicate.name) {
+    case "has.path":
+    case "contains.path": return { path: predicate.argument, content: "" };
+    case "has.content":
+    case "contains.content": return { path: "", content: predicate.argument };
+    case "has.file":
+    case "contains.file":
+    case "contains": return readFileArgument(predicate.argument);
+    default: return undefined;
+  }
+}
+
+/** Case is ignored, as by every filter on repositories. */
+function planFile({ path, content }: FileArgument, place: Place, analyses: Analyses): RepositoryCondition["file"] {
+  const pathFilters: PathFilter[] = path === "" ? []
+    : [{ negated: false, source: path, foldCase: true, highlighted: false, label: `file:/${path}/i`, analysis: analyses.regexp(path, true, place) }];
+  const leaves: Leaf[] = content === "" ? []
+    : [{ source: content, foldCase: true, inContent: true, inPath: false, highlighted: false, analysis: analyses.regexp(content, true, place) }];
+  return { content: true, path: true, pathFilters, pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 }, leaves };
+}
