@@ -14,7 +14,7 @@ import { SliceScheduler } from "../search/slice-scheduler.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
-import { IngestPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
+import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
 import { resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
@@ -74,6 +74,7 @@ class Daemon implements Controlled {
   readonly #records: RecordStore;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
+  readonly #readPool: ReadPool;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
@@ -88,6 +89,7 @@ class Daemon implements Controlled {
     const settings = { dataFolder: options.data, kernel: options.kernel };
     const pressure = new Int32Array(new SharedArrayBuffer(4));
     this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure }, options.workers, log);
+    this.#readPool = new ReadPool(settings, options.readers, log);
     this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
@@ -144,7 +146,7 @@ class Daemon implements Controlled {
     const streams = this.#server.stop(drainMs);
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
-    await Promise.all([this.#searchPool.close(), this.#ingestPool.close()]);
+    await Promise.all([this.#searchPool.close(), this.#ingestPool.close(), this.#readPool.close()]);
     await this.#records.close();
   }
 

@@ -27,6 +27,10 @@ export const optionTable = {
     kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
     description: "Threads that search.",
   },
+  readers: {
+    kind: "integer", default: 2, min: 1, max: 64, unit: "threads",
+    description: "Threads that read mirrors for searches, as for a revision that is not indexed. They mostly wait for git.",
+  },
   kernel: {
     kind: "choice", default: "native", choices: ["native", "ts"],
     description: "The inner loops: native code, or their slower TypeScript twin for hosts without a compiler.",

@@ -103,7 +103,7 @@ async function readListing(directory: string, args: readonly string[], stop: Sto
   return (await runGit(options)).stdout;
 }
 
-function localCommand(stop: StopSignal) {
+export function localCommand(stop: StopSignal) {
   return {
     environment: localEnvironment(),
     directory: "/",

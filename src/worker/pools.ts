@@ -1,11 +1,13 @@
 import { Piscina } from "piscina";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { callAfter } from "../base/deadline.js";
+import { deserializeError, TrawlError, messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type {
   BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
+import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask } from "./read-messages.js";
 
 /** Tasks that may wait in a pool's own queue; our own queues are in front of it, so it is never reached. */
 const poolQueueMax = 100_000;
@@ -16,6 +18,10 @@ const closeTimeoutMs = 5_000;
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("./search-worker.js", import.meta.url);
 const ingestWorkerEntry = new URL("./ingest-worker.js", import.meta.url);
+const readWorkerEntry = new URL("./read-worker.js", import.meta.url);
+
+/** Reads that may run or wait; a further one is refused. */
+const readCountMax = 1_000;
 
 /** Takes a batch; `giveBack` is called once its bytes are needed no more. */
 export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => void;
@@ -107,6 +113,52 @@ export class IngestPool {
     const answer = (await this.#pool.run(task)) as { ok: true; value: T } | { ok: false; error: { code: TrawlError["code"]; message: string } };
     if (answer.ok) return answer.value;
     throw new TrawlError(answer.error.code, answer.error.message);
+  }
+}
+
+/** How long a read may take, and how its caller ends it. */
+export interface ReadLimits {
+  /** Counts from the call, so that waiting for a thread is in it. */
+  readonly timeoutMs: number;
+  /** Word 0 not 0: the answer is not wanted any more. */
+  readonly stop: Int32Array;
+}
+
+/**
+ * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
+ * `git` or for a file most of its time, so few threads do.
+ */
+export class ReadPool {
+  readonly #pool: Piscina<ReadTask, ReadOutcome>;
+  #count = 0;
+
+  constructor(settings: WorkerSettings, workerCount: number, log: Log) {
+    this.#pool = startPool(readWorkerEntry, settings, workerCount, log, () => undefined);
+  }
+
+  /**
+   * Throws `overloaded` when too many reads wait, `cancelled` when stopped or too slow, and what the kind's handler
+   * throws. It rejects at the end of the time even if the worker does not notice it.
+   */
+  async run<Kind extends ReadKind>(request: ReadKinds[Kind]["request"] & { readonly kind: Kind }, { timeoutMs, stop }: ReadLimits): Promise<ReadAnswer<Kind>> {
+    if (this.#count >= readCountMax) throw new TrawlError("overloaded", `${this.#count} reads of mirrors run or wait. Try again in a moment.`);
+    this.#count++;
+    const expired = new Int32Array(new SharedArrayBuffer(4));
+    const outcome = this.#pool.run({ request, stops: [stop, expired] }).finally(() => this.#count--);
+    return await new Promise((resolve, reject) => {
+      const timer = callAfter(timeoutMs, () => {
+        Atomics.store(expired, 0, 1);
+        reject(new TrawlError("cancelled", `reading a mirror (${request.kind}) took longer than ${timeoutMs} ms`));
+      });
+      outcome.then((read) => {
+        if (read.ok) resolve(read.answer as ReadAnswer<Kind>);
+        else reject(deserializeError(read.error));
+      }, reject).finally(() => timer.cancel());
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close({ force: true });
   }
 }
 

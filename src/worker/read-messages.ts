@@ -1,0 +1,48 @@
+import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
+import type { SerializedError } from "../base/errors.js";
+
+/**
+ * What read workers are asked, by kind, and what they answer. A new kind is a row here, and a file in `read/` that
+ * [read-worker.ts](read-worker.ts) calls.
+ */
+export interface ReadKinds {
+  "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
+}
+
+export type ReadKind = keyof ReadKinds;
+export type ReadRequest = ReadKinds[ReadKind]["request"];
+export type ReadAnswer<Kind extends ReadKind> = ReadKinds[Kind]["answer"];
+
+/** A request on its way to a worker. */
+export interface ReadTask {
+  readonly request: ReadRequest;
+  /** Word 0 of any of them not 0: stop. The caller sets the one, the pool the other when time is over. */
+  readonly stops: readonly Int32Array[];
+}
+
+/** An error crosses as data, since an Error loses its code between threads. */
+export type ReadOutcome =
+  | { readonly ok: true; readonly answer: ReadAnswer<ReadKind> }
+  | { readonly ok: false; readonly error: SerializedError };
+
+/** Which commits revisions of repositories stand for. */
+export interface ResolveRevisions {
+  readonly kind: "resolve-revisions";
+  readonly repositories: readonly { readonly repositoryId: number; readonly specs: readonly RevisionSpec[] }[];
+}
+
+export interface ResolvedRevisions {
+  /** In the order asked. */
+  readonly repositories: readonly RevisionsOfRepository[];
+}
+
+/** One repository that fails does not touch the others. */
+export interface RevisionsOfRepository {
+  readonly repositoryId: number;
+  readonly revisions: readonly ResolvedRevision[];
+  /** As typed. */
+  readonly missing: readonly string[];
+  readonly malformed: readonly string[];
+  /** Why the mirror could not be read; then the lists are empty. */
+  readonly error: SerializedError | undefined;
+}

@@ -1,0 +1,18 @@
+import { serializeError, TrawlError } from "../../base/errors.js";
+import { resolveRevisions } from "../../git/revisions.js";
+import type { ResolvedRevisions, ResolveRevisions, RevisionsOfRepository } from "../read-messages.js";
+import { mirrorOf, type ReadContext } from "./context.js";
+
+export async function answerResolveRevisions({ repositories }: ResolveRevisions, context: ReadContext): Promise<ResolvedRevisions> {
+  const resolved: RevisionsOfRepository[] = [];
+  for (const { repositoryId, specs } of repositories) {
+    try {
+      const resolution = await resolveRevisions(mirrorOf(context, repositoryId), specs, context.stop);
+      resolved.push({ repositoryId, ...resolution, error: undefined });
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "cancelled") throw error;
+      resolved.push({ repositoryId, revisions: [], missing: [], malformed: [], error: serializeError(error) });
+    }
+  }
+  return { repositories: resolved };
+}

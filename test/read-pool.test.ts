@@ -1,0 +1,148 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { createLog } from "../src/base/log.js";
+import type { RevisionSpec } from "../src/model/revision.js";
+import { ReadPool } from "../src/worker/pools.js";
+import type { RevisionsOfRepository } from "../src/worker/read-messages.js";
+import type { GitFixture } from "./support/git-fixture.js";
+import { errorOf, fixture } from "./support/git-mirror.js";
+
+const unstopped = (): Int32Array => new Int32Array(new SharedArrayBuffer(4));
+const named = (...names: string[]): RevisionSpec[] => names.map((typed) => ({ kind: "name", typed }));
+const globs = (...texts: string[]): RevisionSpec[] => texts.map((text) =>
+  ({ kind: "glob", typed: text, negated: text.startsWith("*!"), pattern: text.replace(/^\*!?/, "") }));
+
+const dataFolder = mkdtempSync(join(tmpdir(), "trawl-reads-"));
+mkdirSync(join(dataFolder, "mirrors"));
+const pool = new ReadPool({ dataFolder, kernel: "ts" }, 1, createLog("error"));
+let mirrorCount = 0;
+
+t.teardown(async () => {
+  await pool.close();
+  rmSync(dataFolder, { recursive: true, force: true });
+});
+
+/** The id of a repository whose mirror is `source` as it is. */
+function mirrorOf(source: GitFixture): number {
+  const repositoryId = ++mirrorCount;
+  cpSync(source.path, join(dataFolder, "mirrors", `${repositoryId}.git`), { recursive: true });
+  return repositoryId;
+}
+
+async function resolve(repositoryId: number, specs: readonly RevisionSpec[]): Promise<RevisionsOfRepository> {
+  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, { timeoutMs: 20_000, stop: unstopped() });
+  return answer.repositories[0];
+}
+
+/** `typed=commit number`, in order, then what was not found. */
+function print({ revisions, missing, malformed, error }: RevisionsOfRepository, commits: readonly string[]): string {
+  return [
+    ...revisions.map(({ typed, commit }) => `${typed}=${commits.indexOf(commit)}`),
+    ...missing.map((typed) => `${typed} missing`), ...malformed.map((typed) => `${typed} malformed`), ...(error === undefined ? [] : ["error"]),
+  ].join(" ");
+}
+
+t.test("names of commits", async (t) => {
+  const source = fixture(t);
+  const commits = [0, 1, 2].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
+  commits.push(source.commit({ branch: "team/topic", files: { b: "b" } }));
+  source.tag("light", commits[0]);
+  source.annotatedTag("heavy", commits[1]);
+  source.updateRef("refs/tags/no-commit", source.git("rev-parse", "main:a"));
+  const repository = mirrorOf(source);
+  const rows: readonly (readonly [name: string, names: string[], found: string])[] = [
+    ["a branch", ["main"], "main=2"],
+    ["a branch with a slash", ["team/topic"], "team/topic=3"],
+    ["a full ref", ["refs/heads/main", "refs/tags/light"], "refs/heads/main=2 refs/tags/light=0"],
+    ["tags", ["light", "heavy"], "light=0 heavy=1"],
+    ["ancestors", ["HEAD~2", "main^", "heavy~1"], "HEAD~2=0 main^=1 heavy~1=0"],
+    ["an oid", [commits[1]], `${commits[1]}=1`],
+    ["the start of an oid", [commits[1].slice(0, 9)], `${commits[1].slice(0, 9)}=1`],
+    ["in capitals", [commits[1].toUpperCase()], `${commits[1].toUpperCase()}=1`],
+    ["what is not there", ["nowhere", "HEAD~9", "f".repeat(40)], `nowhere missing HEAD~9 missing ${"f".repeat(40)} missing`],
+    ["what is no commit", ["no-commit", "main^{tree}"], "no-commit missing main^{tree} missing"],
+    ["a log of refs, which a mirror has not", ["HEAD@{1}", "main"], "main=2 HEAD@{1} missing"],
+    ["what cannot be a name", ["-x", "a b", "main"], "main=2 -x malformed a b malformed"],
+    ["a range is no commit", ["light..main", "main"], "main=2 light..main missing"],
+  ];
+  for (const [name, names, found] of rows) t.equal(print(await resolve(repository, named(...names)), commits), found, name);
+});
+
+t.test("globs", async (t) => {
+  const source = fixture(t);
+  const commit = source.commit({ branch: "main", files: { a: "a" } });
+  for (const branch of ["release/1", "release/2", "release/2/beta", "releases"]) source.updateRef(`refs/heads/${branch.replace("release/2/", "release/2-")}`, commit);
+  source.annotatedTag("v1", commit);
+  source.tag("v2", commit);
+  source.updateRef("refs/tags/blob", source.git("rev-parse", "main:a"));
+  const repository = mirrorOf(source);
+  const rows: readonly (readonly [globs: string[], found: string])[] = [
+    [["*"], "main release/1 release/2 release/2-beta releases refs/tags/v1 refs/tags/v2"],
+    [["*heads/release"], "release/1 release/2 release/2-beta"],
+    [["*refs/heads/release/"], "release/1 release/2 release/2-beta"],
+    [["*heads/release*"], "release/1 release/2 release/2-beta releases"],
+    [["*refs/heads/*/?"], "release/1 release/2"],
+    [["*refs/heads/main"], "main"],
+    [["*refs/tags/v[12]"], "refs/tags/v1 refs/tags/v2"],
+    [["*refs/tags/v[!1]"], "refs/tags/v2"],
+    [["*refs/tags/v[1"], ""],
+    [["*", "*!refs/tags/*", "*!refs/heads/release/*"], "main releases"],
+    [["*", "*!refs/heads/release/*", "*heads/release/1"], "main release/1 releases refs/tags/v1 refs/tags/v2"],
+    [["*!refs/tags/*"], ""],
+    [["*nothing"], ""],
+  ];
+  for (const [texts, found] of rows) {
+    const { revisions, missing } = await resolve(repository, globs(...texts));
+    t.same([revisions.map(({ typed }) => typed).join(" "), missing], [found, []], texts.join(" "));
+  }
+});
+
+t.test("the latest commit at a time", async (t) => {
+  const source = fixture(t);
+  const commits = [0, 1, 2].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
+  commits.push(source.commit({ branch: "other", files: { b: "b" }, orphan: true }));
+  const repository = mirrorOf(source);
+  const at = (unixSeconds: number, base: string): RevisionSpec => ({ kind: "at-time", typed: `${unixSeconds}`, unixSeconds, base });
+  const first = 1_700_000_000;
+  const found = async (spec: RevisionSpec): Promise<string> => print(await resolve(repository, [spec]), commits).replace(/^\d+/, "");
+  t.equal(await found(at(first + 1, "HEAD")), "=1", "not after the moment");
+  t.equal(await found(at(first + 1000, "HEAD")), "=2");
+  t.equal(await found(at(first + 1000, "other")), "=3");
+  t.equal(await found(at(first - 1, "HEAD")), " missing");
+  t.equal(await found(at(first, "nowhere")), " missing");
+});
+
+t.test("a repository without a commit has a HEAD without one", async (t) => {
+  const repository = mirrorOf(fixture(t));
+  t.same(await resolve(repository, [...named("HEAD", "main"), ...globs("*")]), { repositoryId: repository, revisions: [], missing: ["main"], malformed: [], error: undefined });
+});
+
+t.test("a mirror that is not there fails by itself", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "a" } });
+  const repository = mirrorOf(source);
+  const repositories = [999, repository].map((repositoryId) => ({ repositoryId, specs: named("main") }));
+  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, { timeoutMs: 20_000, stop: unstopped() });
+  t.same(answer.repositories.map(({ error, revisions }) => [error?.code, revisions.length]), [["git", 0], [undefined, 1]]);
+});
+
+t.test("a read that is stopped, or takes too long", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "a" } });
+  const repository = mirrorOf(source);
+  const request = { kind: "resolve-revisions", repositories: [{ repositoryId: repository, specs: named("main") }] } as const;
+  const stop = unstopped();
+  stop[0] = 1;
+  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop }))).code, "cancelled");
+  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 0, stop: unstopped() }))).code, "cancelled");
+  t.equal((await resolve(repository, named("main"))).revisions.length, 1, "the pool goes on");
+});
+
+t.test("more reads than may wait are refused", async (t) => {
+  const request = { kind: "resolve-revisions", repositories: [] } as const;
+  const reads = Array.from({ length: 1_001 }, () => pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop: unstopped() }));
+  t.equal((await errorOf(reads[1_000])).code, "overloaded");
+  await Promise.all(reads.slice(0, 1_000));
+});
