@@ -6,6 +6,7 @@ import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
 import { indexPart } from "./parts/index-part.js";
 import { manyPart } from "./parts/many-part.js";
+import { microPart } from "./parts/micro.js";
 import type { Part } from "./parts/part.js";
 import { peersPart } from "./parts/peers-part.js";
 import { scaleLoadPart } from "./parts/scale-load.js";
@@ -18,13 +19,14 @@ import { commitOf, measureRevisions } from "./run/revisions.js";
 import { runParts, type RunSettings } from "./run/runner.js";
 
 /** Every part, in the order of a whole run: what is read first comes first. */
-const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, sizeScalePart, manyPart];
+const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, sizeScalePart, manyPart, microPart];
 
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
   { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
   { name: "index", description: "Indexing, commits, and the daemon at rest.", parts: [indexPart.name] },
   { name: "many", description: "10,000 small repositories.", parts: [manyPart.name] },
+  { name: "micro", description: "Native parts one by one, beside what the machine can do.", parts: [microPart.name] },
   { name: "scale", description: "Time and memory against the size of the corpus, and against the number of clients.", parts: [sizeScalePart.name, scaleLoadPart.name] },
 ];
 

@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { TrawlError } from "../src/base/errors.js";
 import { run } from "../native-bench/main.js";
+import type { Part } from "../native-bench/parts/part.js";
 import { verdictOf } from "../native-bench/report/claims.js";
 import { compareRuns, mergeRuns, type Change } from "../native-bench/report/compare.js";
 import { renderReport } from "../native-bench/report/markdown.js";
@@ -12,6 +14,7 @@ import type { Axis, Claim, PartRecord, Plot, RunRecord, Sample, Series } from ".
 import { markdownTable, terminalTable } from "../native-bench/report/render-table.js";
 import { machineSlug, newRunFolder, readRun, withReplaced, writeRun } from "../native-bench/report/run-folder.js";
 import { secondsLeft } from "../native-bench/run/progress.js";
+import { runParts } from "../native-bench/run/runner.js";
 import { pageCacheBytes } from "../native-bench/system/environment.js";
 import { makeWorkFolder } from "../native-bench/system/folders.js";
 
@@ -123,6 +126,32 @@ t.test("a run is written, read and written again: report, pictures, record", asy
   for (const part of ["AMD EPYC 7B13, 2 cores", "A peer is not installed.", "(copy\\|move)_to_user", "meets must", "a\\|note", "1 min 15 s"]) t.ok(report.includes(part), part);
   for (const [, target = ""] of report.matchAll(/\]\(([^)]+)\)/g)) t.ok(readFileSync(join(folder, target)).length > 0, target);
   t.match(newRunFolder(join(folder, ".."), record, ""), /2core-2$/, "the next run of the day gets a folder of its own");
+});
+
+t.test("an interrupted run keeps the parts that it has measured, and says what is missing", async (t) => {
+  const [cache, out] = [temporaryFolder(t), join(temporaryFolder(t), "run")];
+  const former = process.env["XDG_CACHE_HOME"];
+  process.env["XDG_CACHE_HOME"] = cache;
+  t.teardown(() => {
+    if (former === undefined) delete process.env["XDG_CACHE_HOME"];
+    else process.env["XDG_CACHE_HOME"] = former;
+  });
+  const partNamed = (name: string, measure: () => PartRecord): Part => ({ name, title: name, estimateSeconds: () => 1, measure: async () => measure() });
+  let between: RunRecord | undefined;
+  const parts = [
+    partNamed("one", () => partOf([sampleOf("search", "less", 1)])),
+    partNamed("two", () => {
+      between = readRun(out);
+      throw new TrawlError("internal", "two cannot be measured");
+    }),
+  ];
+  const quiet = t.capture(process.stdout, "write", () => true);
+  const failed = await runParts(parts, { command: "trawl-bench all", isQuick: true, rounds: 1, out, suffix: "", versions: {} }).finally(() => quiet.restore());
+  t.same([between?.parts.map(({ part }) => part), between?.notRun], [["one"], ["two"]]);
+  t.match(between === undefined ? "" : renderReport(between), /is not whole:\*\* it was interrupted before `two`/);
+  const whole = readRun(out);
+  t.same([whole.parts.map(({ part }) => part), whole.notRun, failed], [["one", "two"], undefined, ["two"]]);
+  t.notMatch(renderReport(whole), /not whole/);
 });
 
 t.test("a record names no folder of this machine", async (t) => {

@@ -12,12 +12,17 @@ export function renderReport(record: RunRecord): string {
     `# Run of ${record.date.slice(0, 10)}`,
     `\`${record.command}\``,
     "Made from [run.json](run.json), which holds every measured value. Ratios of one run mean something; times of different machines do not.",
+    interruptionText(record),
     ...environmentBlocks(record),
     "## Figures",
     ...claimsBlocks(record.parts),
     ...record.parts.flatMap(partBlocks),
   ];
   return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+}
+
+function interruptionText({ notRun = [] }: RunRecord): string {
+  return notRun.length === 0 ? "" : `**This run is not whole:** it was interrupted before ${notRun.map((name) => `\`${name}\``).join(", ")}.`;
 }
 
 function environmentBlocks({ date, environment: { machine, versions } }: RunRecord): string[] {

@@ -8,6 +8,8 @@ export interface RunRecord {
   readonly command: string;
   readonly environment: Environment;
   readonly parts: readonly PartRecord[];
+  /** Names of the parts that were still to come when this was written: an interrupted run. Absent when there are none. */
+  readonly notRun?: readonly string[];
 }
 
 export interface Environment {

@@ -9,7 +9,7 @@ const recordFile = "run.json";
 const reportFile = "report.md";
 
 /** A folder below `parent` that is not there yet: `DATE-MACHINE`, then the same with a number. */
-export function newRunFolder(parent: string, record: RunRecord, suffix: string): string {
+export function newRunFolder(parent: string, record: Pick<RunRecord, "date" | "environment">, suffix: string): string {
   const name = [record.date.slice(0, 10), machineSlug(record.environment.machine), suffix].filter((part) => part !== "").join("-");
   let folder = join(parent, name);
   for (let n = 2; existsSync(folder); n++) folder = join(parent, `${name}-${n}`);

@@ -25,32 +25,39 @@ export interface RunSettings {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Runs the parts one after the other and writes the run. A part that fails is noted and the others go on; returns the names of those. */
+/**
+ * Runs the parts one after the other. The run is written after each, so that an interrupted one keeps what it has. A part
+ * that fails is noted and the others go on; returns the names of those.
+ */
 export async function runParts(parts: readonly Part[], settings: RunSettings): Promise<readonly string[]> {
   const cacheFolder = defaultCacheFolder();
-  const date = new Date().toISOString();
-  const environment = await readEnvironment(settings.versions);
+  const head = { date: new Date().toISOString(), command: settings.command, environment: await readEnvironment(settings.versions) };
   const workFolder = makeWorkFolder(cacheFolder);
   const context = { isQuick: settings.isQuick, rounds: settings.rounds, workFolder, cacheFolder };
   const records: PartRecord[] = [];
   const failed: string[] = [];
   const estimates = parts.map((part) => ({ name: part.name, estimateSeconds: part.estimateSeconds({ ...context, progress: () => {} }) }));
   const progress = new Progress(process.stdout, estimates);
+  const folder = settings.out ?? newRunFolder(join(checkoutFolder, "native-bench", "runs"), head, settings.suffix);
   for (const part of parts) {
     progress.begin(part.title);
     const { record, isFailed } = await runPart(part, { ...context, progress: (text) => progress.say(text) });
     const seconds = progress.end();
     records.push({ ...record, seconds });
     if (isFailed) failed.push(part.name);
+    writeRun(folder, withReplaced(runOf(head, records, parts), foldersOf(context)));
     for (const text of [...record.tables.map(terminalTable), ...record.notes]) progress.line(`\n${text}`);
     progress.line(`\n${part.name}: ${isFailed ? "FAILED after" : "done in"} ${durationText(seconds)}\n`);
   }
   progress.close();
-  const record = withReplaced({ date, command: settings.command, environment, parts: records }, foldersOf(context));
-  const folder = settings.out ?? newRunFolder(join(checkoutFolder, "native-bench", "runs"), record, settings.suffix);
-  writeRun(folder, record);
-  printEnd(record, folder, failed);
+  printEnd(records, folder, failed);
   return failed;
+}
+
+/** The run as far as it has come. */
+function runOf(head: Omit<RunRecord, "parts">, records: readonly PartRecord[], parts: readonly Part[]): RunRecord {
+  const notRun = parts.slice(records.length).map(({ name }) => name);
+  return { ...head, parts: records, ...notRun.length === 0 ? {} : { notRun } };
 }
 
 async function runPart(part: Part, context: PartContext): Promise<{ readonly record: PartRecord; readonly isFailed: boolean }> {
@@ -69,7 +76,7 @@ function foldersOf({ workFolder, cacheFolder }: Pick<PartContext, "workFolder" |
   return new Map([[workFolder, "$WORK"], [cacheFolder, "$CACHE"], [checkoutFolder, "$CHECKOUT"], [homedir(), "$HOME"]]);
 }
 
-function printEnd({ parts }: RunRecord, folder: string, failed: readonly string[]): void {
+function printEnd(parts: readonly PartRecord[], folder: string, failed: readonly string[]): void {
   if (parts.some(({ claims }) => claims.some((claim) => verdictOf(claim) !== ""))) {
     console.log(`${terminalTable(claimsTable(parts))}\n\n${claimsSummary(parts)}`);
   }

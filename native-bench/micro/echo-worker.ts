@@ -1,0 +1,2 @@
+/** A task that does nothing. */
+export function echo(): void {}

@@ -1,0 +1,72 @@
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { messageOf, TrawlError } from "../../src/base/errors.js";
+import { checkoutFolder } from "../system/folders.js";
+import { run, start } from "../system/processes.js";
+import type { Subject, Trial } from "./bench.js";
+
+const source = join(checkoutFolder, "native-bench", "micro", "limits.c");
+
+/**
+ * Compiles limits.c for this machine and returns the program's path. The compiler is `$CC` or cc; throws `not-found` with
+ * its complaint.
+ */
+export async function compileLimits(workFolder: string): Promise<string> {
+  const program = join(workFolder, "limits");
+  const [compiler = "cc", ...flags] = (process.env["CC"] || "cc").split(" ");
+  try {
+    await run(compiler, [...flags, "-std=gnu11", "-O3", "-march=native", "-o", program, source], "");
+  } catch (error) {
+    throw new TrawlError("not-found", `${compiler} does not compile limits.c: ${messageOf(error)}`, { cause: error });
+  }
+  return program;
+}
+
+/** What the machine can do with one file at most: the running program of limits.c. */
+export class MachineLimits {
+  readonly #child: ChildProcess;
+  #waiting: ((line: string) => void)[] = [];
+  #text = "";
+
+  constructor(program: string, textPath: string) {
+    this.#child = start(program, [textPath], { stdio: ["pipe", "pipe", "inherit"] });
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stdout?.on("data", (bytes: Buffer) => this.#take(bytes));
+    this.#child.on("close", () => this.#waiting.splice(0).forEach((answer) => answer("")));
+  }
+
+  /** A bare limit: a command of limits.c whose result, times `unitsPerResult`, is a trial's amount. */
+  limit(name: string, command: string, unitsPerResult: number): Subject {
+    return { name, result: undefined, run: () => this.#trial(command, (result) => result * unitsPerResult) };
+  }
+
+  /** A command that does the same work as the other subjects: its result is what they must find too. */
+  peer(name: string, command: string, amount: number): Subject {
+    return { name, result: async () => String((await this.#ask(command)).result), run: () => this.#trial(command, () => amount) };
+  }
+
+  close(): void {
+    this.#child.stdin?.end();
+  }
+
+  async #trial(command: string, amountOf: (result: number) => number): Promise<Trial> {
+    const { seconds, result } = await this.#ask(command);
+    return { amount: amountOf(result), seconds };
+  }
+
+  async #ask(command: string): Promise<{ readonly seconds: number; readonly result: number }> {
+    const line = await new Promise<string>((resolve) => {
+      this.#waiting.push(resolve);
+      this.#child.stdin?.write(`${command}\n`);
+    });
+    const [nanoseconds, result] = line.split(" ").map(Number);
+    if (nanoseconds === undefined || result === undefined) throw new TrawlError("internal", `limits.c does not answer ${command}`);
+    return { seconds: nanoseconds / 1e9, result };
+  }
+
+  #take(bytes: Buffer): void {
+    const lines = (this.#text + bytes.toString()).split("\n");
+    this.#text = lines.pop() ?? "";
+    for (const line of lines) this.#waiting.shift()?.(line);
+  }
+}

@@ -1,0 +1,89 @@
+import { resultWordCount, resultWords, type Kernel } from "../../src/kernel/kernel.js";
+import { newlineStepBytes } from "../../src/shard/format.js";
+import type { ShardReader } from "../../src/shard/shard-reader.js";
+import { scanAll } from "./scan.js";
+
+/** The matches of a word in the shard's contents, ready to be written: one result for each content. */
+export interface FoundMatches {
+  readonly reader: ShardReader;
+  readonly rows: Uint32Array;
+  /** `resultWordCount` words for each. */
+  readonly results: Uint32Array;
+  readonly resultCount: number;
+}
+
+/** How matches are written. */
+export interface MatchForm {
+  readonly chunks: boolean;
+  readonly contextLines: number;
+}
+
+/** A search's buffer, and how much an exhaustive one sends at a time. */
+export const bufferBytes = 256 * 1024;
+export const exhaustiveBatchBytes = 128 * 1024;
+
+export const lineMatches: MatchForm = { chunks: false, contextLines: 0 };
+export const chunkMatches: MatchForm = { chunks: true, contextLines: 3 };
+
+const lineBytesMax = 4096;
+
+/** What every match object has beside path and matches. */
+const head = ',"repositoryID":1,"repository":"bench","branches":["HEAD"],"commit":"0123456789abcdef0123456789abcdef01234567"';
+const fragments = Buffer.from(`${head},"language":"C"}`);
+
+export function findMatches(kernel: Kernel, reader: ShardReader, needle: string): FoundMatches {
+  const rows = scanAll(kernel, reader.content.subarray(0, reader.contentBytes), Buffer.from(needle));
+  const words: number[] = [];
+  for (let content = 0, row = 0; content < reader.contentCount; content++) {
+    const rowFrom = row;
+    while (2 * row < rows.length && rows[2 * row] < reader.contentStart[content + 1]) row++;
+    if (row > rowFrom) words.push(...resultOf(reader, content, rowFrom, row));
+  }
+  return { reader, rows, results: Uint32Array.from(words), resultCount: words.length / resultWordCount };
+}
+
+function resultOf(reader: ShardReader, content: number, rowFrom: number, rowTo: number): Uint32Array {
+  const words = new Uint32Array(resultWordCount);
+  const document = reader.contentFirstDocument[content];
+  words[resultWords.pathFrom] = reader.pathStart[document];
+  words[resultWords.pathTo] = reader.pathStart[document + 1] - 1;
+  words[resultWords.headTo] = head.length;
+  words[resultWords.tailFrom] = head.length;
+  words[resultWords.tailTo] = fragments.length;
+  words[resultWords.contentFrom] = reader.contentStart[content];
+  words[resultWords.contentTo] = reader.contentStart[content + 1];
+  words[resultWords.linesBefore] = reader.contentFirstLine[content];
+  words[resultWords.rowFrom] = rowFrom;
+  words[resultWords.rowTo] = rowTo;
+  return words;
+}
+
+/** A piece of the written matches: the start of a buffer. */
+export interface WrittenBatch {
+  readonly bytes: Buffer;
+  readonly matchCount: number;
+}
+
+/**
+ * Writes all matches in batches of `batchBytes` or a little more, each into a buffer that it asks for. Who takes a batch
+ * may keep it while `bufferOf` returns others. A line that is longer than a buffer is left out.
+ */
+export function* writtenBatches(kernel: Kernel, found: FoundMatches, form: MatchForm, batchBytes: number, bufferOf: () => Buffer): Generator<WrittenBatch> {
+  const { reader, rows, results, resultCount } = found;
+  const cursor = new Uint32Array(3);
+  let out = bufferOf();
+  for (let row = 0, isDone = false; !isDone;) {
+    const [result, rowsDone] = cursor;
+    cursor[2] = 0;
+    isDone = kernel.encodeResults(reader.content, reader.paths, reader.newlines, newlineStepBytes, fragments, results, resultCount, rows,
+      form.chunks, form.contextLines, lineBytesMax, out, batchBytes, cursor);
+    const isStuck = !isDone && cursor[2] === 0 && cursor[0] === result && cursor[1] === rowsDone;
+    if (isStuck) cursor.set([result + 1, 0]);
+    const next = cursor[0] < resultCount ? results[cursor[0] * resultWordCount + resultWords.rowFrom] + cursor[1] : rows.length / 2;
+    const written = { bytes: out.subarray(0, cursor[2]), matchCount: next - row };
+    row = next;
+    if (written.bytes.length === 0) continue;
+    yield written;
+    if (!isDone) out = bufferOf();
+  }
+}

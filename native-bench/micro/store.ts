@@ -1,0 +1,147 @@
+import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { open as openEnvironment, type Transaction } from "lmdb";
+import { Catalog } from "../../src/catalog/catalog.js";
+import { ShardReader } from "../../src/shard/shard-reader.js";
+import { RecordStore } from "../../src/store/record-store.js";
+import { ShardStore } from "../../src/store/shard-store.js";
+import { timed, timedAsync, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
+import { buildShard, type Fixture } from "./fixture.js";
+import type { MicroDocument } from "./text.js";
+
+/** As many shards as 256 MB of text make; each is just large enough to be read without a copy. */
+const shardCount = 4;
+const shardBytes = 16 * 1024 * 1024 + 1;
+
+/** Snapshots that one trial takes. */
+const snapshotCount = 200;
+
+const commitCount = 5;
+const pageBytes = 4096;
+
+/** Reading shards through LMDB's map: our store beside the library's own calls. */
+export async function storeGroup(fixture: Fixture): Promise<BenchGroup> {
+  const folder = join(fixture.workFolder, "views");
+  const store = new ShardStore(folder);
+  const ids = Array.from({ length: shardCount }, (_, i) => i + 1);
+  await store.put(ids.map((id) => ({ id, bytes: Buffer.alloc(shardBytes, id) })));
+  const raw = openEnvironment<Buffer, number>({ path: folder, mapSize: 2 ** 40, maxDbs: 2, maxReaders: 512, encoding: "binary" });
+  const shards = raw.openDB<Buffer, number>({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
+  const read = (id: number, transaction: Transaction): Buffer | undefined =>
+    (shards.getBinaryFast as (id: number, options: { transaction: Transaction }) => Buffer | undefined).call(shards, id, { transaction });
+  const benches: MicroBench[] = [
+    {
+      task: `snapshot with views of ${shardCount} shards`, unit: "snapshots", subjects: [
+        snapshots("trawl", () => {
+          const snapshot = store.read();
+          const sum = ids.reduce((total, id) => total + (snapshot.get(id)?.[0] ?? 0), 0);
+          snapshot.close();
+          return sum;
+        }),
+        snapshots("lmdb", () => {
+          const transaction = shards.useReadTransaction();
+          const sum = ids.reduce((total, id) => total + (read(id, transaction)?.[0] ?? 0), 0);
+          transaction.done();
+          return sum;
+        }),
+      ],
+    },
+    { task: "shard opened (header and bounds)", unit: "shards", subjects: [openings(buildShard(fixture.kernels[0], fixture.text.documents.slice(0, 1)))] },
+  ];
+  const close = async (): Promise<void> => {
+    await raw.close();
+    await store.close();
+  };
+  return { title: "Views of shards in LMDB", benches, close };
+}
+
+/** `take` opens a snapshot, reads every shard and closes it. */
+function snapshots(name: string, take: () => number): Subject {
+  return {
+    name,
+    result: () => String(take()),
+    run: () => timed(() => {
+      for (let i = 0; i < snapshotCount; i++) take();
+      return snapshotCount;
+    }),
+  };
+}
+
+function openings(shard: Buffer): Subject {
+  return {
+    name: "trawl",
+    result: undefined,
+    run: () => timed(() => {
+      let documents = 0;
+      for (let i = 0; i < snapshotCount; i++) documents += new ShardReader(1, shard).documentCount;
+      return documents;
+    }),
+  };
+}
+
+/** What must be on the disk before we go on, beside writing a page, or as many bytes, to a file and waiting for the disk. */
+export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
+  const records = new RecordStore(folderIn(fixture, "catalog"));
+  const catalog = new Catalog(records, () => {});
+  const store = new ShardStore(folderIn(fixture, "shards"));
+  const file = openSync(join(fixture.workFolder, "file"), "w");
+  const shard = buildShard(fixture.kernels[0], shardDocuments(fixture.text.documents));
+  const benches: MicroBench[] = [
+    { task: "writing a repository's new state", unit: "commits", subjects: [catalogCommits(catalog), fileWrites(file, Buffer.alloc(pageBytes), 1)] },
+    {
+      task: "writing a shard, half full", unit: "MB", subjects: [
+        { name: "trawl", result: undefined, run: () => timedAsync(async () => {
+          await store.put([{ id: 1, bytes: shard }]);
+          return shard.length / 1e6;
+        }) },
+        fileWrites(file, shard, shard.length / 1e6),
+      ],
+    },
+  ];
+  const close = async (): Promise<void> => {
+    closeSync(file);
+    await records.close();
+    await store.close();
+  };
+  return { title: "Durable writes", benches, close };
+}
+
+function folderIn(fixture: Fixture, name: string): string {
+  const folder = join(fixture.workFolder, name);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Half a shard's worth: writing it six times twice takes long enough. */
+function shardDocuments(documents: readonly MicroDocument[]): MicroDocument[] {
+  let bytes = 0;
+  return documents.filter(({ text }) => (bytes += text.length) <= 32 * 1024 * 1024);
+}
+
+function catalogCommits(catalog: Catalog): Subject {
+  const repository = catalog.newRepository({
+    name: "bench", url: "https://localhost/bench.git", branches: [], fork: false, archived: false, private: false, stars: 0, description: "",
+    topics: [], metadata: {}, intervalSeconds: 0,
+  }, false);
+  let generation = 0;
+  return {
+    name: "trawl",
+    result: undefined,
+    run: () => timedAsync(async () => {
+      for (let i = 0; i < commitCount; i++) await catalog.commit(() => ({ repositories: [{ ...repository, generation: ++generation }] }));
+      return commitCount;
+    }),
+  };
+}
+
+function fileWrites(file: number, bytes: Buffer, amount: number): Subject {
+  return {
+    name: "file",
+    result: undefined,
+    run: () => timed(() => {
+      writeSync(file, bytes, 0, bytes.length, 0);
+      fdatasyncSync(file);
+      return amount;
+    }),
+  };
+}

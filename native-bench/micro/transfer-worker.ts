@@ -1,0 +1,72 @@
+import { parentPort, type MessagePort } from "node:worker_threads";
+import { uninitializedBytes } from "../../src/base/bytes.js";
+import { hasCredit } from "../../src/task/credit.js";
+import { controlWords } from "../../src/task/search-options.js";
+import { BatchBuffers } from "../../src/worker/batch-buffers.js";
+
+/**
+ * How a batch crosses: its memory is transferred and comes back, as large batches of a search do; it is copied into memory
+ * of its own that is transferred, as small ones do; or it is cloned by `postMessage`.
+ */
+export type PourWay = "lent" | "transferred" | "cloned";
+
+/** The first message of the worker: where lent memory comes back. */
+export interface Introduction {
+  readonly kind: "introduction";
+  readonly returnPort: MessagePort;
+}
+
+/** Send `count` batches, as far as the credit in `control` goes. */
+export interface PourOrder {
+  readonly kind: "pour";
+  readonly way: PourWay;
+  readonly batchBytes: number;
+  readonly count: number;
+  readonly control: Int32Array;
+}
+
+/** Answer at once. */
+export interface EchoOrder {
+  readonly kind: "echo";
+}
+
+/** A worker without credit waits this long before it looks again. */
+const creditWaitMs = 1000;
+
+const source = uninitializedBytes(256 * 1024).fill(0x61);
+const buffers = new BatchBuffers();
+const introduction: Introduction = { kind: "introduction", returnPort: buffers.returnPort };
+
+parentPort?.postMessage(introduction, [buffers.returnPort]);
+parentPort?.on("message", (order: PourOrder | EchoOrder) => {
+  if (order.kind === "echo") parentPort?.postMessage(undefined);
+  else pour(order);
+});
+
+function pour({ way, batchBytes, count, control }: PourOrder): void {
+  control[controlWords.creditWaitMs] = creditWaitMs;
+  for (let i = 0; i < count;) {
+    if (!hasCredit(control)) continue;
+    Atomics.sub(control, controlWords.credit, batchBytes);
+    send(way, batchBytes);
+    i++;
+  }
+}
+
+/** The bytes are copied once in any case, which stands for writing them. */
+function send(way: PourWay, batchBytes: number): void {
+  const written = source.subarray(0, batchBytes);
+  switch (way) {
+    case "lent": {
+      const buffer = buffers.take();
+      written.copy(buffer);
+      return parentPort?.postMessage(buffer.subarray(0, batchBytes), [buffer.buffer as ArrayBuffer]);
+    }
+    case "transferred": {
+      const bytes = new Uint8Array(written);
+      return parentPort?.postMessage(bytes, [bytes.buffer]);
+    }
+    case "cloned":
+      return parentPort?.postMessage(new Uint8Array(written));
+  }
+}
