@@ -9,6 +9,9 @@ import { TrawlError } from "../../src/base/errors.js";
 const matchesHead = "event: matches\ndata: [";
 const eventEnd = "\n\n";
 
+/** A server that says nothing for so long has lost a part of its answer. */
+const silenceMs = 30_000;
+
 /**
  * The elements of all `matches` arrays that a stream carries, as a short text. Where one event ends and the next begins
  * is left out: a search's stream puts small batches together.
@@ -32,13 +35,15 @@ export async function digestOf(port: number, path: string): Promise<string> {
 
 function bodyOf(port: number, path: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    get({ host: "127.0.0.1", port, path, agent: false }, (response) => {
+    const request = get({ host: "127.0.0.1", port, path, agent: false, timeout: silenceMs }, (response) => {
       const chunks: Buffer[] = [];
       const body = response.headers["content-encoding"] === "gzip" ? response.pipe(createGunzip()) : response;
       body.on("data", (chunk: Buffer) => chunks.push(chunk));
       body.on("error", reject);
       body.on("end", () => resolve(Buffer.concat(chunks)));
-    }).on("error", reject);
+    });
+    request.on("error", reject);
+    request.on("timeout", () => request.destroy(silent()));
   });
 }
 
@@ -64,7 +69,12 @@ export function drainSeconds(port: number, path: string): Promise<number> {
     };
     const socket = connect({ host: "127.0.0.1", port, onread: { buffer: received, callback: take } });
     socket.on("error", reject);
+    socket.setTimeout(silenceMs, () => socket.destroy(silent()));
     socket.on("end", () => reject(new TrawlError("internal", "an event stream ended early")));
     socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   });
+}
+
+function silent(): TrawlError {
+  return new TrawlError("internal", `an event stream was silent for ${silenceMs / 1000} s`);
 }
