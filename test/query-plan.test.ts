@@ -123,8 +123,10 @@ table("alternatives", "standard", [
     `{repositories(/x/) text(content+path "a"i) names(/a/i)} or {repositories(/y/) text(content+path "b"i) names(/b/i)}`],
   ["an operator without filters is one", "repo:x a or b", `{repositories(/x/) text(content+path or("a"i "b"i)) names(or(/a/i /b/i))}`],
   ["types of their own", "(type:file a) or (type:repo b)", `{text(content "a"i)} or {names(/b/i)}`],
-  ["the larger count", "(type:repo count:5 a) or (type:repo count:7 b)", "{names(/a/i)} or {names(/b/i)} count:7"],
-  ["the longer timeout", "(type:repo timeout:5s a) or (type:repo timeout:200ms b)", "{names(/a/i)} or {names(/b/i)} timeout:5000ms"],
+  ["counts of their own", "(type:repo count:5 a) or (type:repo count:7 b)", "{names(/a/i) count:5} or {names(/b/i) count:7}"],
+  ["a count for one", "(type:repo count:5 a) or (type:repo b)", "{names(/a/i) count:5} or {names(/b/i)}"],
+  ["timeouts of their own", "(type:repo timeout:5s a) or (type:repo timeout:200ms b)", "{names(/a/i) timeout:5000ms} or {names(/b/i) timeout:200ms}"],
+  ["a select: for one", "a or (type:repo b select:repo)", `{text(content+path "a"i) names(/a/i)} or {names(/b/i) select:repo}`],
   ["the same select:", "(type:repo select:repo a) or (type:repo select:repo b)", "{names(/a/i)} or {names(/b/i)} select:repo"],
 ]);
 
@@ -150,9 +152,17 @@ table("the pattern types", "structural", [
 ]);
 
 t.test("counts and times as numbers", async (t) => {
-  t.match(planQuery("a", "standard"), { hasCount: false, timeoutMs: undefined, select: undefined, patternType: "standard" });
-  t.match(planQuery("a count:7 timeout:10ms", "keyword"), { hasCount: true, matchCountMax: 7, timeoutMs: 10, patternType: "keyword" });
-  t.match(planQuery("a count:all", "regexp"), { hasCount: true, matchCountMax: 99_999_999 });
+  t.match(planQuery("a", "standard"), { rules: [{ count: undefined, timeoutMs: undefined, select: undefined }], patternType: "standard" });
+  t.match(planQuery("a count:7 timeout:10ms", "keyword"), { rules: [{ count: 7, timeoutMs: 10 }], patternType: "keyword" });
+  t.match(planQuery("a count:all", "regexp"), { rules: [{ count: 99_999_999 }] });
+});
+
+t.test("alternatives that say the same of their results share it, unless they count apart", async (t) => {
+  const rulesOf = (text: string): readonly number[] => planQuery(text, "standard").alternatives.map(({ rules }) => rules);
+  t.same(rulesOf("a repo:x or b repo:y"), [0, 0]);
+  t.same(rulesOf("(a repo:x) or (b repo:y select:repo) or (c repo:z)"), [0, 1, 0]);
+  t.same(rulesOf("(a repo:x count:2) or (b repo:y count:2)"), [0, 0]);
+  t.same(rulesOf("(a repo:x count:2) or (b repo:y count:2) or (c repo:z)"), [0, 1, 2]);
 });
 
 t.test("what is not built yet", async (t) => {
@@ -176,7 +186,6 @@ t.test("what is not built yet", async (t) => {
     ["repo:a rev:at.time(yesterday)", "rev:at.time(", "rev:at.time(yesterday)"],
     ["repo:a@*refs/heads/* b", "*refs/heads/*", "repo:a@*refs/heads/*"],
     ["repo:a rev:^main", "^main", "rev:^main"],
-    ["a or (b select:repo)", "select:", "select:repo"],
   ];
   for (const [text, names, marked] of rows) {
     let error: unknown;

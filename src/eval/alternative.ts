@@ -140,6 +140,11 @@ export class Alternative {
     }
   }
 
+  /** Takes no document of the block. */
+  skip(): void {
+    this.documents.length = 0;
+  }
+
   decide(contents: Uint32Array): void {
     this.#takeDocuments(contents);
     for (const leaf of this.#leaves) leaf.result = noBits;

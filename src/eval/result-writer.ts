@@ -42,6 +42,8 @@ export interface ResultBatch {
 export interface SelectedResult {
   /** Equal for equal results, whichever worker found them. */
   readonly key: string;
+  /** Number of the rules that selected it. */
+  readonly rules: number;
   readonly repositoryId: number;
   readonly revision: string;
   /** The match object, or "" for a repository, which the main thread writes. */
@@ -127,6 +129,11 @@ export class ResultWriter {
     this.#buffers = buffers;
     this.#buffer = buffers.take();
     this.#send = send;
+  }
+
+  /** The search's control block. */
+  get control(): Int32Array {
+    return this.#control;
   }
 
   get isEmpty(): boolean {
@@ -236,9 +243,13 @@ export class ResultWriter {
 
   /** How many content rows the result has after `select:`; undefined when it is not to be written. */
   #rowsOf(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
-    switch (this.#options.plan.select) {
-      case "repo": this.#selectRepository(source); return undefined;
-      case "file.directory": this.#selectDirectory(source); return undefined;
+    const { select } = this.#options.plan.rules[0];
+    if (this.#options.ruleLimits !== undefined) return rowCount;
+    switch (select) {
+      case "repo":
+      case "file.directory":
+        this.select(source, select, 0);
+        return undefined;
       case "content": return rowCount === 0 ? undefined : rowCount;
       case "file":
       case "file.path":
@@ -248,21 +259,28 @@ export class ResultWriter {
     }
   }
 
-  #selectRepository({ card, revision }: ResultSource): void {
-    this.#select({ key: `${card.id}@${revision.typed}`, repositoryId: card.id, revision: revision.typed, json: "" });
+  /** Takes the document's repository resp. directory in place of the document. */
+  select(source: ResultSource, select: "repo" | "file.directory", rules: number): void {
+    if (select === "repo") this.#selectRepository(source, rules);
+    else this.#selectDirectory(source, rules);
   }
 
-  #selectDirectory({ card, revision, document }: ResultSource): void {
+  #selectRepository({ card, revision }: ResultSource, rules: number): void {
+    this.#select({ key: `${card.id}@${revision.typed}`, rules, repositoryId: card.id, revision: revision.typed, json: "" });
+  }
+
+  #selectDirectory({ card, revision, document }: ResultSource, rules: number): void {
     const path = (this.#reader as ShardReader).pathOf(document).toString();
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
     const members = this.#shapeOf(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
-    this.#select({ key: `${card.id}@${revision.typed}:${directory}`, repositoryId: card.id, revision: revision.typed, json });
+    this.#select({ key: `${card.id}@${revision.typed}:${directory}`, rules, repositoryId: card.id, revision: revision.typed, json });
   }
 
   #select(result: SelectedResult): void {
-    if (this.#selectedKeys.has(result.key)) return;
-    this.#selectedKeys.add(result.key);
+    const key = `${result.rules} ${result.key}`;
+    if (this.#selectedKeys.has(key)) return;
+    this.#selectedKeys.add(key);
     this.#selected.push(result);
     if (this.#selected.length >= selectedCountMax) this.flush();
   }

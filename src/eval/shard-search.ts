@@ -2,7 +2,9 @@ import type { Kernel } from "../kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
+import { isBefore, type ResultPlace } from "./result-place.js";
 import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
+import { RuleGather, type Hit, type RuleCut } from "./rule-gather.js";
 import { Rows } from "./rows.js";
 import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
 
@@ -16,18 +18,14 @@ const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 /** The first block of a shard is small, so that a first result is found without a full block's work. */
 const firstBlockBytesMax = 64 * 1024;
 
-/** One document at one of its revisions, by the revision's place in the list that is searched. */
-export interface ResultPlace {
-  readonly document: number;
-  readonly revision: number;
-}
-
 /** Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be written. */
 export interface CountedResults {
   readonly last: ResultPlace;
   readonly shown: ResultPlace;
   /** Rows to be written of the last shown result. */
   readonly shownRows: number;
+  /** Where limits of single basic queries were reached among them. */
+  readonly cuts: readonly RuleCut[];
 }
 
 /** Where a search of one shard goes on: plain data that crosses threads. */
@@ -54,6 +52,8 @@ export class ShardSearch {
   readonly #reader: ShardReader;
   readonly #writer: ResultWriter;
   readonly #alternatives: Alternative[] = [];
+  /** Undefined where one set of rules holds for all results. */
+  readonly #ruleGather: RuleGather | undefined;
   /** Of all results of the block that are not written yet. */
   readonly #rows = new Rows(0);
   readonly #pathRows = new Rows(0);
@@ -71,11 +71,15 @@ export class ShardSearch {
     this.#checkContent = checkContent;
     this.#reader = reader;
     this.#writer = writer;
+    const rulesOf = new Map<Alternative, number>();
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
       const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex);
       if (alternative.hasRepositories) this.#alternatives.push(alternative);
+      rulesOf.set(alternative, basic.rules);
     });
+    const { ruleLimits } = options;
+    this.#ruleGather = ruleLimits === undefined ? undefined : new RuleGather(options.plan, ruleLimits, writer.control, rulesOf);
   }
 
   /**
@@ -122,8 +126,10 @@ export class ShardSearch {
   }
 
   #searchBlock(block: Uint32Array, from: ShardPosition, stats: SearchStats): ShardPosition | undefined {
+    this.#ruleGather?.startBlock(from.counted?.cuts);
     for (const alternative of this.#alternatives) {
-      alternative.decide(block);
+      if (from.counted === undefined && this.#ruleGather?.isOver(alternative) === true) alternative.skip();
+      else alternative.decide(block);
       stats.documentsFiltered += alternative.documents.length;
     }
     this.#rows.clear();
@@ -183,8 +189,8 @@ export class ShardSearch {
       const isKnown = isCounted(counted, document, r);
       if (isKnown && isBefore(counted.shown, document, r)) continue;
       const rowFrom = this.#rows.count;
-      this.#gatherRows(hits, revisions[r]);
       const source: ResultSource = { document, content, card, revision: revisions[r] };
+      if (!this.#gather(hits, source, r, isKnown)) continue;
       if (isKnown) {
         const isLast = counted.shown.document === document && counted.shown.revision === r;
         const rowCountMax = isLast ? counted.shownRows : Number.POSITIVE_INFINITY;
@@ -214,8 +220,19 @@ export class ShardSearch {
     const result = placeAt(stop.result);
     const shown = placeAt(this.#added.length / 2 - 1);
     const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision) ? from.counted.last : { ...this.#lastCounted };
-    const counted = { last, shown, shownRows: this.#shownRows };
+    const counted = { last, shown, shownRows: this.#shownRows, cuts: this.#ruleGather?.cuts ?? [] };
     return { content: this.#reader.contentOf(result.document), result, rowsDone: stop.rowsDone, counted };
+  }
+
+  /** Appends the ranges of a result. False when the rules of no alternative leave anything of it. */
+  #gather(hits: readonly Hit[], source: ResultSource, revision: number, isKnown: boolean): boolean {
+    if (this.#ruleGather === undefined) {
+      this.#gatherRows(hits, source.revision);
+      return true;
+    }
+    const at = { document: source.document, revision };
+    return this.#ruleGather.gather(hits, source.revision, at, isKnown, this.#rows, this.#pathRows,
+      (select, rules) => this.#writer.select(source, select, rules));
   }
 
   /** Appends the ranges of all alternatives that search this revision. */
@@ -233,18 +250,8 @@ export class ShardSearch {
   }
 }
 
-function isBefore(place: ResultPlace, document: number, revision: number): boolean {
-  return place.document < document || (place.document === document && place.revision < revision);
-}
-
 function isCounted(counted: CountedResults | undefined, document: number, revision: number): counted is CountedResults {
   return counted !== undefined && !isBefore(counted.last, document, revision);
-}
-
-interface Hit {
-  readonly alternative: Alternative;
-  /** Place in `alternative.documents`. */
-  readonly place: number;
 }
 
 function revisionsOf(hits: readonly Hit[]): readonly RevisionChoice[] {

@@ -8,13 +8,17 @@ import type { RegexpAnalysis } from "../regexp/analysis.js";
 export interface SearchPlan {
   readonly patternType: PatternType;
   readonly alternatives: readonly BasicPlan[];
-  /** At most this many matches are found; 99,999,999 stands for `count:all`. */
-  readonly matchCountMax: number;
-  /** True when the query said `count:`. */
-  readonly hasCount: boolean;
-  /** The query's `timeout:` in milliseconds, before the site's maximum is applied; undefined when it has none. */
-  readonly timeoutMs: number | undefined;
+  /** What holds for the results of alternatives, which name theirs by number. One where all say the same. */
+  readonly rules: readonly ResultRules[];
+}
+
+/** What a basic query says of its results. */
+export interface ResultRules {
   readonly select: string | undefined;
+  /** At most so many matches are found; 99,999,999 stands for `count:all`, undefined for no `count:`. */
+  readonly count: number | undefined;
+  /** Milliseconds, before the site's maximum is applied; undefined without `timeout:`. */
+  readonly timeoutMs: number | undefined;
 }
 
 export type { PatternType };
@@ -26,6 +30,8 @@ export interface BasicPlan {
   readonly text: TextPlan | undefined;
   /** Regexps on repository names; undefined when this basic query gives no repository results. */
   readonly repositoryNames: RepositoryNamePlan | undefined;
+  /** Which of the plan's rules hold for its results. */
+  readonly rules: number;
 }
 
 export type YesNoOnly = "yes" | "no" | "only";

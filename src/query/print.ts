@@ -6,6 +6,7 @@ import type {
   RepositoryFilter,
   RepositoryInclude,
   RepositoryNamePlan,
+  ResultRules,
   SearchPlan,
   TextNode,
   TextPlan,
@@ -25,24 +26,31 @@ export function printNode(node: QueryNode): string {
 }
 
 /**
- * The short form of a plan: its alternatives, then what holds for all of them. A filter that the query does not have
- * is not printed; `i` behind a pattern means that case is ignored.
+ * The short form of a plan: its alternatives, then the rules that hold for all of them; rules of one alternative stand
+ * with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
  *
  *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
  */
-export function printPlan(plan: SearchPlan): string {
-  const parts = [plan.alternatives.map(printBasic).join(" or ")];
-  if (plan.hasCount) parts.push(`count:${plan.matchCountMax}`);
-  if (plan.timeoutMs !== undefined) parts.push(`timeout:${plan.timeoutMs}ms`);
-  if (plan.select !== undefined) parts.push(`select:${plan.select}`);
-  return parts.join(" ");
+export function printPlan({ alternatives, rules }: SearchPlan): string {
+  const [common] = rules;
+  if (rules.length === 1) return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
+  return alternatives.map((basic) => printBasic(basic, printRules(rules[basic.rules]))).join(" or ");
 }
 
-function printBasic({ repositories, text, repositoryNames }: BasicPlan): string {
+function printRules({ select, count, timeoutMs }: ResultRules): readonly string[] {
+  return [
+    ...(count === undefined ? [] : [`count:${count}`]),
+    ...(timeoutMs === undefined ? [] : [`timeout:${timeoutMs}ms`]),
+    ...(select === undefined ? [] : [`select:${select}`]),
+  ];
+}
+
+function printBasic({ repositories, text, repositoryNames }: BasicPlan, rules: readonly string[]): string {
   const parts = [
     ...printRepositories(repositories),
     ...(text === undefined ? [] : [printText(text)]),
     ...(repositoryNames === undefined ? [] : [`names(${printNames(repositoryNames)})`]),
+    ...rules,
   ];
   return `{${parts.join(" ")}}`;
 }

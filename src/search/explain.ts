@@ -7,6 +7,7 @@ import { messageOf, TrawlError } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { makeRuleLimits } from "../task/rule-limits.js";
 import { firstSlotWord } from "../worker/messages.js";
 import { applyConditions } from "./repository-conditions.js";
 import { resolveRepositories } from "./repository-resolver.js";
@@ -54,6 +55,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`);
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
+      ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
       selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
     };
     return [...lines, ...(await explainShards(searchId, options, view, control, environment)), ...failures];

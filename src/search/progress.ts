@@ -12,7 +12,8 @@ export interface SkippedSource {
   readonly missing: readonly string[];
   readonly cloning: readonly string[];
   readonly limitHit: boolean;
-  readonly matchCountMax: number;
+  /** The limit that a larger `count:` would lift; undefined when the query has several. */
+  readonly matchCountMax: number | undefined;
   readonly timedOut: readonly string[];
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
@@ -67,13 +68,13 @@ export function largerCount(limit: number): number {
   return Math.floor((limit + 1500) / 1000) * 1000;
 }
 
-function matchLimit(limit: number): Skipped {
+function matchLimit(limit: number | undefined): Skipped {
   return {
     reason: "shard-match-limit",
     title: "result limit hit",
     message: "Not all results have been returned due to hitting a match limit. Trawl has limits for the number of results returned from a line, document and repository.",
     severity: "info",
-    suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` },
+    ...(limit === undefined ? {} : { suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` } }),
   };
 }
 

@@ -3,6 +3,7 @@ import { messageOf } from "../base/errors.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { endRules, makeRuleLimits, takeMatches, type RuleLimits } from "../task/rule-limits.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { addTally, emptyTally } from "../task/tally.js";
 import type { EventSink } from "../model/event-sink.js";
@@ -83,6 +84,12 @@ export class RunningSearch {
   #resolutions: readonly Resolution[];
   readonly #namePlans: readonly RepositoryNamePlan[];
   readonly #matchCountMax: number;
+  /** True when a larger count is of use to all alternatives alike. */
+  readonly #isSuggestible: boolean;
+  readonly #ruleLimits: RuleLimits | undefined;
+  /** By rules: keys of the results that the main thread has counted for them. */
+  readonly #seenByRules = new Map<number, Set<string>>();
+  readonly #expiredRules = new Set<number>();
   readonly #displayCountMax: number;
   readonly #control: Int32Array;
   #options: SearchOptions;
@@ -90,7 +97,8 @@ export class RunningSearch {
   #places: Uint32Array;
   readonly #lane: Lane;
   readonly #stream: EventStream;
-  readonly #clock: SearchClock;
+  /** One for the search, and one for each set of rules whose time is shorter. */
+  readonly #clocks: readonly SearchClock[];
   readonly #tally = emptyTally();
   readonly #stats = noStats();
   readonly #seenKeys = new Set<string>();
@@ -120,7 +128,11 @@ export class RunningSearch {
     this.#sink = sink;
     this.#onEnd = onEnd;
     const { catalog, pool } = environment;
-    this.#matchCountMax = plan.hasCount ? plan.matchCountMax : environment.defaultCount;
+    const counts = plan.rules.map(({ count }) => count ?? environment.defaultCount);
+    this.#matchCountMax = Math.max(...counts);
+    this.#isSuggestible = counts.every((count) => count === this.#matchCountMax);
+    // Rules that several alternatives share have the same limit as the whole search, which sees to it.
+    this.#ruleLimits = counts.length === 1 ? undefined : makeRuleLimits(counts.map((count) => (count < this.#matchCountMax ? count : undefined)));
     this.#displayCountMax = Math.min(request.display ?? this.#matchCountMax, this.#matchCountMax);
     this.#lane = this.#matchCountMax > interactiveCountMax ? "exhaustive" : "interactive";
     this.#control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + pool.workerCount)));
@@ -136,14 +148,20 @@ export class RunningSearch {
       lineBytesMax: Math.min(request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited, lineTextBytesMax),
       matchCountMax: this.#matchCountMax,
       displayCountMax: this.#displayCountMax,
+      ruleLimits: this.#ruleLimits,
       selections: this.#resolutions.map((resolution) => resolution.selection),
       useIndex: true,
     };
     this.#places = this.#choosePlaces();
     this.#stream = new EventStream(sink, { filters: (final) => this.#filters(final), progress: (done) => this.#progress(done) },
       () => { this.#firstMatchesMs = performance.now() - this.#startedMs; });
-    const wanted = plan.timeoutMs ?? (plan.hasCount ? environment.maxTimeoutMs : environment.defaultTimeoutMs);
-    this.#clock = new SearchClock(Math.min(wanted, environment.maxTimeoutMs), () => this.#expire());
+    const timeouts = plan.rules.map(({ timeoutMs, count }) =>
+      Math.min(timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs), environment.maxTimeoutMs));
+    const longest = Math.max(...timeouts);
+    this.#clocks = [
+      new SearchClock(longest, () => this.#expire()),
+      ...timeouts.flatMap((timeoutMs, rules) => (timeoutMs < longest ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [])),
+    ];
   }
 
   start(): void {
@@ -219,10 +237,9 @@ export class RunningSearch {
   }
 
   #sendRepositories(): void {
-    const { select } = this.#plan;
-    if (select !== undefined && select !== "repo") return;
     this.#plan.alternatives.forEach((alternative, i) => {
-      if (alternative.repositoryNames === undefined) return;
+      const { select } = this.#plan.rules[alternative.rules];
+      if (alternative.repositoryNames === undefined || (select !== undefined && select !== "repo")) return;
       const table = this.#environment.catalog.repositoryTable();
       const { repositories, selection: { revisions } } = this.#resolutions[i];
       const matches = compileNamePlan(alternative.repositoryNames, table, repositories.length);
@@ -231,24 +248,34 @@ export class RunningSearch {
         const place = table.placeOf(repository.id);
         if (place === undefined || !matches(place)) continue;
         const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
-        for (const revision of typed) this.#addRepository(repository.id, revision);
+        for (const revision of typed) this.#addRepository(repository.id, revision, alternative.rules);
       }
     });
   }
 
-  #addRepository(repositoryId: number, revision: string | undefined): void {
+  #addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
     const repository = this.#environment.catalog.repository(repositoryId);
-    if (repository === undefined || !this.#isNewKey(`${repositoryId}@${revision ?? ""}`)) return;
-    if (!this.#countOne()) return;
+    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, rules)) return;
     this.#repositoryResultCount++;
     this.#repositoriesWithResults.add(repositoryId);
     if (this.#showOne()) this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#namePlans)));
   }
 
-  #isNewKey(key: string): boolean {
+  /**
+   * Counts a result of the main thread, first for its rules and then for the search; false when it is one that the
+   * search has already, or one too many.
+   */
+  #countNew(key: string, rules: number): boolean {
+    if (this.#ruleLimits !== undefined) {
+      const seen = this.#seenByRules.get(rules) ?? new Set();
+      this.#seenByRules.set(rules, seen);
+      if (seen.has(key)) return false;
+      seen.add(key);
+      if (takeMatches(this.#ruleLimits, rules, 1, this.#control) === 0) return false;
+    }
     if (this.#seenKeys.has(key)) return false;
     this.#seenKeys.add(key);
-    return true;
+    return this.#countOne();
   }
 
   /** Counts one match that the main thread found; false when the limit was reached before it. */
@@ -264,7 +291,7 @@ export class RunningSearch {
 
   #scheduleSlice(slot: number, place: SearchPlace | undefined): void {
     this.#activeSlices++;
-    this.#clock.resume();
+    for (const clock of this.#clocks) clock.resume();
     this.#environment.scheduler.schedule(this.#lane, () => this.#runSlice(slot, place));
   }
 
@@ -348,9 +375,9 @@ export class RunningSearch {
     for (const key of batch.tally.repositories.keys()) this.#repositoriesWithResults.add(Number(key.slice(0, key.indexOf("@"))));
     this.#owedBytes += batch.bytes.length;
     if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, giveBack });
-    for (const { key, repositoryId, revision, json } of batch.selected) {
-      if (json === "") this.#addRepository(repositoryId, revision);
-      else if (this.#isNewKey(key) && this.#countOne()) {
+    for (const { key, rules, repositoryId, revision, json } of batch.selected) {
+      if (json === "") this.#addRepository(repositoryId, revision, rules);
+      else if (this.#countNew(key, rules)) {
         this.#repositoriesWithResults.add(repositoryId);
         if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
       }
@@ -376,6 +403,13 @@ export class RunningSearch {
     this.#endIfDone();
   }
 
+  /** The time of some alternatives is over: the others go on. */
+  #expireRules(rules: number): void {
+    if (this.#ruleLimits === undefined) return;
+    this.#expiredRules.add(rules);
+    endRules(this.#ruleLimits, rules);
+  }
+
   #cancel(): void {
     this.#requestStop();
     this.#parked.length = 0;
@@ -385,7 +419,7 @@ export class RunningSearch {
   #endIfDone(): void {
     if (this.#activeSlices > 0 || this.#ended) return;
     if (this.#parked.length > 0) {
-      this.#clock.pause();
+      for (const clock of this.#clocks) clock.pause();
       return;
     }
     if (this.#missingBatches.size === 0 || this.#sink.closed) this.#finish();
@@ -394,7 +428,7 @@ export class RunningSearch {
   #finish(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#clock.stop();
+    for (const clock of this.#clocks) clock.stop();
     this.#view.release();
     this.#environment.pool.forget(this.#id);
     const durationMs = performance.now() - this.#startedMs;
@@ -407,13 +441,17 @@ export class RunningSearch {
 
   #outcome(isCancelled: boolean): SearchOutcome {
     if (isCancelled) return "cancelled";
-    if (this.#timedOut) return "timeout";
+    if (this.#hasTimedOut) return "timeout";
     if (this.#shardFailures.length > 0) return "failed";
     return this.#isLimitHit ? "limit" : "complete";
   }
 
   get #matchCount(): number {
     return Math.min(Atomics.load(this.#control, controlWords.matchCount), this.#matchCountMax);
+  }
+
+  get #hasTimedOut(): boolean {
+    return this.#timedOut || this.#expiredRules.size > 0;
   }
 
   get #isLimitHit(): boolean {
@@ -424,12 +462,12 @@ export class RunningSearch {
     return chooseAlert({
       queryText: this.#request.query, patternType: this.#plan.patternType, resolutions: this.#resolutions,
       repositoryCount: this.#environment.catalog.repositoryCount, hasResults: this.#matchCount > 0,
-      timedOutAfterMs: this.#timedOut ? durationMs : undefined,
+      timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
     });
   }
 
   #filters(final: boolean): Filter[] {
-    const isComplete = final && !this.#isLimitHit && !this.#timedOut && this.#shardFailures.length === 0;
+    const isComplete = final && !this.#isLimitHit && !this.#hasTimedOut && this.#shardFailures.length === 0;
     return makeFilters({
       tally: this.#tally,
       repositoryResultCount: this.#repositoryResultCount,
@@ -437,6 +475,12 @@ export class RunningSearch {
       excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),
       nameOf: (id) => this.#environment.catalog.repository(id)?.name ?? "",
     }, isComplete);
+  }
+
+  #timedOutRepositories(): string[] {
+    if (!this.#hasTimedOut) return [];
+    const late = this.#resolutions.filter((_, i) => this.#timedOut || this.#expiredRules.has(this.#plan.alternatives[i].rules));
+    return unique(late.flatMap(({ repositories }) => repositories.map(({ name }) => name)));
   }
 
   #progress(done: boolean): Progress {
@@ -456,8 +500,8 @@ export class RunningSearch {
       missing: unique(this.#resolutions.flatMap((resolution) => resolution.missing)),
       cloning: unique(this.#resolutions.flatMap((resolution) => resolution.cloning)),
       limitHit: this.#isLimitHit,
-      matchCountMax: this.#matchCountMax,
-      timedOut: this.#timedOut ? unique(this.#resolutions.flatMap((resolution) => resolution.repositories.map((repository) => repository.name))) : [],
+      matchCountMax: this.#isSuggestible ? this.#matchCountMax : undefined,
+      timedOut: this.#timedOutRepositories(),
       shardFailures: this.#shardFailures,
       excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
       excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),

@@ -1,3 +1,4 @@
+import type { RuleLimits } from "./rule-limits.js";
 import type { SearchPlan, TextPlan } from "../query/plan.js";
 
 /** What the workers need to know of a search: plain data, the same for every shard. */
@@ -9,6 +10,8 @@ export interface SearchOptions {
   /** At most this many matches are found, and at most so many are written; counted over all workers. */
   readonly matchCountMax: number;
   readonly displayCountMax: number;
+  /** Undefined where one set of rules holds for all results. */
+  readonly ruleLimits: RuleLimits | undefined;
   /** By alternative of the plan: which repositories it searches. */
   readonly selections: readonly RepositorySelection[];
   /** False makes every document a candidate: a test of the verification alone. */

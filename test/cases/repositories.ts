@@ -75,4 +75,22 @@ const olderNames = rows("older names of repo:has.meta", "standard", [
   ["another name is a regexp", "repo:has.nothing(x)", [none]],
 ]);
 
-export const repositoryCases = [descriptions, topics, metadata, olderNames].flat();
+const rules = rows("select: and count: of one alternative", "standard", [
+  ["select: for one of two", "(repo:^odd$ type:repo) or (repo:^parser$ type:file select:file tokens)", ["odd", "parser:src/parser.go"]],
+  ["two that differ", "(repo:^parser$ type:file select:repo tokens) or (repo:^parser$ type:file select:file.directory nil)", ["parser", "parser:src/"]],
+  ["one file, selected and not", "(repo:^parser$ type:file select:file tokens) or (repo:^parser$ type:file nil)", ["parser:src/parser.go:L10"]],
+  ["lines of one, none of the other", "(repo:^parser$ type:file select:content nil) or (repo:^parser$ select:content lexer.h)", ["parser:src/lexer.c:L1", "parser:src/parser.go:L10"]],
+  ["what both select is one result", "(repo:^parser$ type:repo) or (repo:^parser$ type:file select:repo tokens)", ["parser"]],
+  ["at two branches it is two", "(repo:^parser$@main select:repo tokens) or (repo:^parser$@dev type:file select:repo tokens)", ["parser@dev", "parser@main"]],
+  ["a limit for one", "(repo:^hidden$ type:file count:1 a) or (repo:^parser$ type:file (tokens or nil))", ["hidden:secret.txt:L1", "parser:src/parser.go:L3,L10"], ["shard-match-limit"]],
+  ["a limit for one that suffices", "(repo:^hidden$ type:file count:1 secret) or (repo:^parser$ type:file tokens)", ["hidden:secret.txt:L1", "parser:src/parser.go:L3"], []],
+  ["a limit for one cuts its lines only", "(repo:^parser$ type:file count:2 file:lexer.c$ lex) or (repo:^parser$ type:file file:lexer.c$ main)", ["parser:src/lexer.c:L1,L2,L4"], ["shard-match-limit"]],
+  ["a limit for repositories", "(repo:^(odd|hidden)$ type:repo count:1) or (repo:^parser$ type:file tokens)", ["odd", "parser:src/parser.go:L3"], ["shard-match-limit"]],
+  ["the limit counts what is selected", "repo:^parser$ type:file select:repo count:1 e", ["parser"], []],
+  ["of one alternative, too", "(repo:^parser$ type:file select:repo count:1 e) or (repo:^odd$ type:repo)", ["odd", "parser"], []],
+  ["a file is one, whatever its lines", "(repo:^parser$ file:parser.go$ type:file select:file count:1 e) or (repo:^odd$ type:repo)", ["odd", "parser:src/parser.go"], []],
+  ["directories", "(repo:^parser$ select:file.directory count:2 file:.) or (repo:^odd$ type:repo)", ["odd", "parser:./", "parser:docs/"], ["shard-match-limit"]],
+  ["a time for one", "(repo:^parser$ timeout:50s type:file tokens) or (repo:^odd$ timeout:40s type:repo)", ["odd", "parser:src/parser.go:L3"], []],
+]);
+
+export const repositoryCases = [descriptions, topics, metadata, olderNames, rules].flat();

@@ -1,6 +1,7 @@
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
 import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
+import { makeRuleLimits, type RuleLimits } from "../../src/task/rule-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
@@ -88,11 +89,18 @@ export interface EngineOptions {
 
 const all = 99_999_999;
 
+/** As the daemon has them: the limit of the whole search is the largest. */
+function ruleLimitsOf({ rules }: SearchPlan): RuleLimits | undefined {
+  const counts = rules.map(({ count }) => count ?? all);
+  return rules.length === 1 ? undefined : makeRuleLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
+}
+
 /** Runs a plan over shards in this thread, going on from each pause as the daemon does. */
 export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: SearchPlan, given: EngineOptions): EngineResult {
   const options: SearchOptions = {
     plan, chunkMatches: given.chunkMatches ?? true, contextLines: 0, lineBytesMax: 1_000_000, matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
+    ruleLimits: ruleLimitsOf(plan),
     selections: given.selections ?? plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
   };

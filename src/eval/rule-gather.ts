@@ -1,0 +1,111 @@
+import type { SearchPlan } from "../query/plan.js";
+import { isOver, takeMatches, type RuleLimits } from "../task/rule-limits.js";
+import type { RevisionChoice } from "../task/search-options.js";
+import type { Alternative } from "./alternative.js";
+import { isBefore, type ResultPlace } from "./result-place.js";
+import type { Rows } from "./rows.js";
+
+/** An alternative that a document satisfies, and the document's place in `alternative.documents`. */
+export interface Hit {
+  readonly alternative: Alternative;
+  readonly place: number;
+}
+
+/** The result of a block in which rules took the last of what their limit leaves; those after it have nothing of theirs. */
+export interface RuleCut {
+  readonly rules: number;
+  readonly at: ResultPlace;
+  /** Matches that they took of it. */
+  readonly taken: number;
+}
+
+/** Takes what a `select:` makes of a document in place of the document itself. */
+export type SelectSink = (select: "repo" | "file.directory", rules: number) => void;
+
+/**
+ * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of them
+ * selects first, then takes what its own limit leaves, and what all of them took makes one result.
+ *
+ * A result that is gathered again, after a pause, must come out as it was counted: the cuts say where in the block a
+ * limit was reached, and so what each basic query took of every result.
+ */
+export class RuleGather {
+  readonly #plan: SearchPlan;
+  readonly #limits: RuleLimits;
+  readonly #control: Int32Array;
+  readonly #rulesOf: ReadonlyMap<Alternative, number>;
+  #cuts: RuleCut[] = [];
+
+  constructor(plan: SearchPlan, limits: RuleLimits, control: Int32Array, rulesOf: ReadonlyMap<Alternative, number>) {
+    this.#plan = plan;
+    this.#limits = limits;
+    this.#control = control;
+    this.#rulesOf = rulesOf;
+  }
+
+  /** The cuts of the block up to here. */
+  get cuts(): readonly RuleCut[] {
+    return this.#cuts;
+  }
+
+  /** `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its start. */
+  startBlock(cuts: readonly RuleCut[] | undefined): void {
+    this.#cuts = cuts === undefined ? this.#plan.rules.flatMap((_, rules) =>
+      (isOver(this.#limits, rules) ? [{ rules, at: { document: 0, revision: 0 }, taken: 0 }] : [])) : [...cuts];
+  }
+
+  isOver(alternative: Alternative): boolean {
+    return isOver(this.#limits, this.#rulesNumber(alternative));
+  }
+
+  /** Appends the rows of one result; `isKnown` says that it was counted before. False when nothing of it is left. */
+  gather(hits: readonly Hit[], revision: RevisionChoice, at: ResultPlace, isKnown: boolean, rows: Rows, pathRows: Rows, select: SelectSink): boolean {
+    const rowFrom = rows.count;
+    pathRows.clear();
+    let keptCount = 0;
+    for (const hit of hits) {
+      if (!hit.alternative.revisionsOf(hit.place).some(({ typed }) => typed === revision.typed)) continue;
+      if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
+    }
+    if (keptCount > 1) rows.makeDisjoint(rowFrom);
+    if (pathRows.count > 1) pathRows.makeDisjoint(0);
+    return keptCount > 0;
+  }
+
+  #gatherHit({ alternative, place }: Hit, at: ResultPlace, isKnown: boolean, rows: Rows, pathRows: Rows, sink: SelectSink): boolean {
+    const rules = this.#rulesNumber(alternative);
+    const { select } = this.#plan.rules[rules];
+    if (select === "repo" || select === "file.directory") {
+      sink(select, rules);
+      return false;
+    }
+    const rowFrom = rows.count;
+    const pathRowFrom = pathRows.count;
+    if (select === undefined || select === "content") {
+      if (alternative.addRows(place, rows) > 1) rows.makeDisjoint(rowFrom);
+      alternative.addPathRows(place, pathRows);
+    }
+    const rowCount = rows.count - rowFrom;
+    const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
+    const taken = wanted === 0 ? 0 : this.#take(rules, wanted, at, isKnown);
+    if (taken < rowCount) rows.count = rowFrom + taken;
+    if (taken === 0) pathRows.count = pathRowFrom;
+    return taken > 0;
+  }
+
+  #take(rules: number, wanted: number, at: ResultPlace, isKnown: boolean): number {
+    const cut = this.#cuts.find((one) => one.rules === rules);
+    if (cut !== undefined) {
+      if (isBefore(at, cut.at.document, cut.at.revision)) return wanted;
+      return at.document === cut.at.document && at.revision === cut.at.revision ? Math.min(wanted, cut.taken) : 0;
+    }
+    if (isKnown) return wanted;
+    const taken = takeMatches(this.#limits, rules, wanted, this.#control);
+    if (taken < wanted) this.#cuts.push({ rules, at, taken });
+    return taken;
+  }
+
+  #rulesNumber(alternative: Alternative): number {
+    return this.#rulesOf.get(alternative) ?? 0;
+  }
+}

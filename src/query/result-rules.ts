@@ -1,0 +1,35 @@
+import type { BasicQuery } from "./basic.js";
+import type { FieldName } from "./fields.js";
+import type { ResultRules } from "./plan.js";
+import { fieldOf } from "./validate.js";
+import { readCount, readTimeoutMs } from "./values.js";
+
+/**
+ * What valid basic queries say of their results, and for each the number of its rules.
+ *
+ * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
+ * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
+ */
+export function planRules(queries: readonly BasicQuery[]): { readonly rules: readonly ResultRules[]; readonly numbers: readonly number[] } {
+  const typed = queries.map(rulesOf);
+  if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
+  const numberOf = new Map<string, number>();
+  const rules: ResultRules[] = [];
+  const numbers = typed.map((one) => {
+    const key = `${one.select} ${one.timeoutMs}`;
+    const number = numberOf.get(key) ?? rules.push(one) - 1;
+    numberOf.set(key, number);
+    return number;
+  });
+  return { rules, numbers };
+}
+
+function rulesOf(query: BasicQuery): ResultRules {
+  const valueOf = (name: FieldName): string | undefined => fieldOf(query, name)?.value;
+  const [count, timeout] = [valueOf("count"), valueOf("timeout")];
+  return {
+    select: valueOf("select"),
+    count: count === undefined ? undefined : readCount(count),
+    timeoutMs: timeout === undefined ? undefined : readTimeoutMs(timeout),
+  };
+}
