@@ -4,6 +4,7 @@ import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import { RepositoryTable } from "./repository-table.js";
 import { encodeCards } from "./repository-cards.js";
+import { FilterColumns, type ShardFilter } from "./shard-filter.js";
 import { ShardTable } from "./shard-table.js";
 
 /** What is recorded of a live shard. */
@@ -44,6 +45,8 @@ export interface CatalogView {
   readonly shards: readonly LiveShard[];
   /** The same shards, in the same order, for the workers. */
   readonly table: ShardTable;
+  /** What rules out some of them before they are opened. */
+  readonly filter: ShardFilter;
   release(): void;
 }
 
@@ -71,6 +74,7 @@ export class Catalog {
   readonly #retiring = new Set<number>();
   /** Undefined after a change that it cannot take, until it is asked for. */
   #repositoryTable: RepositoryTable | undefined;
+  readonly #columns = new FilterColumns();
   #nextRepositoryId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
   #table: ShardTable | undefined;
@@ -126,12 +130,15 @@ export class Catalog {
   view(): CatalogView {
     const shards = this.shards();
     for (const { record } of shards) this.#viewCountOfShard.set(record.id, (this.#viewCountOfShard.get(record.id) ?? 0) + 1);
-    if (this.#table === undefined || !this.#isTableCurrent) this.#table = ShardTable.of(shards, this.#table);
+    if (this.#table === undefined || !this.#isTableCurrent) {
+      this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.columnOf(shardId));
+    }
     this.#isTableCurrent = true;
     let released = false;
     return {
       shards,
       table: this.#table,
+      filter: this.#columns.filter,
       release: () => {
         if (released) return;
         released = true;
@@ -197,7 +204,12 @@ export class Catalog {
       this.#viewCountOfShard.delete(record.id);
       if (this.#retiring.delete(record.id)) free.push(record.id);
     }
-    if (free.length > 0) this.#onRetired(free);
+    this.#retire(free);
+  }
+
+  #retire(shardIds: number[]): void {
+    for (const id of shardIds) this.#columns.release(id);
+    if (shardIds.length > 0) this.#onRetired(shardIds);
   }
 
   /** Works out the records to write and the shards to show, without changing what is visible. */
@@ -265,7 +277,7 @@ export class Catalog {
       if (this.#viewCountOfShard.has(id)) this.#retiring.add(id);
       else free.push(id);
     }
-    if (free.length > 0) this.#onRetired(free);
+    this.#retire(free);
   }
 
   #setRepository(repository: Repository): void {

@@ -1,8 +1,8 @@
 import type { LiveShard } from "./catalog.js";
 
 /** Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing. */
-const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5 } as const;
-const entryWordCount = 6;
+const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5, column: 6 } as const;
+const entryWordCount = 7;
 
 /**
  * What searches see of the live shards of one generation, in one piece of shared memory: a task that goes to a worker
@@ -21,8 +21,8 @@ export class ShardTable {
     this.count = this.#words[0];
   }
 
-  /** Marks of `former` are taken over, so that what was verified once stays so. */
-  static of(shards: readonly LiveShard[], former: ShardTable | undefined): ShardTable {
+  /** Marks of `former` are taken over, so that what was verified once stays so. `columnOf`: by shard id. */
+  static of(shards: readonly LiveShard[], former: ShardTable | undefined, columnOf: (shardId: number) => number): ShardTable {
     const headWords = 1 + shards.length * entryWordCount;
     const wordCount = shards.reduce((sum, { cards, tombstones }) => sum + cards.length / 4 + (tombstones?.length ?? 0), headWords);
     const words = new Int32Array(new SharedArrayBuffer(wordCount * 4));
@@ -38,6 +38,7 @@ export class ShardTable {
       const entry = 1 + i * entryWordCount;
       words[entry + entryWords.id] = record.id;
       words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
+      words[entry + entryWords.column] = columnOf(record.id);
       words[entry + entryWords.cardsFrom] = at;
       words[entry + entryWords.cardsTo] = append(new Int32Array(cards.buffer, cards.byteOffset, cards.length / 4));
       words[entry + entryWords.tombstonesFrom] = at;
@@ -48,6 +49,11 @@ export class ShardTable {
 
   idOf(place: number): number {
     return this.#word(place, entryWords.id);
+  }
+
+  /** The shard's column of the filter, or `noColumn`. */
+  columnOf(place: number): number {
+    return this.#word(place, entryWords.column);
   }
 
   /** `encodeCards` of the shard's repositories. */

@@ -1,4 +1,5 @@
 import type { Kernel } from "../kernel/kernel.js";
+import { literalsOf } from "../query/leaf-literals.js";
 import type { Leaf } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
@@ -43,15 +44,11 @@ export interface LeafPlan {
   readonly postingBytes: number;
 }
 
-const isAscii = (text: string): boolean => /^[\x00-\x7f]*$/.test(text); // eslint-disable-line no-control-regex
-
 /** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
 export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean): LeafPlan {
-  const { literal, clauses, crossesLines } = leaf.analysis;
+  const { exact, clauses } = literalsOf(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
-  const exact = literal !== undefined && (!leaf.foldCase || isAscii(literal)) ? foldedBytes(literal, leaf.foldCase) : undefined;
-  const wanted = exact !== undefined ? [[exact]] : clauses.map((clause) => clause.map((text) => Buffer.from(text)));
-  const lookups = useIndex ? lookUpClauses(wanted, reader) : [];
+  const lookups = useIndex ? lookUpClauses(clauses, reader) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;
   const scans = best.alternatives.filter((found) => found.lists.length > 0)
@@ -68,7 +65,7 @@ export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useInd
   if (exact !== undefined) {
     return { method: "literal", scans, candidates, exceptions, postingBytes };
   }
-  return { method: crossesLines ? "contents" : "lines", scans, candidates, exceptions, postingBytes };
+  return { method: leaf.analysis.crossesLines ? "contents" : "lines", scans, candidates, exceptions, postingBytes };
 }
 
 function planWithoutIndex(leaf: Leaf, exact: Buffer | undefined, exceptions: Uint32Array): LeafPlan {
@@ -77,11 +74,6 @@ function planWithoutIndex(leaf: Leaf, exact: Buffer | undefined, exceptions: Uin
   const clause = leaf.analysis.clauses.find((literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1));
   if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
   return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };
-}
-
-/** The bytes that the kernel scans for: with case ignored, ASCII letters in lower case. */
-function foldedBytes(literal: string, foldCase: boolean): Buffer {
-  return Buffer.from(foldCase ? literal.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : literal);
 }
 
 interface ClauseLookup {

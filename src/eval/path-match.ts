@@ -45,6 +45,7 @@ export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: Regexp
   return matches;
 }
 
-function holdsFoldException(paths: Buffer): boolean {
+/** Whether some path holds a character that folds into ASCII from outside it. */
+export function holdsFoldException(paths: Buffer): boolean {
   return paths.includes(kelvinSign) || paths.includes(longS);
 }

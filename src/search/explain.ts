@@ -74,7 +74,7 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   do {
     const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
       scheduler.schedule("exhaustive", () =>
-        pool.run({ searchId, slice: 0, options, table: view.table.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
     });
     for (const { shard, stats } of result.shardStats) {
       const known = byShard.get(shard) ?? noStats();

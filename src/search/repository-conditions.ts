@@ -6,7 +6,7 @@ import { controlWords, stopReasons, type FindCondition, type RepositorySelection
 import type { FindPlace, FindTaskResult, Lane } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import { bitsOf, type Resolution } from "./repository-resolver.js";
-import { placesOf } from "./shard-places.js";
+import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /** What the look for repositories needs of its search. */
@@ -70,12 +70,12 @@ export function conditionsOf({ conditions }: RepositoryFilter, { repositories, s
 }
 
 async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
-  const places = placesOf(context.view, conditions.map(({ selection }) => selection));
+  const { places } = chooseShards(context.view, conditions.map(({ file, selection }) => ({ text: file, selection })));
   const next = new Int32Array(new SharedArrayBuffer(4));
   const runSlices = async (): Promise<void> => {
     let resume: FindPlace | undefined;
     do {
-      const task = { conditions, table: context.view.table.memory, places, next, control: context.control, lane: context.lane, resume };
+      const task = { conditions, table: context.view.table.memory, filter: context.view.filter.memory, places, next, control: context.control, lane: context.lane, resume };
       const result = await inTurn(context, () => context.pool.find(task));
       context.onResult(result);
       resume = result.resume;

@@ -18,7 +18,7 @@ import { makeSkipped, type Skipped } from "./progress.js";
 import { compileNamePlan, repositoryMatch } from "./repository-results.js";
 import { resolveRepositories, type Resolution } from "./repository-resolver.js";
 import { applyConditions } from "./repository-conditions.js";
-import { placesOf } from "./shard-places.js";
+import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /**
@@ -233,7 +233,10 @@ export class RunningSearch {
   }
 
   #choosePlaces(): Uint32Array {
-    return placesOf(this.#view, this.#options.selections.filter((_, i) => this.#plan.alternatives[i].text !== undefined));
+    const choices = this.#plan.alternatives.flatMap(({ text }, i) => (text === undefined ? [] : [{ text, selection: this.#options.selections[i] }]));
+    const { places, ruledOutCount } = chooseShards(this.#view, choices);
+    this.#stats.shardsRuledOut += ruledOutCount;
+    return places;
   }
 
   #sendRepositories(): void {
@@ -300,7 +303,7 @@ export class RunningSearch {
     const slice = this.#sliceCount++;
     try {
       const result = await this.#environment.pool.run({
-        searchId: this.#id, slice, options: this.#options, table: this.#view.table.memory, places: this.#places, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
+        searchId: this.#id, slice, options: this.#options, table: this.#view.table.memory, filter: this.#view.filter.memory, places: this.#places, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
       });
       this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, result);

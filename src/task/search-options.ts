@@ -81,7 +81,7 @@ export function stopAtLimit(control: Int32Array): void {
 export interface SearchStats {
   /** Shards opened. */
   shardsSearched: number;
-  /** Shards in which the index left no candidate. */
+  /** Shards that the index ruled out, before they were opened or after. */
   shardsRuledOut: number;
   /** Bytes of the shortest posting list of each literal looked up: what was decoded, without the lists merged into it. */
   postingBytes: number;

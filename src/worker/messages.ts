@@ -25,6 +25,8 @@ export interface SearchTask {
   readonly options: SearchOptions;
   /** Memory of the `ShardTable` of the search's view. */
   readonly table: SharedArrayBuffer;
+  /** Memory of the `ShardFilter` of the search's view. */
+  readonly filter: SharedArrayBuffer;
   /** The shards to search, as places in the table. */
   readonly places: Uint32Array;
   readonly control: Int32Array;
@@ -48,8 +50,9 @@ export interface SearchPlace {
 /** One slice of the look for repositories that a search has conditions on. It sends nothing: what is found is in the conditions. */
 export interface FindTask {
   readonly conditions: readonly FindCondition[];
-  /** As of a `SearchTask`. */
+  /** This and the filter are as of a `SearchTask`. */
   readonly table: SharedArrayBuffer;
+  readonly filter: SharedArrayBuffer;
   readonly places: Uint32Array;
   /** Word 0: the next index into `places` to take, shared by the slices. */
   readonly next: Int32Array;

@@ -4,9 +4,11 @@ import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, noStats, stopReasons, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
+import { columnTextOf } from "../eval/column-text.js";
 import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";
+import { noColumn, ShardFilter } from "../catalog/shard-filter.js";
 import { ShardTable } from "../catalog/shard-table.js";
 import { ReaderCache } from "../shard/reader-cache.js";
 import type { ShardReader } from "../shard/shard-reader.js";
@@ -94,7 +96,7 @@ class FindSlice {
   #findInShard(snapshot: ShardSnapshot, from: FindPlace): FindPlace | undefined {
     const place = this.#task.places[from.shard];
     try {
-      const reader = openShard(snapshot, this.#table, place);
+      const reader = openShard(snapshot, this.#table, place, this.#task.filter);
       const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
@@ -174,7 +176,7 @@ class Slice {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
     try {
-      const reader = openShard(snapshot, this.#table, place);
+      const reader = openShard(snapshot, this.#table, place, this.#task.filter);
       const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
       const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer,
         () => verifyOnce(reader, this.#table, place, "content", contentVerified));
@@ -197,13 +199,19 @@ class Slice {
   }
 }
 
-function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number): ShardReader {
+function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, filter: SharedArrayBuffer): ShardReader {
   const id = table.idOf(place);
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`);
   const reader = readers.open(id, bytes);
   verifyOnce(reader, table, place, "index", indexVerified);
+  fillColumnOnce(reader, table.columnOf(place), new ShardFilter(filter));
   return reader;
+}
+
+function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter): void {
+  if (column === noColumn || filter.isKnown(column)) return;
+  filter.fill(column, columnTextOf(reader));
 }
 
 /** Checksums are verified at a shard's first use in the life of the process, by whichever worker comes first. */

@@ -1,0 +1,90 @@
+import { noColumn, type ShardFilter } from "../catalog/shard-filter.js";
+import type { CatalogView, LiveShard } from "../catalog/catalog.js";
+import { literalsOf } from "../query/leaf-literals.js";
+import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan.js";
+import type { RepositorySelection } from "../task/search-options.js";
+
+/** A basic query that looks at documents, and the repositories that it looks at. */
+export interface TextChoice {
+  readonly text: TextPlan;
+  readonly selection: RepositorySelection;
+}
+
+export interface ChosenShards {
+  /** In the view's order: places of the shards to open. */
+  readonly places: Uint32Array;
+  /** Shards with a chosen repository that the filter rules out. */
+  readonly ruledOutCount: number;
+}
+
+/** What is looked at of a view. */
+export interface ShardsInView {
+  readonly shards: readonly { readonly record: Pick<LiveShard["record"], "repositoryIds"> }[];
+  readonly table: Pick<CatalogView["table"], "columnOf">;
+  readonly filter: ShardFilter;
+}
+
+/** The shards that may hold a result: those with a chosen repository and with all trigrams that the query requires. */
+export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
+  const masks = choices.map(({ text }) => maskOf(text, view.filter));
+  const places: number[] = [];
+  let ruledOutCount = 0;
+  view.shards.forEach((shard, place) => {
+    const column = view.table.columnOf(place);
+    const holders = choices.map(({ selection }, i) => (holdsChosen(shard, selection) ? masks[i] : undefined)).filter((mask) => mask !== undefined);
+    if (holders.length === 0) return;
+    if (column === noColumn || holders.some((mask) => hasBit(mask, column))) places.push(place);
+    else ruledOutCount++;
+  });
+  return { places: Uint32Array.from(places), ruledOutCount };
+}
+
+function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds }: RepositorySelection): boolean {
+  return repositoryIds === undefined || record.repositoryIds.some((id) => hasBit(repositoryIds, id));
+}
+
+/** The columns of shards that may hold a document which satisfies the basic query. */
+function maskOf(text: TextPlan, filter: ShardFilter): Int32Array {
+  const mask = text.pattern === undefined ? allColumns(filter) : maskOfNode(text.pattern, text.leaves, filter);
+  for (const pathFilter of text.pathFilters) if (!pathFilter.negated) and(mask, maskOfLeaf(pathFilter, filter));
+  return mask;
+}
+
+/** Sound: a leaf holds where the document's content or its path has the leaf's literals, and a column tells of both. */
+function maskOfNode(node: TextNode, leaves: readonly Leaf[], filter: ShardFilter): Int32Array {
+  switch (node.kind) {
+    case "leaf": return maskOfLeaf(leaves[node.leaf], filter);
+    case "not": return allColumns(filter);
+    case "and": return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(and);
+    case "or": return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(or);
+  }
+}
+
+function maskOfLeaf(leaf: Pick<Leaf | PathFilter, "analysis" | "foldCase">, filter: ShardFilter): Int32Array {
+  const mask = allColumns(filter);
+  for (const clause of literalsOf(leaf).clauses) and(mask, clause.map((literal) => {
+    const holders = allColumns(filter);
+    filter.keepHolding(literal, holders);
+    return holders;
+  }).reduce(or));
+  filter.addUncertain(mask, leaf.foldCase);
+  return mask;
+}
+
+function allColumns(filter: ShardFilter): Int32Array {
+  return new Int32Array(filter.maskWords).fill(-1);
+}
+
+function and(mask: Int32Array, other: Int32Array): Int32Array {
+  for (let i = 0; i < mask.length; i++) mask[i] &= other[i];
+  return mask;
+}
+
+function or(mask: Int32Array, other: Int32Array): Int32Array {
+  for (let i = 0; i < mask.length; i++) mask[i] |= other[i];
+  return mask;
+}
+
+function hasBit(bits: Int32Array | Uint32Array, i: number): boolean {
+  return ((bits[i >>> 5] >>> (i & 31)) & 1) === 1;
+}
