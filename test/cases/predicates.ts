@@ -1,8 +1,8 @@
-import { rows } from "./queries.js";
+import { rows } from "./row.js";
 
 /*
  * Questions with predicates: conditions on what files hold, on who wrote and who owns them, and on what repositories have.
- * The form of the rows is that of `queries.ts`.
+ * The form of the rows is that of `row.ts`.
  */
 
 const contents = rows("file:has.content", "standard", [

@@ -1,28 +1,15 @@
+import { givenTypes } from "./fields.js";
+import { lexing, versions } from "./lexing.js";
+import { expressions } from "./expressions.js";
+import { sideBySide } from "./pattern-types.js";
+import { results } from "./results.js";
+import { rows, unable, type CaseRow } from "./row.js";
+import { validation } from "./validation.js";
+
 /*
- * Questions to the repositories of `corpus.ts`, and their answers as the interface's description has them.
- *
- * An answer is one string for each result, in any order: `repository:path:L3,L7` for a content result with the lines
- * that hold a match, `repository:path` for a path result, `repository` for a repository result. A revision that was asked
- * for follows the repository, as in `parser@dev:README.md:L1`. `alert: title: description` and `error: message` are
- * answers too; one that ends in "…" tells how the text begins.
+ * Questions to the repositories of `corpus.ts`, and their answers as the interface's description has them. The files
+ * beside this one hold more of them, one file for each part of the language.
  */
-
-export type CaseType = "standard" | "keyword" | "literal" | "regexp" | "structural";
-
-export interface CaseRow {
-  readonly name: string;
-  readonly query: string;
-  readonly type: CaseType;
-  readonly want: readonly string[];
-  /** Reasons of the last progress; undefined where they are not the point. */
-  readonly skipped: readonly string[] | undefined;
-}
-
-type Given = readonly [name: string, query: string, want: readonly string[], skipped?: readonly string[]];
-
-export function rows(group: string, type: CaseType, given: readonly Given[]): readonly CaseRow[] {
-  return given.map(([name, query, want, skipped]) => ({ name: `${group}, ${type}: ${name}`, query, type, want, skipped }));
-}
 
 const left = ["repository-fork", "excluded-archive"];
 
@@ -273,8 +260,6 @@ const limits = rows("limits", "standard", [
   ["count for repositories", "repo:^hidden$ count:1", ["hidden"], []],
 ]);
 
-const unable = "alert: Unable To Process Query: ";
-
 const refused = [
   ...rows("refused", "standard", [
     ["a negated filter that cannot be", "-type:file a", [`${unable}Field "type" does not support negation`]],
@@ -301,4 +286,5 @@ const refused = [
 
 export const cases: readonly CaseRow[] = [
   literals, regexps, operators, keywords, literalType, regexpType, typeInQuery, files, types, repositories, revisions, languages, oddities, selects, scopes, limits, refused,
+  sideBySide, versions, lexing, expressions, givenTypes, validation, results,
 ].flat();

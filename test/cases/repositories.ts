@@ -1,7 +1,7 @@
-import { rows } from "./queries.js";
+import { rows } from "./row.js";
 
 /*
- * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `queries.ts`.
+ * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `row.ts`.
  */
 
 const unable = "alert: Unable To Process Query: Invalid predicate value: ";
