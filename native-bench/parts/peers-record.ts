@@ -65,7 +65,7 @@ function notesOf({ corpus, peers, searches, clients, index }: PeersMeasured): st
     `The corpus is ${corpus.name}, ${short(corpus.textBytes / 1e6)} MB in ${grouped(corpus.fileCount)} files, ${corpus.checksum}.`,
     ...corpus.note === "" ? [] : [corpus.note],
     ...peers.missing.map(({ name, reason }) => `${name} is not measured: ${reason}.`),
-    "Times are of whole answers, written to /dev/null: of rg, git grep and csearch a whole process, started by a shell that reads the clock; of the servers, zoekt and trawl, curl from before it connects, limits lifted. Result sets were read and compared before, which warmed everybody.",
+    "Times are of whole answers, written to /dev/null: of rg, git grep and csearch a whole process, started by a shell that reads the clock; of the servers, zoekt and trawl, curl from before it connects, limits lifted. Both servers had answered some thousands of searches of many clients, and result sets were read and compared before, which warmed everybody.",
     "A ratio is that of two medians. It stands only where both have found the lines that the first tool has found, but for differences with a known cause.",
     ...built === undefined ? [] : [`zoekt's index was built once, at ${built}, and is kept for later runs; ours was built in this run, ${short(index.seconds)} s.`],
     ...declined,
