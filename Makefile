@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check config bench bench-quick clean install kernel typescript
+.PHONY: help run build test check config graphql bench bench-quick clean install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -25,6 +25,7 @@ help:
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
 	@echo "make config           write config/ again from src/daemon/options.ts"
+	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
 	@echo "make bench-quick      the same on what this checkout has, three minutes"
 	@echo "make clean            delete what was built; node_modules and data stay"
@@ -82,6 +83,9 @@ check: build
 
 config: build
 	@node dist/scripts/write-config.js
+
+graphql: build
+	@node dist/scripts/write-graphql-types.js
 
 bench: build
 	@bin/trawl-bench all $(ARGS)

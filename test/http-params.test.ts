@@ -6,6 +6,7 @@ import { lineBytesUnlimited, type SearchRequest } from "../src/model/search-requ
 const plain: SearchRequest = {
   query: "a", version: "", patternType: "", display: undefined, chunkMatches: false, contextLines: 1,
   lineBytesMax: lineBytesUnlimited,
+  defaultCount: undefined,
 };
 
 t.test("good parameters", async (t) => {

@@ -19,6 +19,7 @@ function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
       trace: (id) => (id === "abc" ? "the trace" : undefined),
       ...search,
     },
+    graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
     metrics: createMetrics(),
     log: silentLog(),

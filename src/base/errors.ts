@@ -11,6 +11,8 @@ export const errorTable = {
   "bad-request": { level: "info", httpStatus: 400 },
   /** The query text does not parse or validate. */
   "bad-query": { level: "info", httpStatus: 400 },
+  /** The caller may not do this. */
+  forbidden: { level: "info", httpStatus: 403 },
   /** No such repository, shard, revision or route. */
   "not-found": { level: "info", httpStatus: 404 },
   /** The thing exists already, or is in use. */

@@ -1,10 +1,16 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { callAfter } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
+import { redactUrl } from "../git/remote-url.js";
+import { GraphqlExecutor } from "../graphql/executor.js";
+import { GitCache } from "../graphql/git-reads.js";
+import { createSchema } from "../graphql/schema.js";
 import { ControlServer } from "../http/control-server.js";
 import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
@@ -114,7 +120,7 @@ class Daemon implements Controlled {
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     addRoutes(this.#server, {
-      search: this.searcher, readiness: () => readiness(this.sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
+      graphql: this.#graphql(options), search: this.searcher, readiness: () => readiness(this.sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
     if (unknown.length > 0) this.sync.retire(unknown);
@@ -122,11 +128,24 @@ class Daemon implements Controlled {
     for (const shard of lost) this.sync.repair(shard.record.id);
   }
 
+  #graphql(options: ResolvedOptions): GraphqlExecutor {
+    const { catalog, searcher, sync } = this;
+    const { rateLimits } = options;
+    const services = {
+      catalog, searcher, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
+    };
+    const limits = {
+      aliases: rateLimits.graphQLMaxAliases, fields: rateLimits.graphQLMaxFieldCount, depth: rateLimits.graphQLMaxDepth,
+      duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount, uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
+    };
+    return new GraphqlExecutor(createSchema(), services, limits, options.graphql.timeoutSeconds * 1000, this.#log);
+  }
+
   /** Opens the port and begins to sync; returns the address. */
   async start(): Promise<string> {
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
-    const host = this.#options.listenHost.includes(":") ? `[${this.#options.listenHost}]` : this.#options.listenHost;
-    const url = `http://${host}:${port}`;
+    const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = url;
     await this.sync.start(this.#options.repositories);
     return url;
@@ -155,6 +174,25 @@ class Daemon implements Controlled {
       this.#log.warn("the system does not bound unsent bytes; very slow clients may be cut");
     }
   }
+}
+
+function urlHost({ listenHost }: ResolvedOptions): string {
+  return listenHost.includes(":") ? `[${listenHost}]` : listenHost;
+}
+
+/** Where clients reach us, as far as we know it. */
+function externalUrl(options: ResolvedOptions): string {
+  return `http://${urlHost(options)}:${options.listenPort}`;
+}
+
+/** What a site admin may see of the options: all but passwords. */
+function visibleConfiguration({ typed: _, repositories, ...options }: ResolvedOptions): string {
+  return JSON.stringify({ ...options, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
+}
+
+/** The same for each start on this data. */
+function siteId(dataFolder: string): string {
+  return createHash("sha256").update(`${hostname()}\0${dataFolder}`).digest("hex").slice(0, 32);
 }
 
 /** The shards that the store holds, whether the catalog knows them or not. */

@@ -60,6 +60,30 @@ export const optionTable = {
     description: "A client that takes no byte for this long is cut. One that stops reading altogether is cut by the HTTP "
       + "library after 10 to 12 seconds, whatever this says.",
   },
+  "graphql.timeoutSeconds": {
+    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
+    description: "Time of one GraphQL request; fields that are not answered by then are errors, the others are answered.",
+  },
+  "rateLimits.graphQLMaxDepth": {
+    kind: "integer", default: 30, min: 0, max: 1_000_000, unit: "levels",
+    description: "Most levels of nested objects in one GraphQL query; 0 for no limit.",
+  },
+  "rateLimits.graphQLMaxFieldCount": {
+    kind: "integer", default: 500_000, min: 0, max: 2 ** 31 - 1, unit: "fields",
+    description: "Most fields that the answer to one GraphQL query may have, by its `first` and `last`; 0 for no limit.",
+  },
+  "rateLimits.graphQLMaxAliases": {
+    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "aliases",
+    description: "Most aliases in one GraphQL query; 0 for no limit.",
+  },
+  "rateLimits.graphQLMaxDuplicateFieldCount": {
+    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "fields",
+    description: "How often one GraphQL query may name the same field; 0 for no limit.",
+  },
+  "rateLimits.graphQLMaxUniqueFieldCount": {
+    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "fields",
+    description: "How many different fields one GraphQL query may name; 0 for no limit.",
+  },
   "index.workers": {
     kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
     description: "Threads that fetch and index, at low priority.",

@@ -3,6 +3,8 @@ import type { Log } from "../base/log.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
+import type { GraphqlExecutor } from "../graphql/executor.js";
+import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
@@ -14,6 +16,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
     server.route("GET", path, stream);
     server.route("OPTIONS", path, answerPreflight);
   }
+  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, graphqlHandler(services.graphql, (request) => ({ ...securityHeaders, ...corsHeaders(request) })));
+  server.route("OPTIONS", "/.api/graphql", answerPreflight);
   server.route("GET", "/.api/search/trace/ID", (request, response) => {
     const text = services.search.trace(request.params["ID"] ?? "");
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
@@ -35,6 +39,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
 /** What the routes are plugged into. */
 export interface Services {
   readonly search: SearchHandler;
+  readonly graphql: Pick<GraphqlExecutor, "answer">;
   /** For `/readyz`: whether each repository is searchable or has failed, and the progress of each as JSON. */
   readonly readiness: () => Readiness;
   readonly metrics: MetricRegistry;

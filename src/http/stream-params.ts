@@ -38,6 +38,7 @@ function readRequest(given: (name: string) => string): SearchRequest {
     chunkMatches,
     contextLines,
     lineBytesMax: lineBytesMax <= 0 ? lineBytesUnlimited : Math.min(lineBytesMax, lineBytesUnlimited),
+    defaultCount: undefined,
   };
 }
 

@@ -17,6 +17,8 @@ export interface SearchRequest {
   readonly contextLines: number;
   /** Lines of chunks longer than this are cut; `lineBytesUnlimited` when the client set no limit. */
   readonly lineBytesMax: number;
+  /** Matches after which a search stops when its query has no `count:`; undefined for the daemon's own default. */
+  readonly defaultCount: number | undefined;
 }
 
 export type PatternType = "keyword" | "standard" | "literal" | "regexp";

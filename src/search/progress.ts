@@ -7,14 +7,18 @@ export interface Skipped {
   readonly suggested?: { readonly title: string; readonly queryExpression: string };
 }
 
-/** What the skipped items are made from. */
-export interface SkippedSource {
+/** Names of repositories that were not, or not wholly, searched, by reason. */
+export interface NotSearched {
   readonly missing: readonly string[];
   readonly cloning: readonly string[];
+  readonly timedOut: readonly string[];
+}
+
+/** What the skipped items are made from. */
+export interface SkippedSource extends NotSearched {
   readonly limitHit: boolean;
   /** The limit that a larger `count:` would lift; undefined when the query has several. */
   readonly matchCountMax: number | undefined;
-  readonly timedOut: readonly string[];
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
   readonly excludedForkCount: number;

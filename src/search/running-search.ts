@@ -14,7 +14,7 @@ import type { SearchPool } from "../worker/pools.js";
 import { chooseAlert } from "./alerts.js";
 import { EventStream, SearchClock, type Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
-import { makeSkipped, type Skipped } from "./progress.js";
+import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import { compileNamePlan, repositoryMatch } from "./repository-results.js";
 import { resolveRepositories, type Resolution } from "./repository-resolver.js";
 import { applyConditions } from "./repository-conditions.js";
@@ -62,6 +62,7 @@ export interface SearchEnd {
   readonly firstMatchesMs: number | undefined;
   readonly stats: SearchStats;
   readonly shardFailures: readonly string[];
+  readonly notSearched: NotSearched;
 }
 
 /**
@@ -128,7 +129,7 @@ export class RunningSearch {
     this.#sink = sink;
     this.#onEnd = onEnd;
     const { catalog, pool } = environment;
-    const counts = plan.rules.map(({ count }) => count ?? environment.defaultCount);
+    const counts = plan.rules.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
     this.#matchCountMax = Math.max(...counts);
     this.#isSuggestible = counts.every((count) => count === this.#matchCountMax);
     // Rules that several alternatives share have the same limit as the whole search, which sees to it.
@@ -439,6 +440,7 @@ export class RunningSearch {
     if (!isCancelled) this.#stream.finish(this.#alert(durationMs), undefined);
     this.#onEnd({
       outcome: this.#outcome(isCancelled), matchCount: this.#matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs, stats: this.#stats, shardFailures: this.#shardFailures,
+      notSearched: this.#notSearched(),
     });
   }
 
@@ -498,13 +500,19 @@ export class RunningSearch {
     };
   }
 
-  #skipped(done: boolean): Skipped[] {
-    return makeSkipped({
+  #notSearched(): NotSearched {
+    return {
       missing: unique(this.#resolutions.flatMap((resolution) => resolution.missing)),
       cloning: unique(this.#resolutions.flatMap((resolution) => resolution.cloning)),
+      timedOut: this.#timedOutRepositories(),
+    };
+  }
+
+  #skipped(done: boolean): Skipped[] {
+    return makeSkipped({
+      ...this.#notSearched(),
       limitHit: this.#isLimitHit,
       matchCountMax: this.#isSuggestible ? this.#matchCountMax : undefined,
-      timedOut: this.#timedOutRepositories(),
       shardFailures: this.#shardFailures,
       excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
       excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),

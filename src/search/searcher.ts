@@ -70,9 +70,10 @@ export class Searcher {
     return this.#refuse(`Too many searches: ${this.#running.size} run and ${this.#queue.length} wait (search.concurrent and search.queue). Try again in a moment.`);
   }
 
-  run(request: SearchRequest, sink: EventSink): void {
-    if (this.#hasPlace) return this.#start(request, sink);
-    this.#queue.push(() => this.#start(request, sink));
+  /** `onEnd` is told how the search ended, right after its last event; not when the query is none. */
+  run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void): void {
+    if (this.#hasPlace) return this.#start(request, sink, onEnd);
+    this.#queue.push(() => this.#start(request, sink, onEnd));
     this.#metrics.searchesQueued.set(this.#queue.length);
   }
 
@@ -98,13 +99,16 @@ export class Searcher {
     return { message, retryAfterSeconds };
   }
 
-  #start(request: SearchRequest, sink: EventSink): void {
+  #start(request: SearchRequest, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined): void {
     if (sink.closed) return this.#startNext();
     const plan = this.#plan(request, sink);
     if (plan === undefined) return this.#startNext();
     const id = this.#nextId++;
     const environment = { ...this.#environment, traceUrl: (searchId: number) => `${this.#baseUrl}/.api/search/trace/${searchId}` };
-    const search = new RunningSearch(id, request, plan, environment, sink, (end) => this.#onEnd(id, request, plan, end));
+    const search = new RunningSearch(id, request, plan, environment, sink, (end) => {
+      onEnd?.(end);
+      this.#onEnd(id, request, plan, end);
+    });
     this.#running.set(id, search);
     this.#metrics.searchesRunning.set(this.#running.size);
     search.start();

@@ -1,11 +1,12 @@
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
+import type { GitReadKinds } from "./git-messages.js";
 
 /**
  * What read workers are asked, by kind, and what they answer. A new kind is a row here, and a file in `read/` that
  * [read-worker.ts](read-worker.ts) calls.
  */
-export interface ReadKinds {
+export interface ReadKinds extends GitReadKinds {
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
 }
 

@@ -1,0 +1,74 @@
+import {
+  buildSchema, isEnumType, isInputObjectType, isInterfaceType, isIntrospectionType, isListType, isNonNullType, isObjectType, isUnionType,
+  type GraphQLAbstractType, type GraphQLArgument, type GraphQLInputField, type GraphQLNamedType, type GraphQLObjectType, type GraphQLSchema, type GraphQLType,
+} from "graphql";
+
+/**
+ * The text of `schema-types.ts`: for each object type its fields with their arguments and results, for each interface and
+ * union its members, and the enums and inputs. From these the types of resolvers follow, so that a resolver which is
+ * missing or answers something else does not compile.
+ */
+export function schemaTypesText(text: string): string {
+  const schema = buildSchema(text);
+  const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+  const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
+  return [
+    "/** Generated from schema.graphql by `make graphql`. */",
+    "import type { NoArguments, SourceOf } from \"./sources.js\";",
+    "",
+    ...types.flatMap(declaration),
+    "/** The fields of each object type. */",
+    "export interface ObjectTypes {",
+    ...types.filter(isObjectType).flatMap(objectType),
+    "}",
+    "",
+    "/** The members of each interface and union. */",
+    "export interface AbstractTypes {",
+    ...abstract.map((type) => `  readonly ${type.name}: ${members(schema, type)};`),
+    "}",
+    "",
+  ].join("\n");
+}
+
+function declaration(type: GraphQLNamedType): string[] {
+  if (isEnumType(type)) {
+    const values = type.getValues().map(({ name }) => JSON.stringify(name));
+    return [`export type ${type.name} = ${values.join(" | ")};`, ""];
+  }
+  if (!isInputObjectType(type)) return [];
+  return [`export interface ${type.name} {`, ...Object.values(type.getFields()).map((field) => `  ${parameter(field)};`), "}", ""];
+}
+
+function objectType(type: GraphQLObjectType): string[] {
+  const fields = Object.values(type.getFields()).map(({ name, args, type: result }) =>
+    `    readonly ${name}: { readonly args: ${args.length === 0 ? "NoArguments" : `{ ${args.map(parameter).join("; ")} }`}; readonly result: ${typeScript(result)} };`);
+  return [`  readonly ${type.name}: {`, ...fields, "  };"];
+}
+
+/** An argument with a default is always there; without one it may be left out, or null. */
+function parameter({ name, type, defaultValue }: GraphQLArgument | GraphQLInputField): string {
+  const isOptional = !isNonNullType(type) && defaultValue === undefined;
+  return `readonly ${name}${isOptional ? "?" : ""}: ${typeScript(type)}${isOptional ? " | undefined" : ""}`;
+}
+
+function typeScript(type: GraphQLType): string {
+  if (isNonNullType(type)) return nonNull(type.ofType);
+  return `${nonNull(type)} | null`;
+}
+
+function nonNull(type: GraphQLType): string {
+  if (isListType(type)) return `readonly (${typeScript(type.ofType)})[]`;
+  const name = String(type);
+  if (isObjectType(type) || isInterfaceType(type) || isUnionType(type)) return `SourceOf<"${name}">`;
+  return scalars[name] ?? name;
+}
+
+function members(schema: GraphQLSchema, type: GraphQLAbstractType): string {
+  const names = schema.getPossibleTypes(type).map(({ name }) => JSON.stringify(name));
+  return names.join(" | ") || "never";
+}
+
+const scalars: Readonly<Record<string, string>> = {
+  ID: "string", String: "string", Int: "number", Float: "number", Boolean: "boolean", DateTime: "string", BigInt: "string", JSONCString: "string",
+  GitObjectID: "string", JSONValue: "unknown",
+};

@@ -1,0 +1,36 @@
+import { TrawlError } from "../base/errors.js";
+
+/** More items are not given in one page. */
+export const pageCountMax = 1000;
+
+/** How many items a page may have. Throws `bad-request` for a negative number. */
+export function pageLength(first: number | null | undefined): number {
+  const count = first ?? pageCountMax;
+  if (count < 0) throw new TrawlError("bad-request", `first: ${count} is negative`);
+  return Math.min(count, pageCountMax);
+}
+
+/** How many items a cursor of `offsetPage` skips; 0 without one. Throws `bad-request` for another text. */
+export function skipCount(after: string | null | undefined): number {
+  if (after === undefined || after === null || after === "") return 0;
+  if (/^\d{1,9}$/.test(after)) return Number(after);
+  throw new TrawlError("bad-request", `${JSON.stringify(after.slice(0, 100))} is not a cursor; take the endCursor of a page`);
+}
+
+export interface PageInfo {
+  readonly endCursor: string | null;
+  readonly hasNextPage: boolean;
+}
+
+/** The end of a page whose cursors are offsets. */
+export function offsetPageInfo(skipped: number, shown: number, hasNextPage: boolean): PageInfo {
+  return { endCursor: hasNextPage ? String(skipped + shown) : null, hasNextPage };
+}
+
+/** A page of a list that is whole in memory. */
+export function pageOf<T>(items: readonly T[], first: number | null | undefined, after: string | null | undefined):
+  { readonly nodes: readonly T[]; readonly totalCount: number; readonly pageInfo: PageInfo } {
+  const skipped = skipCount(after);
+  const nodes = items.slice(skipped, skipped + pageLength(first));
+  return { nodes, totalCount: items.length, pageInfo: offsetPageInfo(skipped, nodes.length, skipped + nodes.length < items.length) };
+}

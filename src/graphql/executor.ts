@@ -1,0 +1,72 @@
+import { GraphQLError, type ExecutionResult, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
+import { errorTable, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Viewer } from "../model/viewer.js";
+import { RequestContext, type GraphqlServices } from "./context.js";
+import type { CostLimits, Variables } from "./cost.js";
+import { jsonBytes } from "./json-bytes.js";
+import { Operations } from "./operations.js";
+
+/** What a client sent. */
+export interface GraphqlRequest {
+  readonly query: string;
+  readonly operationName: string | undefined;
+  readonly variables: Variables;
+}
+
+/** The answer: an HTTP status, and JSON. */
+export interface GraphqlAnswer {
+  readonly status: number;
+  readonly json: Uint8Array;
+}
+
+/** Answers requests. */
+export class GraphqlExecutor {
+  readonly #services: GraphqlServices;
+  readonly #operations: Operations;
+  readonly #log: Log;
+  readonly #timeoutMs: number;
+
+  /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
+  constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log) {
+    this.#services = services;
+    this.#operations = new Operations(schema, limits, `${services.externalUrl}/help/api/graphql#cost-limits`);
+    this.#timeoutMs = timeoutMs;
+    this.#log = log;
+  }
+
+  /** `onGone` is handed what to call when the client has left. */
+  async answer(request: GraphqlRequest, viewer: Viewer, onGone: (cancel: () => void) => void): Promise<GraphqlAnswer> {
+    const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
+    if (prepared.kind === "refused") return this.#write(prepared.status, { errors: prepared.errors });
+    const context = new RequestContext(this.#services, viewer, this.#timeoutMs);
+    onGone(() => context.cancel());
+    try {
+      return await this.#write(200, await prepared.run(context, request.variables));
+    } finally {
+      context.close();
+    }
+  }
+
+  async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
+    const body = {
+      ...errors !== undefined && errors.length > 0 ? { errors: errors.map((error) => this.#format(error)) } : {},
+      ...data === undefined ? {} : { data },
+    };
+    return { status, json: await jsonBytes(body) };
+  }
+
+  /** What only we can have caused is logged whole, and told to nobody. */
+  #format(error: GraphQLError): GraphQLFormattedError {
+    const cause = error.originalError;
+    const isOurs = cause !== undefined && cause !== null && !(cause instanceof GraphQLError) && !(cause instanceof TrawlError && cause.code !== "internal");
+    if (isOurs) this.#log[errorTable.internal.level]({ err: cause, path: error.path?.join(".") }, "a GraphQL field failed");
+    const { locations, path, extensions } = error;
+    return {
+      message: isOurs ? "internal error" : error.message,
+      ...locations !== undefined && locations.length > 0 ? { locations } : {},
+      ...path === undefined ? {} : { path },
+      ...extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {},
+    };
+  }
+}

@@ -1,0 +1,30 @@
+import { TrawlError } from "../base/errors.js";
+
+/** A global id: what it names, and its key there. Clients take it as it is; people copy it. */
+export interface GlobalId {
+  readonly kind: string;
+  readonly key: unknown;
+}
+
+export function globalId(kind: string, key: unknown): string {
+  return Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
+}
+
+/** Throws `bad-request` for what is no id. */
+export function parseGlobalId(id: string): GlobalId {
+  const text = Buffer.from(id, "base64").toString();
+  const colon = text.indexOf(":");
+  try {
+    if (colon > 0) return { kind: text.slice(0, colon), key: JSON.parse(text.slice(colon + 1)) as unknown };
+  } catch {
+    // Answered below, as for every other text.
+  }
+  throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is not an id; ids come from the \`id\` fields of answers`);
+}
+
+/** The key of an id that must be of this kind and a number. Throws `bad-request` for another. */
+export function numericKey(id: string, kind: string): number {
+  const parsed = parseGlobalId(id);
+  if (parsed.kind === kind && typeof parsed.key === "number") return parsed.key;
+  throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${parsed.kind}, not of a ${kind}`);
+}

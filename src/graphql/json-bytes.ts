@@ -1,0 +1,91 @@
+import { concatBytes } from "../base/bytes.js";
+import { monotonicMs } from "../base/deadline.js";
+
+/** After this long the writer lets others go on. */
+const sliceMs = 5;
+
+/** A list or text beyond this size is looked at by itself; smaller values are written in one go. */
+const itemsAtOnce = 200;
+
+/**
+ * The JSON of a value, as `JSON.stringify` writes it. The writer rests every few milliseconds, since the main thread
+ * serves everybody.
+ */
+export async function jsonBytes(value: unknown): Promise<Uint8Array> {
+  if (isSmall(value)) return Buffer.from(JSON.stringify(value));
+  const writer = new PieceWriter();
+  await writer.write(value, 0);
+  return writer.bytes();
+}
+
+/** Levels at which lists and objects are taken apart: enough for `data.search.results.results[n].file.content`. */
+const depthMax = 12;
+
+class PieceWriter {
+  readonly #pieces: Uint8Array[] = [];
+  #text = "";
+  #restAtMs = monotonicMs() + sliceMs;
+
+  bytes(): Uint8Array {
+    this.#encode();
+    return concatBytes(this.#pieces);
+  }
+
+  async write(value: unknown, depth: number): Promise<void> {
+    if (typeof value !== "object" || value === null || depth > depthMax || isSmall(value)) {
+      this.#text += JSON.stringify(value);
+      if (monotonicMs() > this.#restAtMs) await this.#rest();
+      return;
+    }
+    if (Array.isArray(value)) return this.#writeList(value, depth);
+    return this.#writeObject(value, depth);
+  }
+
+  async #writeList(items: readonly unknown[], depth: number): Promise<void> {
+    this.#text += "[";
+    for (const [at, item] of items.entries()) {
+      if (at > 0) this.#text += ",";
+      await this.write(item, depth + 1);
+    }
+    this.#text += "]";
+  }
+
+  async #writeObject(value: object, depth: number): Promise<void> {
+    let separator = "{";
+    for (const [key, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      this.#text += `${separator}${JSON.stringify(key)}:`;
+      separator = ",";
+      await this.write(field, depth + 1);
+    }
+    this.#text += separator === "{" ? "{}" : "}";
+  }
+
+  #encode(): void {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = "";
+  }
+
+  async #rest(): Promise<void> {
+    this.#encode();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#restAtMs = monotonicMs() + sliceMs;
+  }
+}
+
+/** Whether the value holds no list of many items and no long text, looking no further than its first levels. */
+function isSmall(value: unknown): boolean {
+  return weigh(value, itemsAtOnce) > 0;
+}
+
+/** What is left of a budget of values once this one is counted; a long text takes all of it. */
+function weigh(value: unknown, budget: number): number {
+  if (typeof value === "string") return budget - 1 - (value.length >> 8);
+  if (typeof value !== "object" || value === null) return budget - 1;
+  let left = budget - 1;
+  for (const key in value) {
+    left = weigh((value as Readonly<Record<string, unknown>>)[key], left);
+    if (left <= 0) return left;
+  }
+  return left;
+}

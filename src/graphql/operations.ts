@@ -1,0 +1,152 @@
+import {
+  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema,
+} from "graphql";
+import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
+import { BoundedMap } from "../base/bounded-map.js";
+import type { RequestContext } from "./context.js";
+import { costOf, excessOf, hasVariableCost, type Cost, type CostLimits, type Variables } from "./cost.js";
+
+/** A document longer than this is refused. One of the clients' own has some hundred tokens. */
+const tokensMax = 20_000;
+
+/** Documents are kept until their texts are this long together, or so many. */
+const keptCharactersMax = 8 << 20;
+const keptCountMax = 1000;
+
+/**
+ * Larger operations are not compiled: that takes 0.1 to 0.2 ms a field, which the main thread must not spend on one
+ * request.
+ */
+const compiledFieldsMax = 100;
+
+/** After so many errors validation gives up. */
+const validationErrorsMax = 20;
+
+/** An operation that can run, or why it cannot. */
+export type Prepared =
+  | { readonly kind: "run"; readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult }
+  | { readonly kind: "refused"; readonly status: number; readonly errors: readonly GraphQLError[] };
+
+/**
+ * Texts to operations, and those kept for the next time.
+ *
+ * A document is parsed and validated once. Its first use runs in graphql-js; from the second on graphql-jit compiles it,
+ * which is ten times as fast for large answers and costs as much as some uses. Limits are checked between parsing and
+ * validating, because validating what they refuse is what takes the time.
+ */
+export class Operations {
+  readonly #schema: GraphQLSchema;
+  readonly #limits: CostLimits;
+  /** Where an operator reads about the limits. */
+  readonly #limitsUrl: string;
+  readonly #kept = new BoundedMap<string, Operation>(keptCharactersMax, (operation) => operation.weight);
+
+  constructor(schema: GraphQLSchema, limits: CostLimits, limitsUrl: string) {
+    this.#schema = schema;
+    this.#limits = limits;
+    this.#limitsUrl = limitsUrl;
+  }
+
+  prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
+    const key = `${operationName ?? ""}\0${text}`;
+    let operation = this.#kept.get(key);
+    if (operation === undefined) {
+      const read = readDocument(text);
+      if (read instanceof GraphQLError) return { kind: "refused", status: 200, errors: [read] };
+      operation = new Operation(this.#schema, text, read, operationName);
+      this.#kept.set(key, operation);
+    }
+    const errors = this.#excesses(operation.cost(variables));
+    if (errors.length > 0) return { kind: "refused", status: 400, errors };
+    return operation.prepare(this.#limits.depth);
+  }
+
+  #excesses(cost: Cost | undefined): GraphQLError[] {
+    if (cost === undefined) return [];
+    return excessOf(cost, this.#limits).map((excess) => new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
+      extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl },
+    }));
+  }
+}
+
+function readDocument(text: string): DocumentNode | GraphQLError {
+  try {
+    return parse(text, { maxTokens: tokensMax });
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    // The parser calls itself for each level of nesting.
+    if (error instanceof RangeError) return new GraphQLError("Syntax Error: the document is nested too deeply.");
+    throw error;
+  }
+}
+
+class Operation {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #name: string | undefined;
+  readonly weight: number;
+  /** The cost when no variable changes it. */
+  readonly #fixedCost: Cost | undefined;
+  readonly #hasVariableCost: boolean;
+  #prepared: Prepared | undefined;
+  #useCount = 0;
+  #compiled: CompiledQuery | undefined;
+
+  constructor(schema: GraphQLSchema, text: string, document: DocumentNode, name: string | undefined) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#name = name;
+    this.weight = Math.max(text.length, keptCharactersMax / keptCountMax);
+    this.#hasVariableCost = hasVariableCost(document);
+    this.#fixedCost = costOf(document, {});
+  }
+
+  cost(variables: Variables): Cost | undefined {
+    return this.#hasVariableCost ? costOf(this.#document, variables) : this.#fixedCost;
+  }
+
+  prepare(depthMax: number): Prepared {
+    this.#prepared ??= this.#validate(depthMax);
+    return this.#prepared;
+  }
+
+  #validate(depthMax: number): Prepared {
+    const errors = this.#errors(depthMax);
+    if (errors.length > 0) return { kind: "refused", status: 200, errors };
+    return { kind: "run", run: (context, variables) => this.#run(context, variables) };
+  }
+
+  #errors(depthMax: number): readonly GraphQLError[] {
+    const cost = this.#fixedCost;
+    // What has no cost has not been compared with the limits, so the dear rules must not see it.
+    if (cost === undefined) return validate(this.#schema, this.#document, [KnownFragmentNamesRule, NoFragmentCyclesRule], { maxErrors: validationErrorsMax });
+    if (depthMax > 0 && cost.expandedDepth > depthMax) {
+      return [new GraphQLError(`Query has depth ${cost.expandedDepth} that exceeds max depth ${depthMax}`)];
+    }
+    const choice = chooseOperation(this.#document, this.#name);
+    if (choice !== undefined) return [choice];
+    return validate(this.#schema, this.#document, undefined, { maxErrors: validationErrorsMax });
+  }
+
+  #run(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
+    this.#useCount++;
+    if (this.#useCount === 2 && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax) this.#compiled = this.#compile();
+    if (this.#compiled !== undefined) return this.#compiled.query(undefined, context, variables);
+    return execute({ schema: this.#schema, document: this.#document, operationName: this.#name, contextValue: context, variableValues: variables });
+  }
+
+  #compile(): CompiledQuery | undefined {
+    const compiled = compileQuery(this.#schema, this.#document, this.#name, { disablingCapturingStackErrors: true });
+    return isCompiledQuery(compiled) ? compiled : undefined;
+  }
+}
+
+/** What is wrong with the choice of an operation, in the words that clients of this interface know. */
+function chooseOperation(document: DocumentNode, name: string | undefined): GraphQLError | undefined {
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  if (operations.length === 0) return new GraphQLError("no operations in query document");
+  if (name === undefined) {
+    return operations.length === 1 ? undefined : new GraphQLError("more than one operation in query document and no operation name given");
+  }
+  return operations.some((operation) => operation.name?.value === name) ? undefined : new GraphQLError(`no operation with name ${JSON.stringify(name)}`);
+}

@@ -1,0 +1,137 @@
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
+import type { Repository } from "../model/repository.js";
+import { compileRegexp } from "../regexp/compile.js";
+import { pageCountMax } from "./connections.js";
+import type { ObjectTypes } from "./schema-types.js";
+
+type PageArguments = ObjectTypes["Query"]["repositories"]["args"];
+
+/** A page of repositories, and where it lies among all that were asked for. */
+export interface RepositoryPage {
+  readonly records: readonly Repository[];
+  readonly totalCount: number;
+  readonly pageInfo: {
+    readonly endCursor: string | null; readonly startCursor: string | null; readonly hasNextPage: boolean; readonly hasPreviousPage: boolean;
+  };
+}
+
+/** The page that the arguments ask for. Throws `bad-request` when they name no length, or a cursor that is none. */
+export function repositoryPage(catalog: Catalog, args: PageArguments): RepositoryPage {
+  const length = lengthOf(args);
+  const wanted = orderedRepositories(catalog, args);
+  const [start, end] = bounds(wanted, args, length);
+  const records = wanted.slice(start, end);
+  return {
+    records,
+    totalCount: wanted.length,
+    pageInfo: {
+      startCursor: records.length === 0 ? null : cursorOf(records[0]),
+      endCursor: records.length === 0 ? null : cursorOf(records[records.length - 1]),
+      hasNextPage: end < wanted.length,
+      hasPreviousPage: start > 0,
+    },
+  };
+}
+
+function lengthOf({ first, last, names }: PageArguments): number {
+  const length = first ?? last;
+  if (length === undefined || length === null) {
+    if (names !== undefined && names !== null) return pageCountMax;
+    throw new TrawlError("bad-request", "you must provide a `first` or `last` value to properly paginate");
+  }
+  if (length < 0) throw new TrawlError("bad-request", `first or last: ${length} is negative`);
+  return Math.min(length, pageCountMax);
+}
+
+/** From where to where, without the end. A cursor whose repository has gone counts from the start, or the end. */
+function bounds(wanted: readonly Repository[], { first, after, before }: PageArguments, length: number): [start: number, end: number] {
+  const lowest = after === undefined || after === null ? 0 : placeOfCursor(wanted, after) + 1;
+  const highest = before === undefined || before === null ? wanted.length : placeOfCursor(wanted, before);
+  const upper = highest < 0 ? wanted.length : highest;
+  if (first !== undefined && first !== null) return [lowest, Math.max(lowest, Math.min(upper, lowest + length))];
+  return [Math.max(lowest, upper - length), Math.max(lowest, upper)];
+}
+
+function placeOfCursor(wanted: readonly Repository[], cursor: string): number {
+  const id = Number(Buffer.from(cursor, "base64").toString());
+  if (!Number.isSafeInteger(id)) throw new TrawlError("bad-request", `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`);
+  return wanted.findIndex((repository) => repository.id === id);
+}
+
+function cursorOf({ id }: Repository): string {
+  return Buffer.from(String(id)).toString("base64");
+}
+
+function orderedRepositories(catalog: Catalog, args: PageArguments): readonly Repository[] {
+  const { names } = args;
+  const all = names === undefined || names === null ? recordsByName(catalog) : [...new Set(names)].flatMap((name) => catalog.repositoryByName(name) ?? []);
+  const tests = testsOf(args);
+  const wanted = tests.length === 0 ? all : all.filter((repository) => tests.every((test) => test(repository)));
+  return ordered(wanted, args);
+}
+
+type Test = (repository: Repository) => boolean;
+
+function testsOf(args: PageArguments): Test[] {
+  const { query, cloneStatus, cloned, notCloned, indexed, notIndexed, failedFetch, corrupted } = args;
+  const isCloned: Test = ({ lastFetched }) => lastFetched !== "";
+  const isIndexed: Test = ({ generation }) => generation > 0;
+  const tests: (Test | undefined | false | null)[] = [
+    query !== undefined && query !== null && query !== "" && nameTest(query),
+    cloned === false && ((repository) => !isCloned(repository)),
+    notCloned === false && isCloned,
+    indexed === false && ((repository) => !isIndexed(repository)),
+    notIndexed === false && isIndexed,
+    failedFetch === true && (({ lastError }) => lastError !== ""),
+    corrupted === true && (() => false),
+    cloneStatus && ((repository) => statusOf(repository) === cloneStatus),
+  ];
+  return tests.filter((test): test is Test => typeof test === "function");
+}
+
+function statusOf({ lastFetched, lastError }: Repository) {
+  if (lastFetched !== "") return "CLONED";
+  return lastError === "" ? "CLONING" : "NOT_CLONED";
+}
+
+/** A text that is no regular expression is part of a name. */
+function nameTest(query: string): Test {
+  try {
+    const matcher = compileRegexp(query, true);
+    return ({ name }) => matcher.test(Buffer.from(name));
+  } catch (error) {
+    if (!(error instanceof TrawlError)) throw new TrawlError("internal", messageOf(error), { cause: error });
+    const text = query.toLowerCase();
+    return ({ name }) => name.toLowerCase().includes(text);
+  }
+}
+
+function ordered(repositories: readonly Repository[], { orderBy, descending }: PageArguments): readonly Repository[] {
+  const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
+  // Records come by name.
+  if (compare === undefined && descending !== true) return repositories;
+  const sorted = [...repositories];
+  if (compare !== undefined) sorted.sort(compare);
+  return descending === true ? sorted.reverse() : sorted;
+}
+
+const comparisons: Readonly<Record<string, (a: Repository, b: Repository) => number>> = {
+  REPO_CREATED_AT: (a, b) => a.id - b.id,
+  REPOSITORY_CREATED_AT: (a, b) => a.id - b.id,
+  SIZE: (a, b) => a.contentBytes - b.contentBytes || a.id - b.id,
+};
+
+/** Ids by name, kept as long as the table of repositories stays. */
+const idsByName = new WeakMap<RepositoryTable, readonly number[]>();
+
+function recordsByName(catalog: Catalog): readonly Repository[] {
+  const table = catalog.repositoryTable();
+  let ids = idsByName.get(table);
+  if (ids === undefined) {
+    ids = [...catalog.repositories()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ id }) => id);
+    idsByName.set(table, ids);
+  }
+  return ids.flatMap((id) => catalog.repository(id) ?? []);
+}

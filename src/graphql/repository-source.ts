@@ -1,0 +1,135 @@
+import { defaultBranchBit, type Repository } from "../model/repository.js";
+import { globalId } from "./ids.js";
+import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
+import { codeHostOf, repositoryUrl } from "./urls.js";
+
+/** A repository as the catalog has it, and the revision that a search named. */
+export class RepositorySource {
+  readonly __typename = "Repository";
+  readonly record: Repository;
+  readonly #revision: string | undefined;
+
+  constructor(record: Repository, revision: string | undefined) {
+    this.record = record;
+    this.#revision = revision;
+  }
+
+  get id(): string {
+    return globalId("Repository", this.record.id);
+  }
+
+  get name(): string {
+    return this.record.name;
+  }
+
+  get uri(): string {
+    return this.record.name;
+  }
+
+  get sourceType(): "GIT_REPOSITORY" {
+    return "GIT_REPOSITORY";
+  }
+
+  get description(): string {
+    return this.record.description;
+  }
+
+  get createdAt(): string {
+    return this.record.lastChanged || this.record.lastFetched || new Date().toISOString();
+  }
+
+  get updatedAt(): string | null {
+    return this.record.lastChanged || null;
+  }
+
+  get isFork(): boolean {
+    return this.record.fork;
+  }
+
+  get isArchived(): boolean {
+    return this.record.archived;
+  }
+
+  get isPrivate(): boolean {
+    return this.record.private;
+  }
+
+  /** Not there yet, and not failed. */
+  get cloneInProgress(): boolean {
+    return this.record.lastFetched === "" && this.record.lastError === "";
+  }
+
+  get cloned(): boolean {
+    return this.record.lastFetched !== "";
+  }
+
+  get isIndexed(): boolean {
+    return this.record.generation > 0;
+  }
+
+  get stars(): number {
+    return this.record.stars;
+  }
+
+  get topics(): readonly string[] {
+    return this.record.topics;
+  }
+
+  get metadata(): readonly { readonly key: string; readonly value: string | null }[] {
+    return Object.entries(this.record.metadata).map(([key, value]) => ({ key, value }));
+  }
+
+  get keyValuePairs(): readonly { readonly key: string; readonly value: string | null }[] {
+    return this.metadata;
+  }
+
+  get url(): string {
+    return repositoryUrl(this.record.name, this.#revision);
+  }
+
+  get externalURLs() {
+    const host = codeHostOf(this.record.url);
+    return host === undefined ? [] : [externalLink(host.repositoryUrl, host.kind)];
+  }
+
+  get externalRepository() {
+    const host = codeHostOf(this.record.url);
+    return { id: this.record.name, serviceType: host?.kind.toLowerCase() ?? "other", serviceID: host?.url ?? "" };
+  }
+
+  get label(): Markdown {
+    const name = this.#revision === undefined || this.#revision === "" ? this.record.name : `${this.record.name}@${this.#revision}`;
+    return linkMarkdown(name, this.url);
+  }
+
+  get detail(): Markdown {
+    return plainMarkdown("Repository match");
+  }
+
+  get matches(): readonly never[] {
+    return [];
+  }
+
+  get embeddingExists(): boolean {
+    return false;
+  }
+
+  /** The commit of an indexed branch, "" and `HEAD` for the default one: what needs no look at the mirror. */
+  indexedCommit(revision: string): string | undefined {
+    const { indexedBranches } = this.record;
+    if (revision === "" || revision === "HEAD") {
+      const bit = defaultBranchBit(this.record);
+      return indexedBranches.find((branch) => branch.bit === bit)?.commit;
+    }
+    return undefined;
+  }
+}
+
+export function externalLink(url: string, serviceKind: NonNullable<ReturnType<typeof codeHostOf>>["kind"]) {
+  return { url, serviceKind, serviceType: serviceKind.toLowerCase() };
+}
+
+/** What of a repository can be searched. */
+export interface TextIndexSource {
+  readonly repository: RepositorySource;
+}

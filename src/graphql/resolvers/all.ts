@@ -1,0 +1,35 @@
+import type { AllResolvers } from "../resolver-types.js";
+import { commit } from "./commit.js";
+import { comparison, fileDiff, fileDiffs, revisionRange } from "./comparison.js";
+import { blob, highlighted, tree } from "./files.js";
+import { query } from "./query.js";
+import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
+import { search, searchResults, searchResultsStats } from "./search.js";
+import { defaultSettings, repoMeta, repoMetaKey, site } from "./site.js";
+import { mutation, telemetryMutation } from "./telemetry.js";
+
+/** The resolvers of the whole schema. A field that nothing answers does not compile. */
+export const allResolvers: AllResolvers = {
+  Query: query,
+  Mutation: mutation,
+  TelemetryMutation: telemetryMutation,
+  Repository: repository,
+  MirrorRepositoryInfo: mirrorInfo,
+  RepositoryTextSearchIndex: textIndex,
+  RepositoryContributor: contributor,
+  GitCommit: commit,
+  GitTree: tree,
+  GitBlob: blob,
+  HighlightedFile: highlighted,
+  RepositoryComparison: comparison,
+  GitRevisionRange: revisionRange,
+  FileDiffConnection: fileDiffs,
+  FileDiff: fileDiff,
+  Search: search,
+  SearchResults: searchResults,
+  SearchResultsStats: searchResultsStats,
+  Site: site,
+  DefaultSettings: defaultSettings,
+  RepoMeta: repoMeta,
+  RepoMetaKey: repoMetaKey,
+};

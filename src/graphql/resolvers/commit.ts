@@ -1,0 +1,98 @@
+import { TrawlError } from "../../base/errors.js";
+import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { BlobSource, CommitSource, entrySource, signatureOf, TreeSource } from "../git-sources.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { comparison } from "./repository.js";
+
+/** Paths of one commit that are listed at most; Linux has 78,635. */
+const fileNamesMax = 500_000;
+
+export const commit: ResolversOf<"GitCommit"> = {
+  author: async (source, _, { git }) => signatureOf((await git.commitData(source)).author),
+  committer: async (source, _, { git }) => signatureOf((await git.commitData(source)).committer),
+  message: async (source, _, { git }) => (await git.commitData(source)).message,
+  subject: async (source, _, { git }) => subjectOf((await git.commitData(source)).message),
+  body: async (source, _, { git }) => bodyOf((await git.commitData(source)).message),
+  parents: async (source, _, { git }) => (await git.commitData(source)).parents.map((oid) => new CommitSource(source.repository, oid, undefined)),
+  path: (source, { path }, context) => entryAt(source, path ?? "", context),
+  tree: async (source, { path }, context) => {
+    const entry = await entryAt(source, path ?? "", context);
+    if (entry instanceof BlobSource) throw new TrawlError("bad-request", `not a directory: ${JSON.stringify(path)}`);
+    return entry;
+  },
+  fileNames: async ({ repository, oid }, _, { git }) => {
+    const { names } = await git.run({ kind: "list-file-names", repositoryId: repository.record.id, commit: oid, countMax: fileNamesMax });
+    return names === "" ? [] : names.split("\0");
+  },
+  blob: (source, { path }, context) => fileAt(source, path, context),
+  file: (source, { path }, context) => fileAt(source, path, context),
+  languages: async (source, _, context) => (await languagesOf(source, false, context)).map(({ name }) => name),
+  languageStatistics: (source, _, context) => languagesOf(source, true, context),
+  ancestors: async (source, args, context) => {
+    const { repository, oid } = source;
+    const skipped = skipCount(args.afterCursor);
+    const countMax = pageLength(args.first);
+    const history = {
+      from: [oid], without: [], messageText: args.query ?? "", author: "", path: normalisePath(args.path ?? "") ?? "", follow: args.follow ?? false,
+      after: args.after ?? "", before: args.before ?? "", skipCount: skipped, countMax: countMax + 1,
+    };
+    const { commits } = await context.git.run({ kind: "list-history", repositoryId: repository.record.id, history });
+    return historyPage(source, commits, skipped, countMax, context);
+  },
+  behindAhead: async (source, { revspec }, { git }) => {
+    const base = await git.resolve(source.repository, revspec);
+    if (base === null) throw new TrawlError("not-found", `revision not found: ${source.repository.name}@${revspec}`);
+    const counts = await git.run({ kind: "compare-commits", repositoryId: source.repository.record.id, base, head: source.oid });
+    return { behind: counts.behindCount, ahead: counts.aheadCount };
+  },
+  diff: async (source, { base }, context) => {
+    if (base !== undefined && base !== null) return comparison(source.repository, base, source.oid, context);
+    const { parents: [parent] } = await context.git.commitData(source);
+    const baseCommit = parent === undefined ? undefined : new CommitSource(source.repository, parent, undefined);
+    return { repository: source.repository, baseText: `${source.oid}~`, headText: source.oid, base: baseCommit, head: source };
+  },
+};
+
+/** A page of commits, of which one more than fits was asked for. The count is known when the first page holds all. */
+export function historyPage(source: CommitSource, commits: Parameters<RequestContext["git"]["keep"]>[1], skipped: number, countMax: number, { git }: RequestContext) {
+  git.keep(source.repository, commits);
+  const nodes = commits.slice(0, countMax).map(({ oid }) => new CommitSource(source.repository, oid, undefined));
+  const hasMore = commits.length > countMax;
+  return { nodes, totalCount: hasMore ? null : skipped + nodes.length, pageInfo: offsetPageInfo(skipped, nodes.length, hasMore) };
+}
+
+export function subjectOf(message: string): string {
+  const end = message.indexOf("\n");
+  return end < 0 ? message : message.slice(0, end);
+}
+
+function bodyOf(message: string): string | null {
+  const end = message.indexOf("\n");
+  return end < 0 ? null : message.slice(end).trim() || null;
+}
+
+/** Without slashes at its ends, `.` for the root; undefined for what leads out of the tree. */
+function normalisePath(path: string): string | undefined {
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  return parts.includes("..") || path.includes("\0") ? undefined : parts.join("/");
+}
+
+async function entryAt(source: CommitSource, path: string, { git }: RequestContext): Promise<TreeSource | BlobSource | null> {
+  const normal = normalisePath(path);
+  if (normal === undefined) return null;
+  if (normal === "") return new TreeSource(source, "", undefined);
+  const entry = await git.entry(source, normal);
+  return entry === null ? null : entrySource(source, entry, undefined);
+}
+
+async function fileAt(source: CommitSource, path: string, context: RequestContext): Promise<BlobSource | null> {
+  const entry = await entryAt(source, path, context);
+  if (entry instanceof TreeSource) throw new TrawlError("bad-request", `not a blob: ${JSON.stringify(path)}`);
+  return entry;
+}
+
+async function languagesOf({ repository, oid }: CommitSource, withLines: boolean, { git }: RequestContext) {
+  const { languages } = await git.run({ kind: "count-languages", repositoryId: repository.record.id, commit: oid, withLines });
+  return languages.map(({ name, byteCount, lineCount }) => ({ name, totalBytes: byteCount, totalLines: lineCount }));
+}

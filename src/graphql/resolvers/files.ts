@@ -1,0 +1,133 @@
+import { TrawlError } from "../../base/errors.js";
+import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { BlobSource, CommitSource, entrySource, signatureOf, TreeSource } from "../git-sources.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { subjectOf } from "./commit.js";
+
+/** Entries of one listing at most. */
+const entriesMax = 20_000;
+
+export const tree: ResolversOf<"GitTree"> = {
+  directories: async (source, { first, recursive }, context) =>
+    (await listing(source, first, recursive, ["directory"], context)).filter((entry) => entry instanceof TreeSource),
+  files: async (source, { first, recursive }, context) =>
+    (await listing(source, first, recursive, ["file", "submodule"], context)).filter((entry) => entry instanceof BlobSource),
+  entries: async (source, { first, recursive, ancestors }, context) => {
+    const own = await listing(source, first, recursive, [], context);
+    if (ancestors !== true || source.isRoot) return own;
+    const above = await Promise.all(parentsOf(source).map((parent) => listing(parent, first, false, [], context)));
+    return [...above.flat(), ...own];
+  },
+  isSingleChild: (source, _, context) => isSingleChild(source, context),
+  history: (source, args, context) => pathHistory(source, args, context),
+};
+
+export const blob: ResolversOf<"GitBlob"> = {
+  content: async (source, { startLine, endLine }, { git }) => (await git.file(source, "text", startLine ?? undefined, endLine ?? undefined)).text,
+  byteSize: async (source, _, { git }) => (source.entry ?? await git.entry(source.commit, source.path))?.byteCount ?? 0,
+  totalLines: async (source, _, { git }) => (await git.file(source, "facts", undefined, undefined)).lineCount,
+  binary: async (source, _, { git }) => (await git.file(source, "facts", undefined, undefined)).isBinary,
+  richHTML: () => "",
+  blame: async (source, args, context) => {
+    const { startLine, endLine, ignoreWhitespace } = args;
+    if (startLine < 1 || endLine < startLine) throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
+    return blame(source, startLine, endLine, ignoreWhitespace ?? false, context);
+  },
+  highlight: async (source, { startLine, endLine }, { git }) => {
+    const file = await git.file(source, "html", startLine ?? undefined, endLine ?? undefined);
+    if (file.isBinary) throw new TrawlError("bad-request", "cannot render binary file");
+    return { rows: file.text.split(rowStart).map((row, at) => (at === 0 ? row : rowStart + row)).filter((row) => row !== "") };
+  },
+  submodule: async (source, _, { git }) => {
+    const entry = source.entry ?? await git.entry(source.commit, source.path);
+    if (entry?.kind !== "submodule") return null;
+    const { urls } = await git.run({ kind: "read-submodules", repositoryId: source.repository.record.id, commit: source.commit.oid });
+    return { url: urls.get(source.path) ?? "", commit: entry.oid, path: source.path };
+  },
+  isSingleChild: (source, _, context) => isSingleChild(source, context),
+  lfs: async (source, _, { git }) => {
+    const entry = source.entry ?? await git.entry(source.commit, source.path);
+    if (entry?.kind !== "file" || entry.byteCount > lfsBytesMax) return null;
+    const size = lfsPointer.exec((await git.file(source, "text", undefined, undefined)).text)?.[1];
+    return size === undefined ? null : { byteSize: size };
+  },
+  history: (source, args, context) => pathHistory(source, args, context),
+  languages: async (source, _, { git }) => {
+    const { language } = await git.file(source, "facts", undefined, undefined);
+    return language === "" ? [] : [language];
+  },
+  contentType: async (source, _, { git }) =>
+    ((await git.file(source, "facts", undefined, undefined)).isBinary ? "application/octet-stream" : "text/plain; charset=utf-8"),
+  symbols: () => ({ nodes: [], pageInfo: { endCursor: null, hasNextPage: false } }),
+};
+
+export const highlighted: ResolversOf<"HighlightedFile"> = {
+  aborted: () => false,
+  html: ({ rows }) => `<table><tbody>${rows.join("")}</tbody></table>`,
+  lsif: () => "",
+  lineRanges: ({ rows }, { ranges }) => ranges.map(({ startLine, endLine }) => rows.slice(Math.max(0, startLine), Math.max(0, endLine))),
+};
+
+const rowStart = "<tr>";
+const lfsBytesMax = 1024;
+const lfsPointer = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*?size (\d+)\n/;
+
+async function listing({ commit, path }: TreeSource, first: number | null | undefined, recursive: boolean | null, entryKinds: readonly ("directory" | "file" | "submodule")[],
+  { git }: RequestContext): Promise<(TreeSource | BlobSource)[]> {
+  const countMax = Math.min(first ?? entriesMax, entriesMax);
+  if (countMax < 0) throw new TrawlError("bad-request", `first: ${countMax} is negative`);
+  const { entries, totalCount } = await git.run({
+    kind: "list-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path, recursive: recursive ?? false, entryKinds, countMax,
+  });
+  const siblingCount = recursive === true || entryKinds.length > 0 ? undefined : totalCount;
+  return entries.map((entry) => entrySource(commit, entry, siblingCount));
+}
+
+/** The directories that it is in, the root first. */
+function parentsOf({ commit, path }: TreeSource): TreeSource[] {
+  const parts = path.split("/");
+  return parts.map((_, at) => new TreeSource(commit, parts.slice(0, at).join("/"), undefined));
+}
+
+async function isSingleChild({ commit, path, siblingCount }: TreeSource | BlobSource, { git }: RequestContext): Promise<boolean> {
+  if (path === "") return false;
+  if (siblingCount !== undefined) return siblingCount === 1;
+  const parent = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+  const { totalCount } = await git.run({
+    kind: "list-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path: parent, recursive: false, entryKinds: [], countMax: 1,
+  });
+  return totalCount === 1;
+}
+
+async function pathHistory({ commit, path }: TreeSource | BlobSource, { first, after }: { readonly first?: number | null; readonly after?: string | null }, { git }: RequestContext) {
+  const skipped = skipCount(after);
+  const countMax = pageLength(first);
+  const { commits } = await git.run({
+    kind: "list-history", repositoryId: commit.repository.record.id,
+    history: { from: [commit.oid], without: [], messageText: "", author: "", path, follow: false, after: "", before: "", skipCount: skipped, countMax: countMax + 1 },
+  });
+  git.keep(commit.repository, commits);
+  const nodes = commits.slice(0, countMax).map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));
+  return { nodes, pageInfo: offsetPageInfo(skipped, nodes.length, commits.length > countMax) };
+}
+
+async function blame({ commit, path }: BlobSource, startLine: number, endLine: number, ignoreWhitespace: boolean, { git }: RequestContext) {
+  const { repository } = commit;
+  const { hunks, startByte } = await git.run({
+    kind: "read-blame", repositoryId: repository.record.id, blame: { commit: commit.oid, path, startLine, endLine, ignoreWhitespace },
+  });
+  const oids = [...new Set(hunks.map((hunk) => hunk.commit))];
+  const commits = new Map(await Promise.all(oids.map(async (oid) => [oid, await git.commitData(new CommitSource(repository, oid, undefined))] as const)));
+  let byte = startByte;
+  return hunks.flatMap((hunk) => {
+    const data = commits.get(hunk.commit);
+    const from = byte;
+    byte += hunk.byteCount;
+    if (data === undefined) return [];
+    return [{
+      startLine: hunk.startLine, endLine: hunk.startLine + hunk.lineCount, startByte: from, endByte: byte, rev: hunk.commit, author: signatureOf(data.author),
+      message: subjectOf(data.message), commit: new CommitSource(repository, hunk.commit, undefined), filename: hunk.path,
+    }];
+  });
+}

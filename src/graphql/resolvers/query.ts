@@ -1,0 +1,84 @@
+import { TrawlError } from "../../base/errors.js";
+import { globalContext } from "../context-source.js";
+import type { RequestContext } from "../context.js";
+import { CommitSource, RefSource } from "../git-sources.js";
+import { parseGlobalId } from "../ids.js";
+import { repositoryPage } from "../repository-pages.js";
+import { RepositorySource } from "../repository-source.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { SearchSource } from "../search-sources.js";
+import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
+import type { SourceOf } from "../sources.js";
+import { nameOfCloneUrl } from "../urls.js";
+import { contextQueries } from "./contexts.js";
+import { siteQueries } from "./site.js";
+
+export const query: ResolversOf<"Query"> = {
+  node: (_, { id }, context) => nodeOf(id, context),
+  repository: (_, args, context) => repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
+  repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
+  repositories: (_, args, { services }) => {
+    const { records, totalCount, pageInfo } = repositoryPage(services.catalog, args);
+    return { nodes: records.map((record) => new RepositorySource(record, undefined)), totalCount, pageInfo };
+  },
+  search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
+  ...contextQueries,
+  ...siteQueries,
+};
+
+/** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
+function repositoryOf(name: string | undefined, cloneUrl: string | undefined, { services: { catalog } }: RequestContext): RepositorySource | null {
+  if (name === undefined && cloneUrl === undefined) throw new TrawlError("bad-request", "neither name nor cloneURL given");
+  const named = catalog.repositoryByName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
+  const record = named ?? (cloneUrl === undefined ? undefined : [...catalog.repositories()].find((repository) => isSameUrl(repository.url, cloneUrl)));
+  return record === undefined ? null : new RepositorySource(record, undefined);
+}
+
+function isSameUrl(one: string, other: string): boolean {
+  return one === other || (nameOfCloneUrl(one) !== undefined && nameOfCloneUrl(one) === nameOfCloneUrl(other));
+}
+
+/** The ids of what only accounts make are known, and name nothing yet. */
+async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {
+  const { kind, key } = parseGlobalId(id);
+  switch (kind) {
+    case "Repository": return repositoryById(key, context);
+    case "Site": return key === siteKey ? new SiteSource() : null;
+    case "DefaultSettings": return new DefaultSettingsSource();
+    case "SearchContext": return key === globalContext.spec ? globalContext : null;
+    case "GitCommit": return commitById(key, context);
+    case "GitRef": return refById(key, context);
+    case "User": case "Org": return null;
+    default: throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`);
+  }
+}
+
+function repositoryById(key: unknown, { services }: RequestContext): RepositorySource | null {
+  const record = typeof key === "number" ? services.catalog.repository(key) : undefined;
+  return record === undefined ? null : new RepositorySource(record, undefined);
+}
+
+/** The repository that a commit's or ref's key names by its own id. */
+function repositoryOfKey(key: unknown, context: RequestContext): RepositorySource | null {
+  const { r } = (typeof key === "object" && key !== null ? key : {}) as { readonly r?: unknown };
+  if (typeof r !== "string") return null;
+  const id = parseGlobalId(r);
+  return id.kind === "Repository" ? repositoryById(id.key, context) : null;
+}
+
+async function commitById(key: unknown, context: RequestContext): Promise<CommitSource | null> {
+  const repository = repositoryOfKey(key, context);
+  const oid = repository === null ? undefined : (key as { readonly c?: unknown }).c;
+  if (repository === null || typeof oid !== "string") return null;
+  const commit = await context.git.resolve(repository, oid);
+  return commit === null ? null : new CommitSource(repository, commit, undefined);
+}
+
+async function refById(key: unknown, context: RequestContext): Promise<RefSource | null> {
+  const repository = repositoryOfKey(key, context);
+  const name = repository === null ? undefined : (key as { readonly v?: unknown }).v;
+  if (repository === null || typeof name !== "string") return null;
+  const { refs } = await context.git.run({ kind: "list-refs", repositoryId: repository.record.id, prefixes: [name], nameText: "", order: "name", countMax: 1 });
+  return refs[0]?.name === name ? new RefSource(repository, refs[0]) : null;
+}
+

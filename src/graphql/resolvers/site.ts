@@ -1,0 +1,121 @@
+import type { RepositoryStatus } from "../../model/repository-status.js";
+import { globalId } from "../ids.js";
+import { pageOf } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { parseGlobalId } from "../ids.js";
+import { escapeHtml } from "../markdown.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { DefaultSettingsSource, settingsCascade, SiteSource } from "../site-source.js";
+import { buildVersion, productVersion } from "../versions.js";
+
+type Query = ResolversOf<"Query">;
+
+/** What is asked about the instance, and about who asks. */
+export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices" | "highlightCode" | "settingsSubject" | "viewerSettings"
+  | "viewerConfiguration" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
+  | "clientConfiguration" | "enterpriseLicenseHasFeature" | "repoMeta"> = {
+  currentUser: () => null,
+  user: () => null,
+  externalServices: (_, { first, after, repo }, context) => {
+    context.requireSiteAdmin();
+    const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
+    return pageOf(services, first, after);
+  },
+  highlightCode: (_, { code }) => codeTable(code),
+  settingsSubject: (_, { id }) => {
+    const { kind } = parseGlobalId(id);
+    if (kind === "Site") return new SiteSource();
+    return kind === "DefaultSettings" ? new DefaultSettingsSource() : null;
+  },
+  viewerSettings: settingsCascade,
+  viewerConfiguration: settingsCascade,
+  site: () => new SiteSource(),
+  statusMessages: (_, __, { services }) => statusMessages(services.statuses()),
+  repositoryStats: (_, __, { services }) => repositoryStats(services.statuses()),
+  evaluateFeatureFlag: () => null,
+  evaluateFeatureFlags: () => [],
+  evaluatedFeatureFlags: () => [],
+  clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl } }),
+  enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
+  repoMeta: () => ({}),
+};
+
+export const site: ResolversOf<"Site"> = {
+  siteID: (_, __, { services }) => services.siteId,
+  configuration: (_, __, context) => {
+    context.requireSiteAdmin();
+    return { id: 1, effectiveContents: context.services.configuration, validationMessages: [] };
+  },
+  settingsCascade,
+  viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
+  buildVersion: () => buildVersion,
+  productVersion: () => productVersion,
+  needsRepositoryConfiguration: (_, __, { services }) => services.catalog.repositoryCount === 0,
+  alerts: () => [],
+  codyContextFilters: () => ({ raw: null }),
+};
+
+export const defaultSettings: ResolversOf<"DefaultSettings"> = { settingsCascade };
+
+export const repoMeta: ResolversOf<"RepoMeta"> = {
+  keys: (_, { query, first, after }, context) => pageOf(metadataTexts(context, ({ key }) => key, query), first, after),
+  key: (_, { key }, context) => (metadataTexts(context, (pair) => pair.key, undefined).includes(key) ? { key } : null),
+};
+
+export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
+  values: ({ key }, { query, first, after }, context) =>
+    pageOf(metadataTexts(context, (pair) => (pair.key === key ? pair.value : null), query), first, after),
+};
+
+/** Keys or values of all repositories' metadata, each once and in order. */
+function metadataTexts({ services }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {
+  const texts = new Set<string>();
+  for (const { metadata } of services.catalog.repositories()) {
+    for (const [key, value] of Object.entries(metadata)) {
+      const text = pick({ key, value });
+      if (text !== null && text.includes(query ?? "")) texts.add(text);
+    }
+  }
+  return [...texts].sort();
+}
+
+/** The operator's list of repositories, as the one service that there is. */
+function configuredService({ services }: RequestContext) {
+  const statuses = services.statuses();
+  const newest = statuses.reduce((latest, { lastFetched }) => (lastFetched > latest ? lastFetched : latest), "");
+  const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
+  const date = newest || "1970-01-01T00:00:00Z";
+  return {
+    __typename: "ExternalService" as const, id: globalId("ExternalService", 1), kind, displayName, config: services.configuration, createdAt: date, updatedAt: date,
+    repoCount: statuses.length, lastSyncAt: newest || null, nextSyncAt: null, lastSyncError: null, warning: null, webhookURL: null,
+  };
+}
+
+/** What an operator should know; nothing when all is well. */
+function statusMessages(statuses: readonly RepositoryStatus[]) {
+  if (statuses.length === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
+  const pending = statuses.filter(({ state }) => state === "pending");
+  const failed = statuses.filter(({ error }) => error !== "");
+  return [
+    ...pending.length > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending.length} ${pending.length === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
+    ...failed.slice(0, listedErrorsMax).map(({ name, error }) => ({ __typename: "SyncError" as const, message: `${name}: ${error}` })),
+  ];
+}
+
+const listedErrorsMax = 20;
+
+function repositoryStats(statuses: readonly RepositoryStatus[]) {
+  const count = (test: (status: RepositoryStatus) => boolean): number => statuses.filter(test).length;
+  const cloned = count(({ lastFetched }) => lastFetched !== "");
+  const cloning = count(({ state }) => state === "pending");
+  return {
+    gitDirBytes: "0", indexedLinesCount: "0", total: statuses.length, cloned, cloning, notCloned: statuses.length - cloned - cloning,
+    failedFetch: count(({ error }) => error !== ""), corrupted: 0, indexed: count(({ state }) => state === "searchable"),
+  };
+}
+
+function codeTable(code: string): string {
+  const lines = code.endsWith("\n") ? code.slice(0, -1).split("\n") : code.split("\n");
+  const rows = lines.map((line, at) => `<tr><td class="line" data-line="${at + 1}"></td><td class="code"><span>${escapeHtml(line)}\n</span></td></tr>`);
+  return `<table><tbody>${rows.join("")}</tbody></table>`;
+}

@@ -1,0 +1,833 @@
+/** Generated from schema.graphql by `make graphql`. */
+import type { NoArguments, SourceOf } from "./sources.js";
+
+export interface Event {
+  readonly event: string;
+  readonly userCookieID?: string | null | undefined;
+  readonly firstSourceURL?: string | null | undefined;
+  readonly lastSourceURL?: string | null | undefined;
+  readonly url?: string | null | undefined;
+  readonly source?: EventSource | null | undefined;
+  readonly cohortID?: string | null | undefined;
+  readonly referrer?: string | null | undefined;
+  readonly originalReferrer?: string | null | undefined;
+  readonly sessionReferrer?: string | null | undefined;
+  readonly sessionFirstURL?: string | null | undefined;
+  readonly deviceSessionID?: string | null | undefined;
+  readonly argument?: string | null | undefined;
+  readonly publicArgument?: string | null | undefined;
+  readonly deviceID?: string | null | undefined;
+  readonly insertID?: string | null | undefined;
+  readonly eventID?: number | null | undefined;
+  readonly client?: string | null | undefined;
+  readonly connectedSiteID?: string | null | undefined;
+  readonly hashedLicenseKey?: string | null | undefined;
+  readonly billingProductCategory?: string | null | undefined;
+  readonly billingEventID?: string | null | undefined;
+}
+
+export type EventSource = "WEB" | "CODEHOSTINTEGRATION" | "BACKEND" | "STATICWEB" | "IDEEXTENSION" | "CODY";
+
+export type ExternalServiceKind = "AWSCODECOMMIT" | "AZUREDEVOPS" | "BITBUCKETCLOUD" | "BITBUCKETSERVER" | "GERRIT" | "GITHUB" | "GITLAB" | "GITOLITE" | "GOMODULES" | "JVMPACKAGES" | "NPMPACKAGES" | "OTHER" | "LOCALGIT" | "PAGURE" | "PERFORCE" | "PHABRICATOR" | "PYTHONPACKAGES" | "RUSTPACKAGES" | "RUBYPACKAGES";
+
+export type RepositoryOrderBy = "REPOSITORY_NAME" | "REPO_CREATED_AT" | "REPOSITORY_CREATED_AT" | "SIZE";
+
+export type CloneStatus = "NOT_CLONED" | "CLONING" | "CLONED";
+
+export type RepositorySourceType = "GIT_REPOSITORY" | "PERFORCE_DEPOT";
+
+export type GitRefType = "GIT_BRANCH" | "GIT_TAG" | "GIT_REF_OTHER";
+
+export type GitRefOrder = "AUTHORED_OR_COMMITTED_AT";
+
+export type GitObjectType = "GIT_COMMIT" | "GIT_TAG" | "GIT_TREE" | "GIT_BLOB" | "GIT_UNKNOWN";
+
+export type HighlightResponseFormat = "HTML_PLAINTEXT" | "HTML_HIGHLIGHT" | "JSON_SCIP";
+
+export interface HighlightLineRange {
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+export type SearchVersion = "V1" | "V2" | "V3";
+
+export type SearchPatternType = "standard" | "literal" | "regexp" | "structural" | "lucky" | "keyword" | "newStandardRC1" | "codycontext" | "nls";
+
+export type SymbolKind = "UNKNOWN" | "FILE" | "MODULE" | "NAMESPACE" | "PACKAGE" | "CLASS" | "METHOD" | "PROPERTY" | "FIELD" | "CONSTRUCTOR" | "ENUM" | "INTERFACE" | "FUNCTION" | "VARIABLE" | "CONSTANT" | "STRING" | "NUMBER" | "BOOLEAN" | "ARRAY" | "OBJECT" | "KEY" | "NULL" | "ENUMMEMBER" | "STRUCT" | "EVENT" | "OPERATOR" | "TYPEPARAMETER";
+
+export type SearchContextsOrderBy = "SEARCH_CONTEXT_SPEC" | "SEARCH_CONTEXT_UPDATED_AT";
+
+export type AlertType = "INFO" | "WARNING" | "ERROR";
+
+export type CodyContextFiltersVersion = "V1";
+
+/** The fields of each object type. */
+export interface ObjectTypes {
+  readonly Query: {
+    readonly node: { readonly args: { readonly id: string }; readonly result: SourceOf<"Node"> | null };
+    readonly repository: { readonly args: { readonly name?: string | null | undefined; readonly cloneURL?: string | null | undefined; readonly uri?: string | null | undefined }; readonly result: SourceOf<"Repository"> | null };
+    readonly repositoryRedirect: { readonly args: { readonly name?: string | null | undefined; readonly cloneURL?: string | null | undefined; readonly hashedName?: string | null | undefined }; readonly result: SourceOf<"RepositoryRedirect"> | null };
+    readonly repositories: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly query?: string | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly names?: readonly (string)[] | null | undefined; readonly cloned: boolean | null; readonly cloneStatus?: CloneStatus | null | undefined; readonly notCloned: boolean | null; readonly indexed: boolean | null; readonly notIndexed: boolean | null; readonly embedded: boolean | null; readonly notEmbedded: boolean | null; readonly failedFetch: boolean | null; readonly corrupted: boolean | null; readonly externalService?: string | null | undefined; readonly orderBy: RepositoryOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"RepositoryConnection"> };
+    readonly currentUser: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly user: { readonly args: { readonly username?: string | null | undefined; readonly email?: string | null | undefined }; readonly result: SourceOf<"User"> | null };
+    readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
+    readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null }; readonly result: SourceOf<"Search"> | null };
+    readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
+    readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
+    readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
+    readonly defaultSearchContext: { readonly args: NoArguments; readonly result: SourceOf<"SearchContext"> | null };
+    readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string };
+    readonly settingsSubject: { readonly args: { readonly id: string }; readonly result: SourceOf<"SettingsSubject"> | null };
+    readonly viewerSettings: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly viewerConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly site: { readonly args: NoArguments; readonly result: SourceOf<"Site"> };
+    readonly statusMessages: { readonly args: NoArguments; readonly result: readonly (SourceOf<"StatusMessage">)[] };
+    readonly repositoryStats: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryStats"> };
+    readonly evaluateFeatureFlag: { readonly args: { readonly flagName: string }; readonly result: boolean | null };
+    readonly evaluateFeatureFlags: { readonly args: { readonly flagNames: readonly (string)[] }; readonly result: readonly (SourceOf<"EvaluatedFeatureFlag">)[] };
+    readonly evaluatedFeatureFlags: { readonly args: NoArguments; readonly result: readonly (SourceOf<"EvaluatedFeatureFlag">)[] };
+    readonly clientConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ClientConfiguration"> };
+    readonly enterpriseLicenseHasFeature: { readonly args: { readonly feature: string }; readonly result: boolean };
+    readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
+  };
+  readonly Mutation: {
+    readonly logEvent: { readonly args: { readonly event: string; readonly userCookieID: string; readonly firstSourceURL?: string | null | undefined; readonly lastSourceURL?: string | null | undefined; readonly url: string; readonly source: EventSource; readonly cohortID?: string | null | undefined; readonly referrer?: string | null | undefined; readonly argument?: string | null | undefined; readonly publicArgument?: string | null | undefined; readonly deviceID?: string | null | undefined; readonly insertID?: string | null | undefined; readonly eventID?: number | null | undefined; readonly client?: string | null | undefined; readonly connectedSiteID?: string | null | undefined; readonly hashedLicenseKey?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly logEvents: { readonly args: { readonly events?: readonly (Event)[] | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly logUserEvent: { readonly args: { readonly event: string; readonly userCookieID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly telemetry: { readonly args: NoArguments; readonly result: SourceOf<"TelemetryMutation"> };
+  };
+  readonly TelemetryMutation: {
+    readonly recordEvents: { readonly args: { readonly events: readonly (unknown)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
+  };
+  readonly EmptyResponse: {
+    readonly alwaysNil: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly PageInfo: {
+    readonly endCursor: { readonly args: NoArguments; readonly result: string | null };
+    readonly hasNextPage: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly ConnectionPageInfo: {
+    readonly endCursor: { readonly args: NoArguments; readonly result: string | null };
+    readonly startCursor: { readonly args: NoArguments; readonly result: string | null };
+    readonly hasNextPage: { readonly args: NoArguments; readonly result: boolean };
+    readonly hasPreviousPage: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly Markdown: {
+    readonly text: { readonly args: NoArguments; readonly result: string };
+    readonly html: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly Position: {
+    readonly line: { readonly args: NoArguments; readonly result: number };
+    readonly character: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly Range: {
+    readonly start: { readonly args: NoArguments; readonly result: SourceOf<"Position"> };
+    readonly end: { readonly args: NoArguments; readonly result: SourceOf<"Position"> };
+  };
+  readonly ExternalLink: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly serviceKind: { readonly args: NoArguments; readonly result: ExternalServiceKind | null };
+    readonly serviceType: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly Redirect: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepositoryConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly Repository: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly uri: { readonly args: NoArguments; readonly result: string };
+    readonly sourceType: { readonly args: NoArguments; readonly result: RepositorySourceType };
+    readonly description: { readonly args: NoArguments; readonly result: string };
+    readonly language: { readonly args: NoArguments; readonly result: string };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly commit: { readonly args: { readonly rev: string; readonly inputRevspec?: string | null | undefined }; readonly result: SourceOf<"GitCommit"> | null };
+    readonly firstEverCommit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> | null };
+    readonly mirrorInfo: { readonly args: NoArguments; readonly result: SourceOf<"MirrorRepositoryInfo"> };
+    readonly externalRepository: { readonly args: NoArguments; readonly result: SourceOf<"ExternalRepository"> };
+    readonly isFork: { readonly args: NoArguments; readonly result: boolean };
+    readonly isArchived: { readonly args: NoArguments; readonly result: boolean };
+    readonly isPrivate: { readonly args: NoArguments; readonly result: boolean };
+    readonly externalServices: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
+    readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
+    readonly textSearchIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndex"> | null };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
+    readonly defaultBranch: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> | null };
+    readonly gitRefs: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly type?: GitRefType | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> };
+    readonly branches: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly orderBy?: GitRefOrder | null | undefined; readonly interactive: boolean | null }; readonly result: SourceOf<"GitRefConnection"> };
+    readonly tags: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"GitRefConnection"> };
+    readonly comparison: { readonly args: { readonly base?: string | null | undefined; readonly head?: string | null | undefined; readonly fetchMissing: boolean | null }; readonly result: SourceOf<"RepositoryComparison"> };
+    readonly contributors: { readonly args: { readonly revisionRange?: string | null | undefined; readonly afterDate?: string | null | undefined; readonly path?: string | null | undefined; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"RepositoryContributorConnection"> };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly label: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly detail: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly matches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchResultMatch">)[] };
+    readonly stars: { readonly args: NoArguments; readonly result: number };
+    readonly topics: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly metadata: { readonly args: NoArguments; readonly result: readonly (SourceOf<"KeyValuePair">)[] };
+    readonly keyValuePairs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"KeyValuePair">)[] };
+    readonly diskSizeBytes: { readonly args: NoArguments; readonly result: string | null };
+    readonly embeddingExists: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly KeyValuePair: {
+    readonly key: { readonly args: NoArguments; readonly result: string };
+    readonly value: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly ExternalRepository: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly serviceType: { readonly args: NoArguments; readonly result: string };
+    readonly serviceID: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly MirrorRepositoryInfo: {
+    readonly remoteURL: { readonly args: NoArguments; readonly result: string };
+    readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
+    readonly cloneProgress: { readonly args: NoArguments; readonly result: string | null };
+    readonly cloned: { readonly args: NoArguments; readonly result: boolean };
+    readonly isCorrupted: { readonly args: NoArguments; readonly result: boolean };
+    readonly corruptionLogs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"CorruptionLog">)[] };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly nextSyncAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly updateSchedule: { readonly args: NoArguments; readonly result: SourceOf<"UpdateSchedule"> | null };
+    readonly updateQueue: { readonly args: NoArguments; readonly result: SourceOf<"UpdateQueue"> | null };
+    readonly lastError: { readonly args: NoArguments; readonly result: string | null };
+    readonly lastSyncOutput: { readonly args: NoArguments; readonly result: string | null };
+    readonly byteSize: { readonly args: NoArguments; readonly result: string };
+    readonly shard: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly CorruptionLog: {
+    readonly timestamp: { readonly args: NoArguments; readonly result: string };
+    readonly reason: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly UpdateSchedule: {
+    readonly intervalSeconds: { readonly args: NoArguments; readonly result: number };
+    readonly due: { readonly args: NoArguments; readonly result: string };
+    readonly index: { readonly args: NoArguments; readonly result: number };
+    readonly total: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly UpdateQueue: {
+    readonly index: { readonly args: NoArguments; readonly result: number };
+    readonly updating: { readonly args: NoArguments; readonly result: boolean };
+    readonly total: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly RepositoryTextSearchIndex: {
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly status: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndexStatus"> | null };
+    readonly refs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"RepositoryTextSearchIndexedRef">)[] };
+    readonly host: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryIndexserverHost"> | null };
+  };
+  readonly RepositoryTextSearchIndexStatus: {
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string };
+    readonly contentByteSize: { readonly args: NoArguments; readonly result: string };
+    readonly contentFilesCount: { readonly args: NoArguments; readonly result: number };
+    readonly indexByteSize: { readonly args: NoArguments; readonly result: string };
+    readonly indexShardsCount: { readonly args: NoArguments; readonly result: number };
+    readonly newLinesCount: { readonly args: NoArguments; readonly result: number };
+    readonly defaultBranchNewLinesCount: { readonly args: NoArguments; readonly result: number };
+    readonly otherBranchesNewLinesCount: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly RepositoryTextSearchIndexedRef: {
+    readonly ref: { readonly args: NoArguments; readonly result: SourceOf<"GitRef"> };
+    readonly indexed: { readonly args: NoArguments; readonly result: boolean };
+    readonly current: { readonly args: NoArguments; readonly result: boolean };
+    readonly indexedCommit: { readonly args: NoArguments; readonly result: SourceOf<"GitObject"> | null };
+    readonly skippedIndexed: { readonly args: NoArguments; readonly result: SourceOf<"SkippedIndexed"> | null };
+  };
+  readonly SkippedIndexed: {
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly query: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepositoryIndexserverHost: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepoMeta: {
+    readonly keys: { readonly args: { readonly query?: string | null | undefined; readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"RepoMetaKeys"> };
+    readonly key: { readonly args: { readonly key: string }; readonly result: SourceOf<"RepoMetaKey"> | null };
+  };
+  readonly RepoMetaKeys: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly RepoMetaKey: {
+    readonly values: { readonly args: { readonly query?: string | null | undefined; readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"RepoMetaKeys"> };
+  };
+  readonly ExternalServiceConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalService">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly ExternalService: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly kind: { readonly args: NoArguments; readonly result: ExternalServiceKind };
+    readonly displayName: { readonly args: NoArguments; readonly result: string };
+    readonly config: { readonly args: NoArguments; readonly result: string };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string };
+    readonly repoCount: { readonly args: NoArguments; readonly result: number };
+    readonly lastSyncAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly nextSyncAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly lastSyncError: { readonly args: NoArguments; readonly result: string | null };
+    readonly warning: { readonly args: NoArguments; readonly result: string | null };
+    readonly webhookURL: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly GitRefConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly GitRef: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly abbrevName: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string };
+    readonly prefix: { readonly args: NoArguments; readonly result: string };
+    readonly type: { readonly args: NoArguments; readonly result: GitRefType };
+    readonly target: { readonly args: NoArguments; readonly result: SourceOf<"GitObject"> };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly GitObject: {
+    readonly oid: { readonly args: NoArguments; readonly result: string };
+    readonly abbreviatedOID: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> | null };
+    readonly type: { readonly args: NoArguments; readonly result: GitObjectType };
+  };
+  readonly GitRevSpecExpr: {
+    readonly expr: { readonly args: NoArguments; readonly result: string };
+    readonly object: { readonly args: NoArguments; readonly result: SourceOf<"GitObject"> | null };
+  };
+  readonly Signature: {
+    readonly person: { readonly args: NoArguments; readonly result: SourceOf<"Person"> };
+    readonly date: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly Person: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly email: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string };
+    readonly avatarURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly user: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+  };
+  readonly GitCommit: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly oid: { readonly args: NoArguments; readonly result: string };
+    readonly abbreviatedOID: { readonly args: NoArguments; readonly result: string };
+    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> };
+    readonly committer: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> | null };
+    readonly message: { readonly args: NoArguments; readonly result: string };
+    readonly subject: { readonly args: NoArguments; readonly result: string };
+    readonly body: { readonly args: NoArguments; readonly result: string | null };
+    readonly parents: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitCommit">)[] };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+    readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
+    readonly path: { readonly args: { readonly path: string | null }; readonly result: SourceOf<"GitTreeOrBlob"> | null };
+    readonly tree: { readonly args: { readonly path: string | null; readonly recursive?: boolean | null | undefined }; readonly result: SourceOf<"GitTree"> | null };
+    readonly fileNames: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly blob: { readonly args: { readonly path: string }; readonly result: SourceOf<"GitBlob"> | null };
+    readonly file: { readonly args: { readonly path: string }; readonly result: SourceOf<"File2"> | null };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly languageStatistics: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
+    readonly ancestors: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly path?: string | null | undefined; readonly follow: boolean | null; readonly after?: string | null | undefined; readonly afterCursor?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
+    readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> };
+    readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> };
+  };
+  readonly BehindAheadCounts: {
+    readonly behind: { readonly args: NoArguments; readonly result: number };
+    readonly ahead: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly GitCommitConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitCommit">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly LanguageStatistics: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly totalBytes: { readonly args: NoArguments; readonly result: number };
+    readonly totalLines: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly Submodule: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: string };
+    readonly path: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly GitTree: {
+    readonly path: { readonly args: NoArguments; readonly result: string };
+    readonly isRoot: { readonly args: NoArguments; readonly result: boolean };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly isDirectory: { readonly args: NoArguments; readonly result: boolean };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+    readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
+    readonly rawZipArchiveURL: { readonly args: NoArguments; readonly result: string };
+    readonly submodule: { readonly args: NoArguments; readonly result: SourceOf<"Submodule"> | null };
+    readonly directories: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitTree">)[] };
+    readonly files: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null }; readonly result: readonly (SourceOf<"GitBlob">)[] };
+    readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] };
+    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
+    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
+  };
+  readonly GitBlob: {
+    readonly path: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly isDirectory: { readonly args: NoArguments; readonly result: boolean };
+    readonly content: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string };
+    readonly byteSize: { readonly args: NoArguments; readonly result: number };
+    readonly totalLines: { readonly args: NoArguments; readonly result: number };
+    readonly binary: { readonly args: NoArguments; readonly result: boolean };
+    readonly richHTML: { readonly args: { readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+    readonly changelistURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly externalURLs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalLink">)[] };
+    readonly blame: { readonly args: { readonly startLine: number; readonly endLine: number; readonly ignoreWhitespace: boolean | null }; readonly result: readonly (SourceOf<"Hunk">)[] };
+    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null; readonly format: HighlightResponseFormat | null; readonly startLine?: number | null | undefined; readonly endLine?: number | null | undefined }; readonly result: SourceOf<"HighlightedFile"> };
+    readonly submodule: { readonly args: NoArguments; readonly result: SourceOf<"Submodule"> | null };
+    readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
+    readonly lfs: { readonly args: NoArguments; readonly result: SourceOf<"LFS"> | null };
+    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
+    readonly lsif: { readonly args: { readonly toolName?: string | null | undefined }; readonly result: SourceOf<"GitBlobLSIFData"> | null };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly contentType: { readonly args: NoArguments; readonly result: string };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+  };
+  readonly LFS: {
+    readonly byteSize: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly GitBlobLSIFData: {
+    readonly hover: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Hover"> | null };
+  };
+  readonly Hover: {
+    readonly markdown: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> };
+  };
+  readonly SymbolConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Symbol">)[] };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly TreeEntryHistory: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"TreeEntryChange">)[] };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly TreeEntryChange: {
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+    readonly path: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly HighlightedFile: {
+    readonly aborted: { readonly args: NoArguments; readonly result: boolean };
+    readonly html: { readonly args: NoArguments; readonly result: string };
+    readonly lsif: { readonly args: NoArguments; readonly result: string };
+    readonly lineRanges: { readonly args: { readonly ranges: readonly (HighlightLineRange)[] }; readonly result: readonly (readonly (string)[])[] };
+  };
+  readonly Hunk: {
+    readonly startLine: { readonly args: NoArguments; readonly result: number };
+    readonly endLine: { readonly args: NoArguments; readonly result: number };
+    readonly startByte: { readonly args: NoArguments; readonly result: number };
+    readonly endByte: { readonly args: NoArguments; readonly result: number };
+    readonly rev: { readonly args: NoArguments; readonly result: string };
+    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"Signature"> };
+    readonly message: { readonly args: NoArguments; readonly result: string };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+    readonly filename: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepositoryComparison: {
+    readonly baseRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly headRepository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"GitRevisionRange"> };
+    readonly commits: { readonly args: { readonly first?: number | null | undefined; readonly path?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
+    readonly fileDiffs: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly paths?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"FileDiffConnection"> };
+  };
+  readonly GitRevisionRange: {
+    readonly expr: { readonly args: NoArguments; readonly result: string };
+    readonly base: { readonly args: NoArguments; readonly result: SourceOf<"GitRevSpec"> };
+    readonly baseRevSpec: { readonly args: NoArguments; readonly result: SourceOf<"GitRevSpecExpr"> | null };
+    readonly head: { readonly args: NoArguments; readonly result: SourceOf<"GitRevSpec"> };
+    readonly headRevSpec: { readonly args: NoArguments; readonly result: SourceOf<"GitRevSpecExpr"> | null };
+    readonly mergeBase: { readonly args: NoArguments; readonly result: SourceOf<"GitObject"> | null };
+  };
+  readonly FileDiffConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiff">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+    readonly diffStat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> };
+    readonly rawDiff: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly DiffStat: {
+    readonly added: { readonly args: NoArguments; readonly result: number };
+    readonly deleted: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly FileDiff: {
+    readonly oldPath: { readonly args: NoArguments; readonly result: string | null };
+    readonly oldFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> | null };
+    readonly newPath: { readonly args: NoArguments; readonly result: string | null };
+    readonly newFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> | null };
+    readonly mostRelevantFile: { readonly args: NoArguments; readonly result: SourceOf<"File2"> };
+    readonly hunks: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FileDiffHunk">)[] };
+    readonly stat: { readonly args: NoArguments; readonly result: SourceOf<"DiffStat"> };
+    readonly internalID: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly FileDiffHunk: {
+    readonly oldRange: { readonly args: NoArguments; readonly result: SourceOf<"FileDiffHunkRange"> };
+    readonly oldNoNewlineAt: { readonly args: NoArguments; readonly result: boolean };
+    readonly newRange: { readonly args: NoArguments; readonly result: SourceOf<"FileDiffHunkRange"> };
+    readonly section: { readonly args: NoArguments; readonly result: string | null };
+    readonly body: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly FileDiffHunkRange: {
+    readonly startLine: { readonly args: NoArguments; readonly result: number };
+    readonly lines: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly RepositoryContributorConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"RepositoryContributor">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly RepositoryContributor: {
+    readonly person: { readonly args: NoArguments; readonly result: SourceOf<"Person"> };
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly commits: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
+  };
+  readonly Search: {
+    readonly results: { readonly args: NoArguments; readonly result: SourceOf<"SearchResults"> };
+    readonly stats: { readonly args: NoArguments; readonly result: SourceOf<"SearchResultsStats"> };
+  };
+  readonly SearchResultsStats: {
+    readonly approximateResultCount: { readonly args: NoArguments; readonly result: string };
+    readonly sparkline: { readonly args: NoArguments; readonly result: readonly (number)[] };
+    readonly languages: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
+  };
+  readonly SearchResults: {
+    readonly results: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchResult">)[] };
+    readonly matchCount: { readonly args: NoArguments; readonly result: number };
+    readonly resultCount: { readonly args: NoArguments; readonly result: number };
+    readonly approximateResultCount: { readonly args: NoArguments; readonly result: string };
+    readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+    readonly sparkline: { readonly args: NoArguments; readonly result: readonly (number)[] };
+    readonly repositories: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
+    readonly repositoriesCount: { readonly args: NoArguments; readonly result: number };
+    readonly cloning: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
+    readonly missing: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
+    readonly timedout: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Repository">)[] };
+    readonly indexUnavailable: { readonly args: NoArguments; readonly result: boolean };
+    readonly alert: { readonly args: NoArguments; readonly result: SourceOf<"SearchAlert"> | null };
+    readonly elapsedMilliseconds: { readonly args: NoArguments; readonly result: number };
+    readonly dynamicFilters: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchFilter">)[] };
+    readonly skipped: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchSkipped">)[] };
+  };
+  readonly SearchSkipped: {
+    readonly reason: { readonly args: NoArguments; readonly result: string };
+    readonly title: { readonly args: NoArguments; readonly result: string };
+    readonly message: { readonly args: NoArguments; readonly result: string };
+    readonly severity: { readonly args: NoArguments; readonly result: string };
+    readonly suggested: { readonly args: NoArguments; readonly result: SourceOf<"SearchSkippedSuggestion"> | null };
+  };
+  readonly SearchSkippedSuggestion: {
+    readonly title: { readonly args: NoArguments; readonly result: string };
+    readonly queryExpression: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchAlert: {
+    readonly title: { readonly args: NoArguments; readonly result: string };
+    readonly description: { readonly args: NoArguments; readonly result: string | null };
+    readonly kind: { readonly args: NoArguments; readonly result: string | null };
+    readonly proposedQueries: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchQueryDescription">)[] | null };
+  };
+  readonly SearchQueryDescription: {
+    readonly description: { readonly args: NoArguments; readonly result: string | null };
+    readonly query: { readonly args: NoArguments; readonly result: string };
+    readonly annotations: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchQueryAnnotation">)[] | null };
+  };
+  readonly SearchQueryAnnotation: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly value: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchFilter: {
+    readonly value: { readonly args: NoArguments; readonly result: string };
+    readonly label: { readonly args: NoArguments; readonly result: string };
+    readonly count: { readonly args: NoArguments; readonly result: number };
+    readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+    readonly kind: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchResultMatch: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly body: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly highlights: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Highlight">)[] };
+  };
+  readonly Highlight: {
+    readonly line: { readonly args: NoArguments; readonly result: number };
+    readonly character: { readonly args: NoArguments; readonly result: number };
+    readonly length: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly HighlightedString: {
+    readonly value: { readonly args: NoArguments; readonly result: string };
+    readonly highlights: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Highlight">)[] };
+  };
+  readonly FileMatch: {
+    readonly file: { readonly args: NoArguments; readonly result: SourceOf<"GitBlob"> };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly revSpec: { readonly args: NoArguments; readonly result: SourceOf<"GitRevSpec"> | null };
+    readonly symbols: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Symbol">)[] };
+    readonly lineMatches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LineMatch">)[] };
+    readonly chunkMatches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ChunkMatch">)[] };
+    readonly pathMatches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Range">)[] };
+    readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly LineMatch: {
+    readonly preview: { readonly args: NoArguments; readonly result: string };
+    readonly lineNumber: { readonly args: NoArguments; readonly result: number };
+    readonly offsetAndLengths: { readonly args: NoArguments; readonly result: readonly (readonly (number)[])[] };
+    readonly limitHit: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly ChunkMatch: {
+    readonly content: { readonly args: NoArguments; readonly result: string };
+    readonly contentStart: { readonly args: NoArguments; readonly result: SourceOf<"Position"> };
+    readonly ranges: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Range">)[] };
+    readonly contentTruncated: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly CommitSearchResult: {
+    readonly label: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly detail: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };
+    readonly matches: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchResultMatch">)[] };
+    readonly commit: { readonly args: NoArguments; readonly result: SourceOf<"GitCommit"> };
+    readonly refs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
+    readonly sourceRefs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
+    readonly messagePreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
+    readonly diffPreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
+  };
+  readonly Symbol: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly containerName: { readonly args: NoArguments; readonly result: string | null };
+    readonly kind: { readonly args: NoArguments; readonly result: SymbolKind };
+    readonly language: { readonly args: NoArguments; readonly result: string };
+    readonly location: { readonly args: NoArguments; readonly result: SourceOf<"Location"> };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+    readonly fileLocal: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly Location: {
+    readonly resource: { readonly args: NoArguments; readonly result: SourceOf<"GitBlob"> };
+    readonly range: { readonly args: NoArguments; readonly result: SourceOf<"Range"> | null };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly canonicalURL: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SearchContextConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchContext">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly SearchContext: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly namespace: { readonly args: NoArguments; readonly result: SourceOf<"Namespace"> | null };
+    readonly description: { readonly args: NoArguments; readonly result: string };
+    readonly spec: { readonly args: NoArguments; readonly result: string };
+    readonly autoDefined: { readonly args: NoArguments; readonly result: boolean };
+    readonly query: { readonly args: NoArguments; readonly result: string };
+    readonly repositories: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchContextRepositoryRevisions">)[] };
+    readonly public: { readonly args: NoArguments; readonly result: boolean };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string };
+    readonly viewerCanManage: { readonly args: NoArguments; readonly result: boolean };
+    readonly viewerHasAsDefault: { readonly args: NoArguments; readonly result: boolean };
+    readonly viewerHasStarred: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly SearchContextRepositoryRevisions: {
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly revisions: { readonly args: NoArguments; readonly result: readonly (string)[] };
+  };
+  readonly SettingsCascade: {
+    readonly subjects: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SettingsSubject">)[] };
+    readonly final: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly Settings: {
+    readonly id: { readonly args: NoArguments; readonly result: number };
+    readonly subject: { readonly args: NoArguments; readonly result: SourceOf<"SettingsSubject"> };
+    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly contents: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly DefaultSettings: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
+    readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+  };
+  readonly User: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly databaseID: { readonly args: NoArguments; readonly result: number };
+    readonly username: { readonly args: NoArguments; readonly result: string };
+    readonly email: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly avatarURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly siteAdmin: { readonly args: NoArguments; readonly result: boolean };
+    readonly builtinAuth: { readonly args: NoArguments; readonly result: boolean };
+    readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
+    readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly organizations: { readonly args: NoArguments; readonly result: SourceOf<"OrgConnection"> };
+    readonly tosAccepted: { readonly args: NoArguments; readonly result: boolean };
+    readonly emails: { readonly args: NoArguments; readonly result: readonly (SourceOf<"UserEmail">)[] };
+    readonly primaryEmail: { readonly args: NoArguments; readonly result: SourceOf<"UserEmail"> | null };
+    readonly hasVerifiedEmail: { readonly args: NoArguments; readonly result: boolean };
+    readonly completedPostSignup: { readonly args: NoArguments; readonly result: boolean };
+    readonly session: { readonly args: NoArguments; readonly result: SourceOf<"Session"> };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly namespaceName: { readonly args: NoArguments; readonly result: string };
+    readonly permissions: { readonly args: NoArguments; readonly result: SourceOf<"PermissionConnection"> };
+  };
+  readonly UserEmail: {
+    readonly email: { readonly args: NoArguments; readonly result: string };
+    readonly isPrimary: { readonly args: NoArguments; readonly result: boolean };
+    readonly verified: { readonly args: NoArguments; readonly result: boolean };
+    readonly verificationPending: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly Session: {
+    readonly canSignOut: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly PermissionConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Permission">)[] };
+  };
+  readonly Permission: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly OrgConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Org">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly Org: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly namespaceName: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly Site: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly siteID: { readonly args: NoArguments; readonly result: string };
+    readonly configuration: { readonly args: { readonly returnSafeConfigsOnly?: boolean | null | undefined }; readonly result: SourceOf<"SiteConfiguration"> };
+    readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
+    readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly canReloadSite: { readonly args: NoArguments; readonly result: boolean };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly authProviders: { readonly args: NoArguments; readonly result: SourceOf<"AuthProviderConnection"> };
+    readonly buildVersion: { readonly args: NoArguments; readonly result: string };
+    readonly productVersion: { readonly args: NoArguments; readonly result: string };
+    readonly updateCheck: { readonly args: NoArguments; readonly result: SourceOf<"UpdateCheck"> };
+    readonly needsRepositoryConfiguration: { readonly args: NoArguments; readonly result: boolean };
+    readonly externalServicesFromFile: { readonly args: NoArguments; readonly result: boolean };
+    readonly allowEditExternalServicesWithFile: { readonly args: NoArguments; readonly result: boolean };
+    readonly allowSiteSettingsEdits: { readonly args: NoArguments; readonly result: boolean };
+    readonly freeUsersExceeded: { readonly args: NoArguments; readonly result: boolean };
+    readonly alerts: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Alert">)[] };
+    readonly hasCodeIntelligence: { readonly args: NoArguments; readonly result: boolean };
+    readonly sendsEmailVerificationEmails: { readonly args: NoArguments; readonly result: boolean };
+    readonly isCodyEnabled: { readonly args: NoArguments; readonly result: boolean };
+    readonly requiresVerifiedEmailForCody: { readonly args: NoArguments; readonly result: boolean };
+    readonly codyLLMConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"CodyLLMConfiguration"> | null };
+    readonly codyContextFilters: { readonly args: { readonly version: CodyContextFiltersVersion }; readonly result: SourceOf<"CodyContextFilters"> | null };
+  };
+  readonly SiteConfiguration: {
+    readonly id: { readonly args: NoArguments; readonly result: number };
+    readonly effectiveContents: { readonly args: NoArguments; readonly result: string };
+    readonly validationMessages: { readonly args: NoArguments; readonly result: readonly (string)[] };
+  };
+  readonly AuthProviderConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AuthProvider">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly AuthProvider: {
+    readonly serviceType: { readonly args: NoArguments; readonly result: string };
+    readonly serviceID: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string };
+    readonly isBuiltin: { readonly args: NoArguments; readonly result: boolean };
+    readonly authenticationURL: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly UpdateCheck: {
+    readonly pending: { readonly args: NoArguments; readonly result: boolean };
+    readonly checkedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly errorMessage: { readonly args: NoArguments; readonly result: string | null };
+    readonly updateVersionAvailable: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly Alert: {
+    readonly type: { readonly args: NoArguments; readonly result: AlertType };
+    readonly message: { readonly args: NoArguments; readonly result: string };
+    readonly isDismissibleWithKey: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly CodyLLMConfiguration: {
+    readonly chatModel: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly CodyContextFilters: {
+    readonly raw: { readonly args: NoArguments; readonly result: unknown | null };
+  };
+  readonly GitUpdatesDisabled: {
+    readonly message: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly NoRepositoriesDetected: {
+    readonly message: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly CloningProgress: {
+    readonly message: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly IndexingProgress: {
+    readonly notIndexed: { readonly args: NoArguments; readonly result: number };
+    readonly indexed: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly SyncError: {
+    readonly message: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly RepositoryStats: {
+    readonly gitDirBytes: { readonly args: NoArguments; readonly result: string };
+    readonly indexedLinesCount: { readonly args: NoArguments; readonly result: string };
+    readonly total: { readonly args: NoArguments; readonly result: number };
+    readonly cloned: { readonly args: NoArguments; readonly result: number };
+    readonly cloning: { readonly args: NoArguments; readonly result: number };
+    readonly notCloned: { readonly args: NoArguments; readonly result: number };
+    readonly failedFetch: { readonly args: NoArguments; readonly result: number };
+    readonly corrupted: { readonly args: NoArguments; readonly result: number };
+    readonly indexed: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly EvaluatedFeatureFlag: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly value: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly ClientConfiguration: {
+    readonly contentScriptUrls: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly parentSourcegraph: { readonly args: NoArguments; readonly result: SourceOf<"ParentSourcegraph"> };
+  };
+  readonly ParentSourcegraph: {
+    readonly url: { readonly args: NoArguments; readonly result: string };
+  };
+}
+
+/** The members of each interface and union. */
+export interface AbstractTypes {
+  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchContext" | "DefaultSettings" | "User" | "Org" | "Site";
+  readonly RepositoryRedirect: "Repository" | "Redirect";
+  readonly GitRevSpec: "GitRef" | "GitRevSpecExpr" | "GitObject";
+  readonly GitTreeOrBlob: "GitTree" | "GitBlob";
+  readonly TreeEntry: "GitTree" | "GitBlob";
+  readonly File2: "GitBlob";
+  readonly SearchResult: "FileMatch" | "CommitSearchResult" | "Repository";
+  readonly GenericSearchResultInterface: "Repository" | "CommitSearchResult";
+  readonly Namespace: "User" | "Org";
+  readonly SettingsSubject: "DefaultSettings" | "User" | "Site";
+  readonly StatusMessage: "GitUpdatesDisabled" | "NoRepositoriesDetected" | "CloningProgress" | "IndexingProgress" | "SyncError";
+}

@@ -1,0 +1,39 @@
+import type { RequestContext } from "./context.js";
+import { globalId } from "./ids.js";
+
+/** The id of the site: there is one. */
+export const siteKey = "site";
+
+/** This instance. */
+export class SiteSource {
+  readonly __typename = "Site";
+  readonly id = globalId("Site", siteKey);
+  readonly latestSettings = null;
+  readonly settingsURL = "/site-admin/global-settings";
+  readonly canReloadSite = false;
+  readonly authProviders = { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+  readonly updateCheck = { pending: false, checkedAt: null, errorMessage: null, updateVersionAvailable: null };
+  readonly externalServicesFromFile = true;
+  readonly allowEditExternalServicesWithFile = false;
+  readonly allowSiteSettingsEdits = false;
+  readonly freeUsersExceeded = false;
+  readonly hasCodeIntelligence = false;
+  readonly sendsEmailVerificationEmails = false;
+  readonly isCodyEnabled = false;
+  readonly requiresVerifiedEmailForCody = false;
+  readonly codyLLMConfiguration = null;
+}
+
+/** What holds where nobody set anything. */
+export class DefaultSettingsSource {
+  readonly __typename = "DefaultSettings";
+  readonly id = globalId("DefaultSettings", "singleton");
+  readonly latestSettings = null;
+  readonly settingsURL = null;
+  readonly viewerCanAdminister = false;
+}
+
+/** The settings in force: there are no stored ones, so what holds is empty. */
+export function settingsCascade(_source: unknown, _args: unknown, _context: RequestContext) {
+  return { subjects: [new DefaultSettingsSource(), new SiteSource()], final: "{}" };
+}

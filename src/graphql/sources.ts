@@ -1,0 +1,49 @@
+import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
+import type { RepositorySource, TextIndexSource } from "./repository-source.js";
+import type { ObjectTypes, AbstractTypes } from "./schema-types.js";
+import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { ContextSource } from "./context-source.js";
+import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
+
+/** What resolvers work from, by type. A type that is not here is plain data with the fields of the schema. */
+export interface Sources {
+  readonly Query: undefined;
+  readonly Mutation: undefined;
+  readonly TelemetryMutation: Readonly<Record<never, never>>;
+  readonly RepoMeta: Readonly<Record<never, never>>;
+  readonly RepoMetaKey: { readonly key: string };
+  readonly Repository: RepositorySource;
+  readonly MirrorRepositoryInfo: RepositorySource;
+  readonly RepositoryTextSearchIndex: TextIndexSource;
+  readonly GitRef: RefSource;
+  readonly GitObject: ObjectSource;
+  readonly GitCommit: CommitSource;
+  readonly GitTree: TreeSource;
+  readonly GitBlob: BlobSource;
+  readonly HighlightedFile: HighlightSource;
+  readonly RepositoryComparison: ComparisonSource;
+  readonly GitRevisionRange: ComparisonSource;
+  readonly FileDiffConnection: FileDiffsSource;
+  readonly FileDiff: FileDiffSource;
+  readonly RepositoryContributor: ContributorSource;
+  readonly Search: SearchSource;
+  readonly SearchResults: SearchResultsSource;
+  readonly SearchResultsStats: SearchSource;
+  readonly FileMatch: FileMatchSource;
+  readonly CommitSearchResult: CommitMatchSource;
+  readonly SearchContext: ContextSource;
+  readonly Site: SiteSource;
+  readonly DefaultSettings: DefaultSettingsSource;
+}
+
+/** What a value of a type is on our side. A value of an interface or union tells its type. */
+export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> =
+  T extends keyof Sources ? Sources[T]
+    : T extends keyof AbstractTypes ? MemberOf<AbstractTypes[T]>
+      : T extends keyof ObjectTypes ? Plain<T> : never;
+
+type MemberOf<T> = T extends keyof ObjectTypes ? SourceOf<T> & { readonly __typename: T } : never;
+
+type Plain<T extends keyof ObjectTypes> = { readonly [F in keyof ObjectTypes[T]]: ObjectTypes[T][F] extends { readonly result: infer Result } ? Result : never };
+
+export type NoArguments = Readonly<Record<never, never>>;

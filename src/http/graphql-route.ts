@@ -1,0 +1,97 @@
+import { gunzip, gzip, constants } from "node:zlib";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { GraphqlExecutor, GraphqlRequest } from "../graphql/executor.js";
+import { anonymous } from "../model/viewer.js";
+import { acceptedEncoding } from "./sse.js";
+import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+
+/**
+ * A request's body, before and after gzip. Reading 2 MiB of JSON takes 5 to 10 ms of the main thread, and no client's
+ * documents come near it.
+ */
+export const graphqlBytesMax = 2 << 20;
+
+/** Requests that may be answered at the same time; a further one is refused. */
+const concurrentMax = 256;
+
+/** Shorter answers are sent as they are. */
+const gzipBytesMin = 1024;
+
+const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Control": "no-cache, max-age=0" };
+
+/**
+ * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
+ * the request. Whatever was executed is answered with 200, errors of its fields included.
+ */
+export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, headersFor: (request: HttpRequest) => Headers): Handler {
+  let runningCount = 0;
+  return async (request, response) => {
+    const headers = headersFor(request);
+    if (runningCount >= concurrentMax) {
+      return response.reply(503, { ...plainText, ...headers, "Retry-After": "1" }, `Too many GraphQL requests: ${runningCount} run. Try again in a moment.\n`);
+    }
+    runningCount++;
+    try {
+      await answer(executor, request, response, headers);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
+      response.reply(400, { ...plainText, ...headers }, `${error.message}\n`);
+    } finally {
+      runningCount--;
+    }
+  };
+}
+
+async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, headers: Headers): Promise<void> {
+  const { status, json } = await executor.answer(readRequest(await inflated(request)), anonymous, (cancel) => response.onClosed(cancel));
+  const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
+  const body = zips ? await gzipped(json) : json;
+  response.reply(status, { ...jsonHeaders, ...headers, Vary: "Accept-Encoding, Authorization, Cookie, Origin", ...zips ? { "Content-Encoding": "gzip" } : {} }, body);
+}
+
+/** Inflating stops at the limit, so a small body that would become a huge one costs no more than another. */
+async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding === "identity" || encoding === "") return body;
+  if (encoding !== "gzip") throw new TrawlError("bad-request", `content encoding ${JSON.stringify(encoding)} is not supported; send gzip, or none`);
+  return new Promise((resolve, reject) => gunzip(body, { maxOutputLength: graphqlBytesMax }, (error, bytes) => {
+    if (error === null) resolve(bytes);
+    else reject(new TrawlError("bad-request", isTooLong(error) ? `the body has more than ${graphqlBytesMax} bytes once it is inflated` : `the body is not gzip: ${messageOf(error)}`));
+  }));
+}
+
+function isTooLong(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+}
+
+function gzipped(json: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => gzip(json, { level: constants.Z_BEST_SPEED }, (error, bytes) => (error === null ? resolve(bytes) : reject(error))));
+}
+
+/** Throws `bad-request` for what is no request. */
+function readRequest(body: Uint8Array): GraphqlRequest {
+  const sent = parseJson(body);
+  if (Array.isArray(sent)) throw new TrawlError("bad-request", "a list of requests is not supported; send them one by one");
+  if (typeof sent !== "object" || sent === null) throw new TrawlError("bad-request", "the body must be a JSON object with a \"query\"");
+  const { query, operationName, variables } = sent as Readonly<Record<string, unknown>>;
+  if (typeof query !== "string") throw new TrawlError("bad-request", "\"query\" must be a text");
+  if (!isAbsent(operationName) && typeof operationName !== "string") throw new TrawlError("bad-request", "\"operationName\" must be a text");
+  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables))) throw new TrawlError("bad-request", "\"variables\" must be an object");
+  return {
+    query,
+    operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
+    variables: (variables ?? {}) as GraphqlRequest["variables"],
+  };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+  } catch (error) {
+    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,28 @@
+import { readBlame } from "../../git/blame.js";
+import { readEntries } from "../../git/directories.js";
+import type { GitReadAnswer, ReadBlame } from "../git-messages.js";
+import { mirrorOf, type ReadContext } from "./context.js";
+import { readBlobs } from "./files.js";
+
+/** Where lines come from, and at which byte of the file they begin. */
+export async function answerBlame({ repositoryId, blame }: ReadBlame, context: ReadContext): Promise<GitReadAnswer<"read-blame">> {
+  const mirror = mirrorOf(context, repositoryId);
+  const [hunks, startByte] = await Promise.all([
+    readBlame(mirror, blame, context.stop),
+    blame.startLine === 1 ? 0 : byteOfLine(mirror, blame.commit, blame.path, blame.startLine, context),
+  ]);
+  return { hunks, startByte };
+}
+
+async function byteOfLine(mirror: string, commit: string, path: string, line: number, context: ReadContext): Promise<number> {
+  const [entry] = await readEntries(mirror, commit, [path], context.stop);
+  if (entry === null || entry.kind !== "file") return 0;
+  let start = 0;
+  await readBlobs(mirror, [entry.oid], context, (_, outcome) => {
+    if (outcome.kind !== "content") return;
+    for (let feeds = 1; feeds < line; feeds++) start = outcome.content.indexOf(lineFeed, start) + 1;
+  });
+  return start;
+}
+
+const lineFeed = 10;
