@@ -17,7 +17,7 @@ import { resolveRepositories } from "../src/search/repository-resolver.js";
 import { noStats, type RepositorySelection } from "../src/task/search-options.js";
 import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
 import { predicates } from "./cases/predicates.js";
-import { repositoryCases } from "./cases/repositories.js";
+import { contexts, repositoryCases } from "./cases/repositories.js";
 import { cases as queries } from "./cases/queries.js";
 import type { CaseRow } from "./cases/row.js";
 import { dataDirectory, testDaemon, until, type DaemonProcess } from "./support/daemon.js";
@@ -94,7 +94,9 @@ async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promi
     return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
   });
   const file = join(data, "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({ repositories: configured }));
+  writeFileSync(file, JSON.stringify({
+    repositories: configured, contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
+  }));
   const daemon = await testDaemon(t, ["--config", file], data);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
@@ -148,7 +150,7 @@ for (const { kernelName, useIndex, shardCount } of [
     const kernel = loadKernel(kernelName);
     const shards = shardsOf(kernelName, shardCount);
     for (const row of fileRows) {
-      const plan = planQuery(row.query, typeOf(row));
+      const plan = planQuery(row.query, typeOf(row), new Map(contexts.map((context) => [context.name, context])));
       const selections = plan.alternatives.map(({ repositories }) => selectionOf(repositories, kernel, shards));
       const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
       compare(t, answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);

@@ -196,3 +196,52 @@ t.test("nearest word", async (t) => {
 function escape(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
+
+t.test("search contexts", async (t) => {
+  const { contexts } = fromFile(t, `{ "contexts": [
+    { "name": "a/b-c_d.e", "repositories": [{ "name": "x" }, { "name": "y", "revisions": ["v1", "v2"] }] },
+    { "name": "backend", "description": "Servers", "public": false, "query": "repo:^acme/ -file:^vendor/ or repo:^x$ rev:v1" },
+  ] }`, {});
+  t.same(contexts, [
+    { name: "a/b-c_d.e", description: "", public: true, query: "", repositories: [{ name: "x", revisions: [] }, { name: "y", revisions: ["v1", "v2"] }] },
+    { name: "backend", description: "Servers", public: false, query: "repo:^acme/ -file:^vendor/ or repo:^x$ rev:v1", repositories: [] },
+  ]);
+  t.same(fromFile(t, "{}", {}).contexts, []);
+});
+
+t.test("search contexts that cannot be", async (t) => {
+  const context = (rest: string) => `{"contexts": [\n{"name": "x", ${rest}}]}`;
+  const named = (name: string) => `{"contexts": [{"name": ${JSON.stringify(name)}, "query": "repo:a"}]}`;
+  const allowed = "must be 1 to 32 letters, digits and _ - / ., and not global, not";
+  const rows: readonly (readonly [row: string, text: string, message: string])[] = [
+    ["a name with a blank", named("a b"), `FILE:1: contexts[0].name: ${allowed} "a b"`],
+    ["a name of a user", named("@me"), `FILE:1: contexts[0].name: ${allowed} "@me"`],
+    ["a name too long", named("x".repeat(33)), `FILE:1: contexts[0].name: ${allowed} "${"x".repeat(33)}"`],
+    ["the global one", named("global"), `FILE:1: contexts[0].name: ${allowed} "global"`],
+    ["no name", '{"contexts": [{"query": "repo:a"}]}', `FILE:1: contexts[0]: "name" is missing`],
+    ["a description too long", context(`"query": "repo:a", "description": "${"x".repeat(1025)}"`), "FILE:2: contexts[0].description: must be at most 1024 characters, not "],
+    ["an unknown key", context('"query": "repo:a", "querry": ""'), "FILE:2: unknown key contexts[0].querry; did you mean query?"],
+    ["an unknown key of a repository", context('"repositories": [{"name": "a", "revision": ["b"]}]'), "FILE:2: unknown key contexts[0].repositories[0].revision; did you mean revisions?"],
+    ["a revision that is no text", context('"repositories": [{"name": "a", "revisions": [1]}]'), "FILE:2: contexts[0].repositories[0].revisions[0]: must be a list of texts, not 1"],
+    ["a revision too long", context(`"repositories": [{"name": "a", "revisions": ["${"r".repeat(256)}"]}]`), "FILE:2: context x: the revision rrr"],
+    ["neither", context('"description": ""'), 'FILE:2: context x: it needs either "query" or "repositories"'],
+    ["both", context('"query": "repo:a", "repositories": []'), 'FILE:2: context x: it needs either "query" or "repositories", not both'],
+    ["two of a name", '{"contexts": [{"name": "x", "query": "repo:a"},\n{"name": "x", "query": "repo:b"}]}', 'FILE:2: a context named "x" stands above already'],
+    ["a repository twice", context('"repositories": [{"name": "a"}, {"name": "a"}]'), 'FILE:2: context x: "a" stands in its list twice; give one entry all revisions'],
+    ["a pattern", context('"query": "repo:a foo"'), "FILE:2: context x: the query of a context holds filters only, no pattern"],
+    ["another field", context('"query": "repo:a count:5"'), "FILE:2: context x: the query of a context cannot hold count:, only repo, rev, "],
+    ["a predicate", context('"query": "repo:has.topic(x)"'), "FILE:2: context x: the query of a context cannot hold predicates"],
+    ["a glob", context('"query": "repo:a@*refs/heads/*"'), "FILE:2: context x: the query of a context cannot hold globs of revisions"],
+    ["a broken filter", context('"query": "repo:a lang:klingon"'), 'FILE:2: context x: unknown language: "klingon"'],
+    ["blanks alone", context('"query": " "'), "FILE:2: context x: the query of a context needs a filter"],
+  ];
+  for (const [row, text, message] of rows) {
+    let found = "";
+    try {
+      fromFile(t, text, {});
+    } catch (error) {
+      found = error instanceof TrawlError ? error.message : String(error);
+    }
+    t.ok(found.startsWith(message), `${row}: ${found}`);
+  }
+});

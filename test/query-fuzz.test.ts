@@ -5,7 +5,7 @@ import { parseQuery } from "../src/query/parse.js";
 import { choosePatternType } from "../src/query/pattern-type.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { printPlan, printTree } from "../src/query/print.js";
-import { QueryError, queryErrorAlert } from "../src/query/query-error.js";
+import { QueryError } from "../src/query/query-error.js";
 import type { QueryType } from "../src/query/query-type.js";
 
 /** More by hand: `FUZZ_RUNS=200000 node dist/test/query-fuzz.test.js`. */
@@ -44,7 +44,7 @@ function outcomeOf(text: string, type: QueryType): string {
     const length = Buffer.byteLength(text);
     const isPlaced = Number.isInteger(error.from) && error.from >= 0 && error.from <= error.to && error.to <= length;
     if (!isPlaced) throw new TrawlError("internal", `${error.message}: place ${error.from}-${error.to} of ${length}`);
-    if (error.message === "" || queryErrorAlert(error).description === "" || !error.printWithCaret().includes("^")) throw new TrawlError("internal", "says nothing");
+    if (error.message === "" || error.description === "" || !error.printWithCaret().includes("^")) throw new TrawlError("internal", "says nothing");
     return error.message;
   }
 }

@@ -179,7 +179,6 @@ t.test("what is not built yet", async (t) => {
     ["select:symbol a", "select:symbol", "select:symbol"],
     ["select:commit.diff a", "select:commit.diff", "select:commit.diff"],
     ["select:file.owners a", "select:file.owners", "select:file.owners"],
-    ["context:mine a", "context:mine", "context:mine"],
     ["index:no a", "index:no", "index:no"],
     ["repo:has.commit.after(yesterday) a", "repo:has.commit.after(", "repo:has.commit.after(yesterday)"],
     ["a file:has.owner(x)", "file:has.owner(", "file:has.owner(x)"],

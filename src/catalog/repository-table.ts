@@ -19,6 +19,7 @@ export class RepositoryTable {
   readonly nameStart: Uint32Array;
   readonly #repositories: Repository[];
   readonly #placeOf = new Map<number, number>();
+  #placeOfName: ReadonlyMap<string, number> | undefined;
 
   constructor(repositories: Iterable<Repository>) {
     this.#repositories = [...repositories].sort((a, b) => b.stars - a.stars || b.id - a.id);
@@ -42,6 +43,11 @@ export class RepositoryTable {
 
   placeOf(repositoryId: number): number | undefined {
     return this.#placeOf.get(repositoryId);
+  }
+
+  placeOfName(name: string): number | undefined {
+    this.#placeOfName ??= new Map(this.#repositories.map((repository, place) => [repository.name, place]));
+    return this.#placeOfName.get(name);
   }
 
   /** The place whose name holds this byte; expects one at or after the start of `from`. */

@@ -5,8 +5,11 @@ import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type 
 import { TrawlError, messageOf } from "../base/errors.js";
 import { parseRemoteUrl, redactUrl } from "../git/remote-url.js";
 import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
+import type { SearchContext } from "../model/search-context.js";
+import { QueryError } from "../query/query-error.js";
+import { checkContextQuery } from "../query/search-contexts.js";
 import { nearestWord } from "./nearest-word.js";
-import { allowedText, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
+import { allowedText, contextRepositoryTable, contextRevisionLengthMax, contextTable, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
   type ResolvedOptions, type TypedOptions } from "./options.js";
 import { absoluteUrl, nameOfUrl } from "./repository-url.js";
 import { configSchema, factsSchema, repositorySchema, type JsonSchema } from "./schema.js";
@@ -28,6 +31,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     ...typed.repositories.map((text) => typedRepository(text, problems)),
   ];
   checkRepositories(repositories, problems);
+  const contexts = file === undefined ? [] : fileContexts(file, problems);
   const options = nest(values);
   const { listenHost, listenPort } = checkListen(options, problems);
   if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
@@ -38,6 +42,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
     listenHost,
     listenPort,
     repositories: repositories.map(({ config }) => config),
+    contexts,
   };
 }
 
@@ -157,13 +162,21 @@ function problemText(error: ErrorObject, path: readonly string[], found: unknown
 
 function unknownKeyText(path: readonly string[], key: string): string {
   const typed = keyText([...path, key]);
-  const [nearest, ...others] = path[0] === "repositories" ? suggestions(key, Object.keys(repositoryTable), "")
+  const keys = listedKeys(path);
+  const [nearest, ...others] = keys !== undefined ? suggestions(key, keys, "")
     : suggestions(typed, optionKeys, path.map((part) => `${part}.`).join(""));
   const hint = others.length === 0 ? `did you mean ${nearest}?` : `allowed here: ${[nearest, ...others].join(", ")}`;
   return `unknown key ${typed}; ${hint}`;
 }
 
-const optionKeys = [...Object.keys(optionTable), "repositories"];
+const optionKeys = [...Object.keys(optionTable), "repositories", "contexts"];
+
+/** The keys of the item at this path, when it is one of a list. */
+function listedKeys([list, , inner]: readonly string[]): readonly string[] | undefined {
+  if (list === "repositories") return Object.keys(repositoryTable);
+  if (list !== "contexts") return undefined;
+  return Object.keys(inner === "repositories" ? contextRepositoryTable : { ...contextTable, repositories: undefined });
+}
 
 /** The one key that was probably meant, or all that are allowed under the prefix. */
 function suggestions(typed: string, keys: readonly string[], prefix: string): readonly string[] {
@@ -180,8 +193,10 @@ function keyText(path: readonly string[]): string {
 
 /** The row that describes the value at this path, or at an item of it. */
 function rowAt(path: readonly string[]): OptionRow | undefined {
-  const rows: Readonly<Record<string, OptionRow>> = path[0] === "repositories" ? repositoryTable : optionTable;
-  if (path[0] === "repositories") return rows[path[2] ?? ""];
+  if (path[0] === "repositories") return (repositoryTable as Readonly<Record<string, OptionRow>>)[path[2] ?? ""];
+  if (path[0] === "contexts" && path[2] === "repositories") return (contextRepositoryTable as Readonly<Record<string, OptionRow>>)[path[4] ?? ""];
+  if (path[0] === "contexts") return (contextTable as Readonly<Record<string, OptionRow>>)[path[2] ?? ""];
+  const rows: Readonly<Record<string, OptionRow>> = optionTable;
   return rows[path[0] ?? ""] ?? rows[path.slice(0, 2).join(".")];
 }
 
@@ -233,6 +248,40 @@ function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepositor
     where: `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
     config: repositoryConfig(item, file.directory),
   }));
+}
+
+/** The contexts of the file, with every field. What is wrong with one is told with its line. */
+function fileContexts(file: ConfigFile, problems: string[]): SearchContext[] {
+  const items = file.content["contexts"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  const seen = new Set<string>();
+  return items.map((item: Partial<SearchContext> & { readonly name: string }, at) => {
+    const { name, description = "", public: isPublic = true, query = "" } = item;
+    const repositories = (item.repositories ?? []).map((repository) => ({ ...repository, revisions: (repository.revisions as readonly string[] | undefined) ?? [] }));
+    const where = `${file.path}:${lineOf(file, ["contexts", String(at)])}`;
+    const context = { name, description, public: isPublic, query, repositories };
+    if (seen.has(name)) problems.push(`${where}: a context named ${JSON.stringify(name)} stands above already`);
+    seen.add(name);
+    for (const problem of contextProblems(context, item.repositories !== undefined)) problems.push(`${where}: context ${name}: ${problem}`);
+    return context;
+  });
+}
+
+function contextProblems({ query, repositories }: SearchContext, hasList: boolean): string[] {
+  if ((query !== "") === hasList) return [`it needs either "query" or "repositories"${hasList ? ", not both" : ""}`];
+  const long = repositories.flatMap(({ revisions }) => revisions).find((revision) => revision.length > contextRevisionLengthMax);
+  if (long !== undefined) return [`the revision ${long.slice(0, 40)}… is longer than ${contextRevisionLengthMax} characters`];
+  const names = repositories.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined) return [`${JSON.stringify(twice)} stands in its list twice; give one entry all revisions`];
+  if (query === "") return [];
+  try {
+    checkContextQuery(query, new Date().getTime());
+    return [];
+  } catch (error) {
+    if (error instanceof QueryError) return error.printWithCaret().split("\n").filter((line) => line !== "");
+    throw error;
+  }
 }
 
 /** `NAME=URL`, or a URL alone, which gets a name of its own. */

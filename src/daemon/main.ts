@@ -37,8 +37,8 @@ const exitMs = 9_000;
 const unsentBytesMax = 128 * 1024;
 
 /**
- * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reads the configuration again: its list
- * of repositories takes effect, other options need a new start and are named in the log.
+ * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reads the configuration again: its lists
+ * of repositories and contexts take effect, other options need a new start and are named in the log.
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const log = createLog(options.log.level as LogLevel);
@@ -118,6 +118,7 @@ class Daemon implements Controlled {
       onShardFailure: (shardId) => this.sync.repair(shardId),
       onWorkerLost: () => metrics.metrics.workersLost.inc({ pool: "search" }),
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
+    this.searcher.contexts = options.contexts;
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     addRoutes(this.#server, {
       graphql: this.#graphql(options), search: this.searcher, readiness: () => readiness(this.sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
@@ -155,7 +156,9 @@ class Daemon implements Controlled {
     try {
       const fresh = resolveOptions(this.#options.typed);
       await this.sync.configure(fresh.repositories);
-      this.#log.info({ repositories: fresh.repositories.length }, "configuration read again; options other than repositories need a restart");
+      this.searcher.contexts = fresh.contexts;
+      this.#log.info({ repositories: fresh.repositories.length, contexts: fresh.contexts.length },
+        "configuration read again; options other than repositories and contexts need a restart");
     } catch (error) {
       this.#log.error(`the configuration stays as it was: ${messageOf(error)}`);
     }

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { logLevels } from "../base/log.js";
 import type { RepositoryConfig } from "../model/repository.js";
+import type { SearchContext } from "../model/search-context.js";
 
 /**
  * The one table of options: each row is a key of the configuration file, of `--set KEY=VALUE`, of the JSON schema and
@@ -173,6 +174,30 @@ export const repositoryRequired = ["name", "url"] as const;
 /** Rows of `repositoryTable` that `trawl repo set` changes. */
 export const factKeys = ["fork", "archived", "private", "stars", "description", "topics", "metadata"] as const;
 
+/** What an item of `contexts` may hold beside its list of repositories. */
+export const contextTable = {
+  name: {
+    kind: "string", default: "", pattern: "^(?!global$)[A-Za-z0-9_\\-/.]{1,32}$",
+    allowed: "1 to 32 letters, digits and _ - / ., and not global", sample: "backend",
+    description: "What context: takes.",
+  },
+  description: { kind: "string", default: "", pattern: "^[^]{0,1024}$", allowed: "at most 1024 characters", description: "Shown to people." },
+  public: { kind: "boolean", default: true, description: "False keeps it out of lists; who knows the name may search in it." },
+  query: {
+    kind: "string", default: "", pattern: "", allowed: "a text",
+    description: "Filters that say what it holds, as in repo:^github\\.com/acme/ -file:^vendor/; in place of repositories.",
+  },
+} as const satisfies Record<string, OptionRow>;
+
+/** What an item of a context's `repositories` may hold. */
+export const contextRepositoryTable = {
+  name: { kind: "string", default: "", pattern: ".", allowed: "the name of a repository", sample: "github.com/owner/name", description: "Its name." },
+  revisions: { kind: "strings", default: [], description: "As behind @ in repo:; empty for the default branch." },
+} as const satisfies Record<string, OptionRow>;
+
+/** The longest revision of a context's list, in characters. */
+export const contextRevisionLengthMax = 255;
+
 export type OptionRow = StringRow | IntegerRow | BooleanRow | ChoiceRow | StringsRow | MapRow;
 
 interface Described {
@@ -263,6 +288,7 @@ export type ResolvedOptions = OptionValues & {
   readonly listenHost: string;
   readonly listenPort: number;
   readonly repositories: readonly RepositoryConfig[];
+  readonly contexts: readonly SearchContext[];
 };
 
 /** What a row allows, in words, for error messages and for the sample. */

@@ -1,4 +1,4 @@
-import { allowedText, factKeys, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
+import { allowedText, contextRepositoryTable, contextTable, factKeys, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
 
 /** A JSON Schema (2020-12), as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -16,6 +16,11 @@ export function configSchema(): JsonSchema {
     description: "Repositories that are mirrored and indexed, beside those added with `trawl repo add`.",
     items: repositorySchema(),
   };
+  properties["contexts"] = {
+    type: "array",
+    description: "Search contexts: parts of all repositories, each by a list or by a query, for context: in queries.",
+    items: contextSchema(),
+  };
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Configuration of trawld",
@@ -25,15 +30,25 @@ export function configSchema(): JsonSchema {
   };
 }
 
+/** The schema of one item of `contexts`. */
+function contextSchema(): JsonSchema {
+  const repositories = {
+    type: "array",
+    description: "The repositories that it holds; in place of query.",
+    items: objectSchema(contextRepositoryTable, ["name"]),
+  };
+  const schema = objectSchema(contextTable, ["name"]);
+  return { ...schema, properties: { ...schema["properties"] as object, repositories } };
+}
+
+function objectSchema(rows: Readonly<Record<string, OptionRow>>, required: readonly string[]): JsonSchema {
+  const properties = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, rowSchema(row)]));
+  return { type: "object", additionalProperties: false, required, properties };
+}
+
 /** The schema of one item of `repositories`. */
 export function repositorySchema(): JsonSchema {
-  const rows = Object.entries<OptionRow>(repositoryTable);
-  return {
-    type: "object",
-    additionalProperties: false,
-    required: repositoryRequired,
-    properties: Object.fromEntries(rows.map(([name, row]) => [name, rowSchema(row)])),
-  };
+  return objectSchema(repositoryTable, repositoryRequired);
 }
 
 /** The schema of what `trawl repo set` changes. */
@@ -59,6 +74,11 @@ export function configSample(): string {
   for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
     lines.push(...sampleLines("    //   //", "    //   ", name, row));
   }
+  lines.push("    // },", "  ],", "", "  // Parts of all repositories, for context: in queries. Each has a query or a list of repositories.");
+  lines.push('  "contexts": [', "    // {");
+  for (const [name, row] of Object.entries<OptionRow>(contextTable)) lines.push(...sampleLines("    //   //", "    //   ", name, row));
+  lines.push("    //   // The repositories that it holds, each with the revisions to search; in place of query.");
+  lines.push('    //   "repositories": [{"name": "github.com/owner/name", "revisions": []}],');
   lines.push("    // },", "  ],", "}", "");
   return lines.join("\n");
 }

@@ -21,6 +21,8 @@ export interface FieldNode {
   readonly value: string;
   readonly predicate: Predicate | undefined;
   readonly place: Place;
+  /** True for a filter of the query's context; it stands at the place of the `context:` field. */
+  readonly fromContext?: true;
 }
 
 export interface PatternNode {

@@ -37,6 +37,10 @@ export interface BasicPlan {
 export type YesNoOnly = "yes" | "no" | "only";
 
 export interface RepositoryFilter {
+  /** Name of the search context; undefined for the global one. */
+  readonly context: string | undefined;
+  /** The only names to choose from; undefined for all. */
+  readonly among: readonly string[] | undefined;
   /** All must match the name, without regard to case. */
   readonly include: readonly RepositoryInclude[];
   /** None may match the name. RE2 sources. */
@@ -60,7 +64,7 @@ export interface RepositoryCondition {
 }
 
 export interface RepositoryInclude {
-  /** RE2 source. */
+  /** RE2 source; empty where it is about revisions only. */
   readonly source: string;
   /** Revisions as typed after `@` or in `rev:`; empty for the default branch. */
   readonly revisions: readonly string[];

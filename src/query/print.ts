@@ -57,6 +57,8 @@ function printBasic({ repositories, text, repositoryNames }: BasicPlan, rules: r
 
 function printRepositories(filter: RepositoryFilter): readonly string[] {
   const parts = [
+    ...(filter.context === undefined ? [] : [`context:${filter.context}`]),
+    ...(filter.among === undefined ? [] : [`among(${filter.among.map((name) => JSON.stringify(name)).join(" ")})`]),
     ...filter.include.map(printInclude),
     ...filter.exclude.map((source) => `not(/${source}/)`),
     ...filter.facts.map(({ negated, label }) => (negated ? `not(${label})` : label)),

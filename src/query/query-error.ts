@@ -19,6 +19,11 @@ export class QueryError extends TrawlError {
     this.to = byteOffsetAt(query, place.to);
   }
 
+  /** What the alert is called that answers the query. */
+  get title(): string {
+    return "Unable To Process Query";
+  }
+
   /** What an alert says below its title. */
   get description(): string {
     return this.message.charAt(0).toUpperCase() + this.message.slice(1);
@@ -52,11 +57,22 @@ export class UnsupportedError extends QueryError {
     super(message, query, place);
     this.name = "UnsupportedError";
   }
+
+  override get title(): string {
+    return "Not Supported Yet";
+  }
 }
 
-/** The alert that answers a query which could not be planned. */
-export function queryErrorAlert(error: QueryError): { readonly title: string; readonly description: string } {
-  return { title: "Unable To Process Query", description: error.description };
+/** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
+export class RevisionSyntaxError extends QueryError {
+  constructor(revision: string, query: string, place: Place) {
+    super(`the revision "${revision}" is none that git could read; write a branch, a tag, a commit, or one of these with ~N or ^N`, query, place);
+    this.name = "RevisionSyntaxError";
+  }
+
+  override get title(): string {
+    return "Invalid revision syntax";
+  }
 }
 
 /** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */

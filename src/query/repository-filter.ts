@@ -4,20 +4,24 @@ import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
 import { planRepositoryConditions } from "./repository-conditions.js";
 import { factsOf } from "./repository-facts.js";
+import { contextNameOf, type ContextGroup } from "./search-contexts.js";
 import { fieldOf, revisionsOf } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 
 /**
  * Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters, and
- * where these are predicates only, for all that they choose.
+ * where these are predicates only, for all that they choose. `group` is the part of its context's list to choose from.
  */
-export function planRepositories(query: BasicQuery, analyses: Analyses): RepositoryFilter {
+export function planRepositories(query: BasicQuery, group: ContextGroup | undefined, analyses: Analyses): RepositoryFilter {
   const revision = fieldOf(query, "rev");
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
   const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, revisionsOf(revision ?? field), analyses));
-  const ofAll = { source: "", revisions: revision === undefined ? [] : revisionsOf(revision), exactName: undefined };
+  const ofAll = includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(revisionsOf(revision))];
+  const ofGroup = group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions)];
   return {
-    include: includes.length === 0 && ofAll.revisions.length > 0 ? [ofAll] : includes,
+    context: contextNameOf(query),
+    among: group?.names,
+    include: [...includes, ...ofAll, ...ofGroup],
     exclude: given
       .filter(({ negated }) => negated)
       .map(({ value }) => splitRepository(value).source),
@@ -29,6 +33,10 @@ export function planRepositories(query: BasicQuery, analyses: Analyses): Reposit
     visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
     conditions: planRepositoryConditions(query, analyses),
   };
+}
+
+function ofAllRepositories(revisions: readonly string[]): RepositoryInclude {
+  return { source: "", revisions, exactName: undefined };
 }
 
 function planInclude({ value, place }: FieldNode, revisions: readonly string[], analyses: Analyses): RepositoryInclude {

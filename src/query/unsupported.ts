@@ -31,7 +31,6 @@ function unbuiltPart(field: FieldNode): string | undefined {
   if (!fields[name].built) return `${name}:`;
   if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
   if (name === "select" && !builtSelects.has(value)) return `select:${value}`;
-  if (name === "context" && value !== "global" && value !== "") return `context:${value}`;
   if (name === "index" && readYesNoOnly("index", value) === "no") return "index:no";
   const revision = revisionsOf(field).find((typed) => isRevisionGlob(typed) || typed.startsWith("^"));
   return revision === undefined ? undefined : `the revision ${revision}`;

@@ -8,8 +8,9 @@ import type { Place } from "./characters.js";
 import { readDateMs } from "./dates.js";
 import { fields, type FieldName } from "./fields.js";
 import { checkPredicate } from "./predicates.js";
-import { locateErrors, QueryError } from "./query-error.js";
+import { locateErrors, QueryError, RevisionSyntaxError } from "./query-error.js";
 import {
+  isRevision,
   isRevisionGlob,
   readBoolean,
   readCount,
@@ -42,6 +43,7 @@ export class Validator {
     this.#checkFields(query);
     this.#checkPatterns(query);
     this.#checkRevisions(query);
+    this.#checkRevisionSyntax(query);
     this.#checkSymbolType(query);
     this.#checkCommitFields(query);
     this.#checkIndexedGlobs(query);
@@ -123,6 +125,13 @@ export class Validator {
     if (withRevision !== undefined) throw this.#error(bothRevisions, withRevision.place);
     if (repositories.length === 0) throw this.#error(revisionWithoutRepository, revision.place);
     if (repositories.every(({ value }) => value === "")) throw this.#error(revisionOfNothing, revision.place);
+  }
+
+  #checkRevisionSyntax(query: BasicQuery): void {
+    for (const field of query.fields) {
+      const wrong = revisionsOf(field).find((revision) => !isRevision(revision));
+      if (wrong !== undefined) throw new RevisionSyntaxError(wrong, this.#text, field.place);
+    }
   }
 
   #checkSymbolType(query: BasicQuery): void {

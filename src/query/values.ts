@@ -125,6 +125,16 @@ export function isRevisionGlob(revision: string): boolean {
   return revision.startsWith("*");
 }
 
+/**
+ * False for what git can read neither as the name of a ref or commit nor as a way from there, as in `a..b` or `v1*`. Blanks
+ * are allowed in braces, as in `main@{2 days ago}`. A glob is checked as one.
+ */
+export function isRevision(text: string): boolean {
+  if (isRevisionGlob(text)) return !/[\s\u0000-\u001f\u007f\\]/.test(text);
+  const outside = text.replace(/^\^/, "").replace(/\{[^{}]*\}/g, "");
+  return outside !== "" && !outside.startsWith("-") && !/[\s\u0000-\u001f\u007f\\[?*{}]|\.\./.test(outside);
+}
+
 function bad(message: string): TrawlError {
   return new TrawlError("bad-query", message);
 }

@@ -1,18 +1,26 @@
+import type { SearchPlan } from "../query/plan.js";
+import { rewriteQuery, type Rewrite } from "../query/rewrite.js";
 import type { Resolution } from "./repository-resolver.js";
 
 /** A message to the user, as the stream carries it. */
 export interface Alert {
   readonly title: string;
   readonly description?: string;
-  readonly proposedQueries: readonly { readonly description?: string; readonly query: string }[] | null;
+  readonly proposedQueries: readonly ProposedQuery[] | null;
+}
+
+export interface ProposedQuery {
+  readonly description?: string;
+  readonly query: string;
 }
 
 const listedRevisionsMax = 10;
 
-/** What the alert about repositories and revisions is chosen from. */
+/** What the alert about a search that ran is chosen from. */
 export interface AlertSource {
   readonly queryText: string;
-  readonly patternType: string;
+  readonly plan: SearchPlan;
+  /** By alternative of the plan. */
   readonly resolutions: readonly Resolution[];
   readonly repositoryCount: number;
   readonly hasResults: boolean;
@@ -20,39 +28,52 @@ export interface AlertSource {
   readonly timedOutAfterMs: number | undefined;
 }
 
-/** The one alert to show: the most important that applies. */
+/** The one alert to show: the first that applies, the most important before the others. */
 export function chooseAlert(source: AlertSource): Alert | undefined {
-  return missingRevisionsAlert(source) ?? timeoutAlert(source) ?? nothingConfiguredAlert(source) ?? noRepositoriesAlert(source);
+  return missingRevisionsAlert(source) ?? timeoutAlert(source) ?? nothingConfiguredAlert(source) ?? noRepositoriesAlert(source)
+    ?? structuralHint(source);
 }
 
 function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
-  const missing = resolutions.flatMap((resolution) => resolution.missingRevisions);
+  const names = new Set(resolutions.flatMap(({ missingRevisions }) => missingRevisions).map(({ repository, revision }) => `${repository}@${revision}`));
+  const missing = [...names];
   if (missing.length === 0) return undefined;
   const title = "Some repositories could not be searched";
   if (missing.length === 1) {
-    const [{ repository, revision }] = missing;
+    const [repository, revision] = atFirst(missing[0]);
     return {
       title, proposedQueries: null,
-      description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}", or that revision is not indexed.`,
+      description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
     };
   }
-  const lines = missing.slice(0, listedRevisionsMax).map(({ repository, revision }) => `* ${repository}@${revision}`);
+  const lines = missing.slice(0, listedRevisionsMax).map((name) => `* ${name}`);
   const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
+  const count = new Set(missing.map((name) => atFirst(name)[0])).size;
   return {
     title, proposedQueries: null,
-    description: [`${missing.length} repositories matched by your repo: filter could not be searched because the following revisions do not exist, are not indexed, or differ but were specified for the same repository:`, ...lines, ...rest].join("\n"),
+    description: [`${count} ${count === 1 ? "repository" : "repositories"} matched by your repo: filter could not be searched because the following revisions do not exist, or differ but were specified for the same repository:`, ...lines, ...rest].join("\n"),
   };
 }
 
-function timeoutAlert({ timedOutAfterMs, hasResults, queryText, patternType }: AlertSource): Alert | undefined {
+/** No name of a repository holds an `@`. */
+function atFirst(name: string): readonly [string, string] {
+  const at = name.indexOf("@");
+  return [name.slice(0, at), name.slice(at + 1)];
+}
+
+function timeoutAlert(source: AlertSource): Alert | undefined {
+  const { timedOutAfterMs, hasResults } = source;
   if (timedOutAfterMs === undefined || hasResults) return undefined;
   const seconds = Math.ceil((timedOutAfterMs * 2) / 1000);
-  const query = queryText.replace(/\btimeout:\S+\s*/i, "");
   return {
     title: "Timed out while searching",
-    description: `We weren't able to find any results in ${Math.round(timedOutAfterMs)} ms.`,
-    proposedQueries: [{ description: "query with longer timeout", query: `timeout:${seconds}s ${query} patternType:${patternType}` }],
+    description: `We weren't able to find any results in ${shownDuration(timedOutAfterMs)}.`,
+    proposedQueries: [propose(source, "query with longer timeout", { without: ["timeout"], before: `timeout:${seconds}s`, after: "" })],
   };
+}
+
+function shownDuration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
 }
 
 function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undefined {
@@ -64,18 +85,46 @@ function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undef
   };
 }
 
-function noRepositoriesAlert({ resolutions, hasResults, queryText, patternType }: AlertSource): Alert | undefined {
-  if (hasResults || resolutions.some((resolution) => resolution.repositories.length > 0)) return undefined;
-  const title = "No repositories found";
-  const proposals: { description: string; query: string }[] = [];
-  if (resolutions.some((resolution) => resolution.excludedForkCount > 0)) {
-    proposals.push({ description: "include forked repositories in your query.", query: `${queryText} fork:yes patternType:${patternType}` });
+function noRepositoriesAlert(source: AlertSource): Alert | undefined {
+  const { plan, resolutions, hasResults } = source;
+  if (hasResults || resolutions.some(({ repositories }) => repositories.length > 0)) return undefined;
+  const excluding = excludingProposals(source);
+  if (excluding.length > 0) {
+    const description = "Try altering the query or use a different `repo:<regexp>` filter to see results";
+    return { title: "No repositories found", description, proposedQueries: excluding };
   }
-  if (resolutions.some((resolution) => resolution.excludedArchivedCount > 0)) {
-    proposals.push({ description: "include archived repositories in your query.", query: `${queryText} archived:yes patternType:${patternType}` });
+  const [{ context, include }] = plan.alternatives.map(({ repositories }) => repositories);
+  if (context !== undefined && include.some(({ source: name }) => name !== "")) {
+    const rewrite: Rewrite = { without: ["context"], before: "context:global", after: "" };
+    return {
+      title: `No repositories found for your query within the context ${context}`,
+      proposedQueries: [propose(source, "search in the global context", rewrite)],
+    };
   }
-  if (proposals.length > 0) {
-    return { title, description: "Try altering the query or use a different `repo:<regexp>` filter to see results", proposedQueries: proposals };
-  }
-  return { title, description: "Try using a different `repo:<regexp>` filter to see results", proposedQueries: null };
+  return { title: "No repositories found", description: "Try using a different `repo:<regexp>` filter to see results", proposedQueries: null };
+}
+
+/** Ways to the forked and archived repositories that were left out, where no part of the query says something of these. */
+function excludingProposals(source: AlertSource): ProposedQuery[] {
+  const filters = source.plan.alternatives.map(({ repositories }) => repositories);
+  const hasForks = source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) && filters.every(({ forkGiven }) => !forkGiven);
+  const hasArchived = source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) && filters.every(({ archivedGiven }) => !archivedGiven);
+  return [
+    ...(hasForks ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })] : []),
+    ...(hasArchived ? [propose(source, "include archived repositories in your query.", { without: [], before: "", after: "archived:yes" })] : []),
+  ];
+}
+
+/** A hole of a structural query such as `:[x]` is plain text here, and rarely what was meant when it finds nothing. */
+function structuralHint({ queryText, hasResults }: AlertSource): Alert | undefined {
+  if (hasResults || !/:\[[^\]\s]*\]/.test(queryText)) return undefined;
+  return {
+    title: "No results",
+    description: "It looks like you're trying to run a structural search, but structural search is disabled in the site configuration.",
+    proposedQueries: null,
+  };
+}
+
+function propose({ queryText, plan }: AlertSource, description: string, rewrite: Rewrite): ProposedQuery {
+  return { description, query: rewriteQuery(queryText, plan.patternType, plan.alternatives.length > 1, rewrite) };
 }

@@ -5,6 +5,7 @@ import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
+import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { makeRuleLimits } from "../task/rule-limits.js";
@@ -22,11 +23,11 @@ const countAll = 99_999_999;
  * How a query is read and planned, and what the index rules out in each shard, as text. The query is run to its end
  * in one worker and its results are dropped.
  */
-export async function explainQuery(query: string, patternType: string, searchId: number,
+export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
   environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
-    const plan = planQuery(query, type);
+    const plan = planQuery(query, type, contexts);
     const lines = [`pattern type: ${type}`, `parsed: ${printTree(parseQuery(query, type))}`, `plan: ${printPlan(plan)}`];
     return [...lines, ...(await explainPlan(searchId, plan, environment)), ""].join("\n");
   } catch (error) {
@@ -52,7 +53,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     });
     const lines = resolutions.map((resolution, i) =>
       `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${catalog.repositoryCount}`
-      + `, ${resolution.excludedForkCount} forks and ${resolution.excludedArchivedCount} archived left out`);
+      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
       ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),

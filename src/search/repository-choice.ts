@@ -9,51 +9,60 @@ import { matchingNames, nameTest } from "./name-scan.js";
 export interface RepositoryChoice {
   /** Those with more stars first, then the newer ones. */
   readonly repositories: readonly Repository[];
-  /** Repositories that matched but for being forks resp. archived. */
-  readonly excludedForkCount: number;
-  readonly excludedArchivedCount: number;
+  /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
+  readonly excludedForks: readonly number[];
+  readonly excludedArchived: readonly number[];
 }
 
 /** Chooses among all repositories. Each condition looks only at what those before it left. */
 export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
-  const isExact = filter.include.length === 1 && filter.include[0].exactName !== undefined;
+  const named = filter.include.filter(({ source }) => source !== "");
+  const isExact = named.length === 1 && named[0].exactName !== undefined;
   const places = placesByName(table, filter);
   const facts = filter.facts.map(compileFact);
   const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
     (isExact && !given) || accepts(choice, (table.flags[place] & flag) !== 0);
   const repositories: Repository[] = [];
-  let excludedForkCount = 0;
-  let excludedArchivedCount = 0;
+  const excludedForks: number[] = [];
+  const excludedArchived: number[] = [];
   for (const place of places) {
     if (!hasVisibility(table.flags[place], filter.visibility)) continue;
     if (facts.length > 0 && !facts.every((holds) => holds(table.at(place)))) continue;
     const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
     const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
     if (forkKept && archivedKept) repositories.push(table.at(place));
-    else if (archivedKept && !filter.forkGiven) excludedForkCount++;
-    else if (forkKept && !filter.archivedGiven) excludedArchivedCount++;
+    else if (archivedKept && !filter.forkGiven) excludedForks.push(table.at(place).id);
+    else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(place).id);
   }
-  return { repositories, excludedForkCount, excludedArchivedCount };
+  return { repositories, excludedForks, excludedArchived };
 }
 
 /** The places whose name all includes match and no exclude does, ascending. */
-function placesByName(table: RepositoryTable, { include, exclude }: RepositoryFilter): readonly number[] | Uint32Array {
-  const [first, ...rest] = include.map(({ source }) => compileRegexp(source, true));
-  let places: readonly number[] | Uint32Array = first === undefined
-    ? Uint32Array.from({ length: table.count }, (_, place) => place)
-    : placesOf(matchingNames(table, first));
+function placesByName(table: RepositoryTable, { among, include, exclude }: RepositoryFilter): Places {
+  const matchers = include.filter(({ source }) => source !== "").map(({ source }) => compileRegexp(source, true));
+  let places = among === undefined ? undefined : placesOfNames(table, among);
   const keep = (matcher: Matcher, wanted: boolean): void => {
+    if (places === undefined) {
+      places = placesOf(matchingNames(table, matcher), wanted ? 1 : 0);
+      return;
+    }
     const matches = nameTest(table, matcher, places.length);
     places = places.filter((place) => matches(place) === wanted);
   };
-  for (const matcher of rest) keep(matcher, true);
+  for (const matcher of matchers) keep(matcher, true);
   for (const source of exclude) keep(compileRegexp(source, true), false);
-  return places;
+  return places ?? Uint32Array.from({ length: table.count }, (_, place) => place);
 }
 
-function placesOf(marks: Uint8Array): readonly number[] {
+type Places = readonly number[] | Uint32Array;
+
+function placesOfNames(table: RepositoryTable, names: readonly string[]): readonly number[] {
+  return names.flatMap((name) => table.placeOfName(name) ?? []).sort((a, b) => a - b);
+}
+
+function placesOf(marks: Uint8Array, wanted: 0 | 1): readonly number[] {
   const places: number[] = [];
-  for (let place = marks.indexOf(1); place >= 0; place = marks.indexOf(1, place + 1)) places.push(place);
+  for (let place = marks.indexOf(wanted); place >= 0; place = marks.indexOf(wanted, place + 1)) places.push(place);
   return places;
 }
 

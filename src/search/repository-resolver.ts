@@ -10,9 +10,9 @@ export interface Resolution {
   readonly repositories: readonly Repository[];
   /** The choice as workers take it. */
   readonly selection: RepositorySelection;
-  /** Repositories that matched but for being forks resp. archived. */
-  readonly excludedForkCount: number;
-  readonly excludedArchivedCount: number;
+  /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
+  readonly excludedForks: readonly number[];
+  readonly excludedArchived: readonly number[];
   readonly missingRevisions: readonly { readonly repository: string; readonly revision: string }[];
   /** Chosen repositories that were never indexed, because no sync has ended, or none succeeded. */
   readonly cloning: readonly string[];
@@ -21,7 +21,7 @@ export interface Resolution {
 
 /** Chooses the repositories of one basic query, and the revisions to search of each. */
 export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
-  const { repositories, excludedForkCount, excludedArchivedCount } = chooseRepositories(table, filter);
+  const { repositories, excludedForks, excludedArchived } = chooseRepositories(table, filter);
   const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, filter.include);
   const chosen = repositories.filter((repository) => !withoutRevision.has(repository.id));
   return {
@@ -30,8 +30,8 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
       repositoryIds: chosen.length === table.count ? undefined : bitsOf(chosen),
       revisions: revisions.size === 0 ? undefined : revisions,
     },
-    excludedForkCount,
-    excludedArchivedCount,
+    excludedForks,
+    excludedArchived,
     missingRevisions,
     cloning: chosen.filter((repository) => repository.generation === 0 && repository.lastError === "").map((repository) => repository.name),
     missing: chosen.filter((repository) => repository.generation === 0 && repository.lastError !== "").map((repository) => repository.name),

@@ -465,7 +465,7 @@ export class RunningSearch {
 
   #alert(durationMs: number): ReturnType<typeof chooseAlert> {
     return chooseAlert({
-      queryText: this.#request.query, patternType: this.#plan.patternType, resolutions: this.#resolutions,
+      queryText: this.#request.query, plan: this.#plan, resolutions: this.#resolutions,
       repositoryCount: this.#environment.catalog.repositoryCount, hasResults: this.#matchCount > 0,
       timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
     });
@@ -476,8 +476,8 @@ export class RunningSearch {
     return makeFilters({
       tally: this.#tally,
       repositoryResultCount: this.#repositoryResultCount,
-      excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
-      excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),
+      excludedForkCount: countOfAll(this.#resolutions, ({ excludedForks }) => excludedForks),
+      excludedArchivedCount: countOfAll(this.#resolutions, ({ excludedArchived }) => excludedArchived),
       nameOf: (id) => this.#environment.catalog.repository(id)?.name ?? "",
     }, isComplete);
   }
@@ -514,15 +514,16 @@ export class RunningSearch {
       limitHit: this.#isLimitHit,
       matchCountMax: this.#isSuggestible ? this.#matchCountMax : undefined,
       shardFailures: this.#shardFailures,
-      excludedForkCount: sum(this.#resolutions, (resolution) => resolution.excludedForkCount),
-      excludedArchivedCount: sum(this.#resolutions, (resolution) => resolution.excludedArchivedCount),
+      excludedForkCount: countOfAll(this.#resolutions, ({ excludedForks }) => excludedForks),
+      excludedArchivedCount: countOfAll(this.#resolutions, ({ excludedArchived }) => excludedArchived),
       displayLimitHit: done && this.#displayCountMax < this.#matchCount ? this.#displayCountMax : undefined,
     });
   }
 }
 
-function sum<T>(items: readonly T[], value: (item: T) => number): number {
-  return items.reduce((total, item) => total + value(item), 0);
+/** How many repositories are in the lists of all resolutions together. */
+function countOfAll(resolutions: readonly Resolution[], listOf: (resolution: Resolution) => readonly number[]): number {
+  return resolutions.length === 1 ? listOf(resolutions[0]).length : new Set(resolutions.flatMap(listOf)).size;
 }
 
 function unique(names: readonly string[]): string[] {

@@ -1,11 +1,13 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
+import type { SearchContext } from "../model/search-context.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { choosePatternType } from "../query/pattern-type.js";
 import { planQuery } from "../query/plan-query.js";
 import { printPlan } from "../query/print.js";
-import { QueryError, UnsupportedError, queryErrorAlert } from "../query/query-error.js";
+import { QueryError } from "../query/query-error.js";
+import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import type { Alert } from "./alerts.js";
 import { EventStream } from "./event-stream.js";
@@ -48,6 +50,7 @@ export class Searcher {
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
+  #contexts: SearchContexts = new Map();
 
   constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: SearcherLimits, metrics: Metrics) {
     this.#environment = environment;
@@ -58,6 +61,15 @@ export class Searcher {
   /** The address that trace URLs begin with, known once the server listens. */
   set baseUrl(url: string) {
     this.#baseUrl = url;
+  }
+
+  /** The search contexts beside the global one. Searches that run keep those they began with. */
+  get contexts(): readonly SearchContext[] {
+    return [...this.#contexts.values()];
+  }
+
+  set contexts(contexts: readonly SearchContext[]) {
+    this.#contexts = new Map(contexts.map((context) => [context.name, context]));
   }
 
   get #hasPlace(): boolean {
@@ -79,7 +91,7 @@ export class Searcher {
 
   /** The text of `trawl explain`. Throws `bad-query` with a caret under the place. */
   explain({ query, patternType }: { readonly query: string; readonly patternType: string }): Promise<string> {
-    return explainQuery(query, patternType, this.#nextId++, this.#environment);
+    return explainQuery(query, patternType, this.#contexts, this.#nextId++, this.#environment);
   }
 
   trace(id: string): string | undefined {
@@ -118,7 +130,7 @@ export class Searcher {
   /** The plan, or undefined after the sink has been told what is wrong. */
   #plan(request: SearchRequest, sink: EventSink): SearchPlan | undefined {
     try {
-      return planRequest(request);
+      return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.#contexts);
     } catch (error) {
       const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
       if (error instanceof QueryError) {
@@ -162,14 +174,8 @@ export class Searcher {
 
 const stopMessage = "the daemon is stopping";
 
-/** Reads the query of a request. Throws `QueryError`, or `bad-request` for an unknown version or pattern type. */
-export function planRequest(request: SearchRequest): SearchPlan {
-  return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType));
-}
-
-function alertOf(error: QueryError): Alert {
-  const { title, description } = queryErrorAlert(error);
-  return { title: error instanceof UnsupportedError ? "Not Supported Yet" : title, description, proposedQueries: null };
+function alertOf({ title, description }: QueryError): Alert {
+  return { title, description, proposedQueries: null };
 }
 
 function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd): string {

@@ -1,8 +1,27 @@
+import type { SearchContext } from "../../src/model/search-context.js";
 import { rows } from "./row.js";
 
 /*
  * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `row.ts`.
  */
+
+const context = (name: string, repositories: SearchContext["repositories"]): SearchContext =>
+  ({ name, description: "", public: true, repositories, query: "" });
+const contextOf = (name: string, query: string): SearchContext => ({ name, description: "", public: true, repositories: [], query });
+
+/** What the daemon and the evaluator are asked with. */
+export const contexts: readonly SearchContext[] = [
+  context("team/core", [{ name: "parser", revisions: [] }, { name: "odd", revisions: [] }, { name: "gone", revisions: [] }]),
+  context("pinned", [{ name: "parser", revisions: ["dev"] }, { name: "odd", revisions: [] }]),
+  context("two.revs", [{ name: "parser", revisions: ["main", "dev"] }]),
+  context("nothing", [{ name: "gone", revisions: [] }]),
+  context("all_forks-1", [{ name: "parser-fork", revisions: [] }]),
+  contextOf("go-files", "repo:^parser$ lang:go"),
+  contextOf("either", "repo:^odd$ or (repo:hid repo:den)"),
+  contextOf("forks", "fork:yes repo:parser"),
+  contextOf("at-dev", "repo:^parser$ rev:dev"),
+  contextOf("exact-case", "case:yes repo:^parser$"),
+];
 
 const unable = "alert: Unable To Process Query: Invalid predicate value: ";
 const none = "alert: No repositories found: Try using a different `repo:<regexp>` filter to see results";
@@ -93,4 +112,57 @@ const rules = rows("select: and count: of one alternative", "standard", [
   ["a time for one", "(repo:^parser$ timeout:50s type:file tokens) or (repo:^odd$ timeout:40s type:repo)", ["odd", "parser:src/parser.go:L3"], []],
 ]);
 
-export const repositoryCases = [descriptions, topics, metadata, olderNames, rules].flat();
+const wrong = "alert: Unable To Process Query: ";
+
+const searchContexts = rows("context:", "standard", [
+  ["a list", "context:team/core type:repo", ["odd", "parser"], []],
+  ["a list and a pattern", "context:team/core alpha one", ["odd:crlf.txt:L1"]],
+  ["a list and a filter: both hold", "context:team/core repo:r", ["parser"]],
+  ["a list and an exclusion", "context:team/core -repo:parser", ["odd"]],
+  ["names of a list are names", "context:team/core repo:fork", ["alert: No repositories found for your query within the context team/core"]],
+  ["forks of a list are forks", "context:all_forks-1 type:repo", ["alert: No repositories found: Try altering the query…"], ["repository-fork"]],
+  ["forks of a list, asked for", "context:all_forks-1 fork:yes", ["parser-fork"]],
+  ["a revision of a list", "context:pinned onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
+  ["a revision of a list, beside none", "context:pinned type:repo", ["odd", "parser@dev"]],
+  ["two revisions of a list", "context:two.revs type:repo", ["parser@dev", "parser@main"]],
+  ["revisions of a list and of a filter: those in both", "context:two.revs repo:parser@dev:v1", ["parser@dev"]],
+  ["none in both", "context:pinned repo:^parser$@main", ["alert: Some repositories could not be searched: The repository parser…"]],
+  ["a list of repositories that are not there", "context:nothing alpha", [none]],
+  ["and a filter", "context:nothing repo:parser", ["alert: No repositories found for your query within the context nothing"]],
+  ["a query with a filter on files", "context:go-files tokens", ["parser:src/parser.go:L3"]],
+  ["which leaves out repositories", "context:go-files type:repo", []],
+  ["a query alone", "context:go-files", ["parser:src/parser.go", "parser:src/parser_test.go"]],
+  ["a query with or", "context:either type:repo", ["hidden", "odd"]],
+  ["a query with or, and a pattern", "context:either type:file alpha secret", ["hidden:secret.txt:L1"]],
+  ["a query and a filter", "context:either repo:odd", ["odd"]],
+  ["a query and a filter that excludes all", "context:either repo:parser", ["alert: No repositories found for your query within the context either"]],
+  ["a query that takes forks", "context:forks type:repo", ["parser", "parser-fork"], []],
+  ["the query's own filter wins", "context:forks fork:no type:repo", ["parser"]],
+  ["a query with a revision", "context:at-dev onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
+  ["the query's own revision wins", "context:at-dev rev:main", ["parser@main"]],
+  ["a query with case:yes", "context:exact-case type:file PARSE", []],
+  ["whatever case is asked for wins", "context:exact-case case:no type:file file:README PARSE", ["parser:README.md:L1,L3"]],
+  ["one for each side of or", "(context:team/core repo:odd) or (context:either repo:hidden)", ["hidden", "odd"]],
+  ["quoted", `context:"team/core" repo:odd`, ["odd"]],
+  ["global", "context:global repo:^odd$", ["odd"]],
+  ["empty", "context: repo:^odd$", ["odd"]],
+  ["unknown", "repo:a context:unknown b", [`${wrong}Search context "unknown" not found`]],
+  ["its case counts", "context:Either", [`${wrong}Search context "Either" not found`]],
+  ["of a user", "context:@me/x", [`${wrong}Search context "@me/x" not found`]],
+  ["negated", "-context:either a", [`${wrong}Field "context" does not support negation`]],
+  ["twice", "context:either context:team/core a", [`${wrong}Field "context" may not be used more than once`]],
+  ["@ beside a context's rev:", "context:at-dev repo:parser@main", [`${wrong}Invalid syntax. You specified both @ and rev:…`]],
+]);
+
+const invalid = "alert: Invalid revision syntax: The revision ";
+
+const revisionSyntax = rows("revisions that are none", "standard", [
+  ["a range", "repo:^parser$@main..dev a", [`${invalid}"main..dev" is none…`]],
+  ["a glob without its star", "repo:^parser$@v1* a", [`${invalid}"v1*" is none…`]],
+  ["an option", "repo:^parser$@--all a", [`${invalid}"--all" is none…`]],
+  ["with a blank", `repo:"^parser$@a b" c`, [`${invalid}"a b" is none…`]],
+  ["in rev:", "repo:^parser$ rev:a[b", [`${invalid}"a[b" is none…`]],
+  ["behind a good one", "repo:^parser$@main:a..b a", [`${invalid}"a..b" is none…`]],
+]);
+
+export const repositoryCases = [descriptions, topics, metadata, olderNames, rules, searchContexts, revisionSyntax].flat();
