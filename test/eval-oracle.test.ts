@@ -23,7 +23,7 @@ const document = fc.record({ path: fc.stringMatching(/^[abks]{1,3}(\/[abks_]{1,4
 const corpus = fc.uniqueArray(document, { maxLength: 12, selector: (one) => `${one.repositoryId} ${one.path}` });
 
 const literal = fc.oneof(word, fc.constantFrom("abk", "ask_", "abk abk", "ks", "x", "aaa"));
-const regexp = fc.constantFrom("a+b?k", "(abk|ask)_?", "^ab", "k$", "[ab]{2,3}", "a.*k", "s\\s+a", "[^a]k", "(a|b)(k|s)_", "abk|", "_+", "x{3,}", "\\bab", "é");
+const regexp = fc.constantFrom("a+b?k", "(abk|ask)_?", "^ab", "k$", "[ab]{2,3}", "a.*k", "s\\s+a", "[^a]k", "abk|ask|kas", "kask|akk|sak", "aka|aaka|kak", "abs|ask_|sbk|bka", "(a|b)(k|s)_", "abk|", "_+", "x{3,}", "\\bab", "é");
 const atom = fc.oneof(literal.filter((text) => !/[\s]/.test(text)), regexp.map((source) => `/${source}/`), literal.map((text) => `content:"${text}"`));
 const expression = fc.letrec<{ tree: string }>((tie) => ({
   tree: fc.oneof({ maxDepth: 3 }, atom, fc.tuple(tie("tree"), fc.constantFrom("and", "or"), tie("tree")).map(([a, op, b]) => `(${a} ${op} ${b})`), atom.map((text) => `not ${text}`)),

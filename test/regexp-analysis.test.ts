@@ -75,6 +75,21 @@ t.test("regexps that are plain texts", async (t) => {
   t.match(analyseLiteral("", false), { literal: undefined, clauses: [], matchesEmpty: true });
 });
 
+/** Regexp, the texts that it is an alternation of, then ignoring case. */
+const alternations: readonly (readonly [typed: string, texts: readonly string[] | undefined, folded: readonly string[] | undefined])[] = [
+  ["get|put", ["get", "put"], ["get", "put"]], ["GET|Put", ["GET", "Put"], ["get", "put"]], ["(get|put)", ["get", "put"], ["get", "put"]],
+  ["foo|foobar", undefined, undefined], ["fob|fobar|bar", ["fob", "bar"], ["fob", "bar"]], ["fobar|fob", ["fobar", "fob"], ["fobar", "fob"]],
+  ["abca|b", ["abca", "b"], ["abca", "b"]], ["get|put|get", ["get", "put"], ["get", "put"]], ["get|p.t", undefined, undefined], ["get|", undefined, undefined],
+  ["gé|put", ["gé", "put"], undefined], ["g\u{1f600}|put", ["g\u{1f600}", "put"], ["g\u{1f600}", "put"]], ["(?i:get)|put", undefined, ["get", "put"]], ["get", undefined, undefined], ["^get|put", undefined, undefined],
+];
+
+t.test("alternations of texts", async (t) => {
+  for (const [typed, texts, folded] of alternations) {
+    t.same(analyseRegexp(typed, false).alternatives, texts, typed);
+    t.same(analyseRegexp(typed, true).alternatives, folded, `${typed}, ignoring case`);
+  }
+});
+
 /** Regexp, whether a match may leave its line, whether it may be empty. */
 const bounds: readonly (readonly [typed: string, crossesLines: boolean, matchesEmpty: boolean])[] = [
   ["abc", false, false], ["a.*b", false, false], ["(?s)a.*b", true, false], ["a\\nb", true, false], ["a\\s", true, false], ["[^a]", true, false], ["[^a\\n]", false, false],

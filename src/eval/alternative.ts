@@ -99,7 +99,7 @@ export class Alternative {
 
   /** True when deciding reads little more than the rows it finds: RE2 is not needed. */
   get isCheap(): boolean {
-    return this.#leaves.every(({ plan }) => plan.method === "literal" && plan.candidates !== undefined);
+    return this.#leaves.every(({ plan }) => plan.method === "literals" && plan.candidates !== undefined);
   }
 
   /** True when this alternative searches some repository of the shard. */

@@ -1,5 +1,5 @@
 import type { Kernel } from "../kernel/kernel.js";
-import { literalsOf } from "../query/leaf-literals.js";
+import { literalsOf, trigramBytes } from "../query/leaf-literals.js";
 import type { Leaf } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
@@ -7,8 +7,6 @@ import { lookUpLiteral, unitsOf, type LiteralLists } from "./posting-lookup.js";
 
 /** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
-
-const trigramBytes = 3;
 
 /**
  * Without the index, lines are only looked for by this many literals of two bytes or more: with more, or with one byte,
@@ -25,12 +23,13 @@ export interface LiteralScan {
 /**
  * How one leaf is found in the contents of one shard.
  *
- * - `literal`: an exact literal, found by the kernel alone.
+ * - `literals`: exact literals, found by the kernel alone; of several, by start and the longer first, those that do not
+ *   overlap an earlier one.
  * - `lines`: each match lies in a line that holds one of the literals; the kernel finds those lines, RE2 searches them.
  * - `contents`: RE2 searches whole contents.
  */
 export interface LeafPlan {
-  readonly method: "literal" | "lines" | "contents";
+  readonly method: "literals" | "lines" | "contents";
   readonly scans: readonly LiteralScan[];
   /**
    * Contents that the index cannot rule out. Sound, because a match holds, for each clause, one of its literals, a
@@ -63,14 +62,14 @@ export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useInd
   }
   candidates = unite(candidates, exceptions);
   if (exact !== undefined) {
-    return { method: "literal", scans, candidates, exceptions, postingBytes };
+    return { method: "literals", scans, candidates, exceptions, postingBytes };
   }
   return { method: leaf.analysis.crossesLines ? "contents" : "lines", scans, candidates, exceptions, postingBytes };
 }
 
-function planWithoutIndex(leaf: Leaf, exact: Buffer | undefined, exceptions: Uint32Array): LeafPlan {
+function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exceptions: Uint32Array): LeafPlan {
   const rest = { candidates: undefined, exceptions, postingBytes: 0 };
-  if (exact !== undefined) return { method: "literal", scans: [{ needle: exact, units: undefined }], ...rest };
+  if (exact?.length === 1) return { method: "literals", scans: [{ needle: exact[0], units: undefined }], ...rest };
   const clause = leaf.analysis.clauses.find((literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1));
   if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
   return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };

@@ -50,26 +50,59 @@ export class LeafScan {
     this.rows.clear();
     if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
     switch (this.#plan.method) {
-      case "literal": this.#scanLiteral(contents); break;
+      case "literals": this.#scanLiterals(contents); break;
       case "lines": this.#scanLines(contents); break;
       case "contents": for (const content of contents) this.#searchContent(content); break;
     }
     this.#segment(contents);
   }
 
-  #scanLiteral(contents: Uint32Array): void {
-    const [scan] = this.#plan.scans;
-    if (scan === undefined) return this.#searchExceptions(contents);
-    const hasExceptions = this.#plan.exceptions.length > 0;
-    this.#makeRanges(contents, scan, 0, 3);
-    this.#cursor.fill(0);
+  #scanLiterals(contents: Uint32Array): void {
+    const { scans, exceptions } = this.#plan;
     const rows = this.rows;
-    while (!this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scan.needle, this.#foldCase, rows.words, this.#cursor)) {
+    for (let i = 0; i < scans.length; i++) {
+      const before = rows.count;
+      this.#makeRanges(contents, scans[i], i, 3);
+      this.#cursor.fill(0);
+      this.#cursor[2] = before;
+      while (!this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, rows.words, this.#cursor)) {
+        rows.count = this.#cursor[2];
+        rows.grow();
+      }
       rows.count = this.#cursor[2];
-      rows.grow();
+      if (scans.length > 1) this.#addOverlapping(contents, scans[i].needle, before);
     }
-    rows.count = this.#cursor[2];
-    if (hasExceptions) this.#searchExceptions(contents);
+    if (scans.length > 1) rows.makeDisjoint(0);
+    if (exceptions.length > 0) this.#searchExceptions(contents);
+  }
+
+  /**
+   * The kernel leaves out a place of the needle that overlaps the one before it, which another needle may drop. Such a
+   * place begins within a found row, as far behind its start as the needle fits itself.
+   */
+  #addOverlapping(contents: Uint32Array, needle: Buffer, rowFrom: number): void {
+    const shifts = shiftsOf(needle);
+    const { contentStart } = this.#reader;
+    const rowTo = this.rows.count;
+    let at = 0;
+    for (let row = rowFrom; shifts.length > 0 && row < rowTo; row++) {
+      const start = this.rows.words[row * 2];
+      while (contentStart[contents[at] + 1] <= start) at++;
+      for (const shift of shifts) {
+        const end = start + shift + needle.length;
+        if (end <= contentStart[contents[at] + 1] && this.#isAt(start + shift, needle)) this.rows.push(start + shift, end);
+      }
+    }
+  }
+
+  #isAt(start: number, needle: Buffer): boolean {
+    const { content } = this.#reader;
+    for (let i = 0; i < needle.length; i++) {
+      const byte = content[start + i];
+      const folded = this.#foldCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+      if (folded !== needle[i]) return false;
+    }
+    return true;
   }
 
   #scanLines(contents: Uint32Array): void {
@@ -176,6 +209,15 @@ export class LeafScan {
     }
     this.rowStart[contents.length] = row;
   }
+}
+
+/** The distances at which the needle overlaps itself: 3 for `abba`. */
+function shiftsOf(needle: Buffer): number[] {
+  const shifts: number[] = [];
+  for (let shift = 1; shift < needle.length; shift++) {
+    if (needle.subarray(shift).equals(needle.subarray(0, needle.length - shift))) shifts.push(shift);
+  }
+  return shifts;
 }
 
 /** The first index at or after `from` with `sorted[index] >= value`: doubling steps, then bisection. */

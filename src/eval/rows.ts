@@ -44,15 +44,62 @@ export class Rows {
 
   /** Sorts pairs `[from, count)` by start, the longer first, and drops those that overlap an earlier one. */
   makeDisjoint(from: number): void {
-    const pairs: [number, number][] = [];
-    for (let i = from; i < this.count; i++) pairs.push([this.words[i * 2], this.words[i * 2 + 1]]);
-    pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
-    this.count = from;
+    this.#sort(from);
+    const { words, count } = this;
+    let kept = from;
     let last = -1;
-    for (const [start, end] of pairs) {
+    for (let i = from; i < count; i++) {
+      const start = words[i * 2];
       if (start < last) continue;
-      this.push(start, end);
-      last = end;
+      last = words[i * 2 + 1];
+      words[kept * 2] = start;
+      words[kept * 2 + 1] = last;
+      kept++;
     }
+    this.count = kept;
+  }
+
+  /** The pairs come as sorted runs, one for each pattern, which are merged two by two until one is left. */
+  #sort(from: number): void {
+    let runs = this.#runsFrom(from);
+    if (runs.length === 2) return;
+    let source: Uint32Array = this.words;
+    let target: Uint32Array = new Uint32Array(this.count * 2);
+    while (runs.length > 2) {
+      const merged = [from];
+      for (let run = 0; run + 1 < runs.length; run += 2) {
+        const end = runs[Math.min(run + 2, runs.length - 1)];
+        mergeRuns(source, target, runs[run], runs[run + 1], end);
+        merged.push(end);
+      }
+      runs = merged;
+      [source, target] = [target, source];
+    }
+    if (source !== this.words) this.words.set(source.subarray(from * 2, this.count * 2), from * 2);
+  }
+
+  /** Where each sorted run begins, and the end of the last. */
+  #runsFrom(from: number): number[] {
+    const runs = [from];
+    for (let i = from + 1; i < this.count; i++) if (!isOrdered(this.words, i - 1, i)) runs.push(i);
+    runs.push(this.count);
+    return runs;
+  }
+}
+
+function isOrdered(words: Uint32Array, a: number, b: number): boolean {
+  const startA = words[a * 2];
+  const startB = words[b * 2];
+  return startA < startB || (startA === startB && words[a * 2 + 1] >= words[b * 2 + 1]);
+}
+
+/** Merges runs `[left, middle)` and `[middle, right)` of `source` into the same places of `target`. */
+function mergeRuns(source: Uint32Array, target: Uint32Array, left: number, middle: number, right: number): void {
+  let a = left;
+  let b = middle;
+  for (let to = left; to < right; to++) {
+    const from = b >= right || (a < middle && isOrdered(source, a, b)) ? a++ : b++;
+    target[to * 2] = source[from * 2];
+    target[to * 2 + 1] = source[from * 2 + 1];
   }
 }

@@ -2,11 +2,17 @@ import type { Leaf } from "./plan.js";
 
 /** What a pattern requires of a text, as bytes to look up in an index whose trigrams fold ASCII case. */
 export interface LeafLiterals {
-  /** The literal that the kernel finds alone: with case ignored, ASCII letters in lower case. Undefined for a regexp. */
-  readonly exact: Buffer | undefined;
+  /**
+   * The literals that the kernel finds alone: with case ignored, ASCII letters in lower case. One for a text, two or
+   * more for an alternation of texts that can all be looked up. Undefined for any other regexp.
+   */
+  readonly exact: readonly Buffer[] | undefined;
   /** Of each clause, the text holds one of the literals. */
   readonly clauses: readonly (readonly Buffer[])[];
 }
+
+/** Shorter literals are not in the index. */
+export const trigramBytes = 3;
 
 /** A leaf is planned for each shard of a search; its literals are the same in all. */
 const known = new WeakMap<object, LeafLiterals>();
@@ -17,13 +23,17 @@ export function literalsOf(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiter
   return literals;
 }
 
-function makeLiterals({ analysis, foldCase }: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
-  const { literal, clauses } = analysis;
-  if (literal === undefined || (foldCase && !isAscii(literal))) {
-    return { exact: undefined, clauses: clauses.map((clause) => clause.map((text) => Buffer.from(text))) };
-  }
-  const exact = Buffer.from(foldCase ? literal.replace(/[A-Z]/g, (letter) => letter.toLowerCase()) : literal);
-  return { exact, clauses: [[exact]] };
+function makeLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
+  const exact = exactLiterals(leaf);
+  if (exact !== undefined) return { exact, clauses: [exact] };
+  return { exact, clauses: leaf.analysis.clauses.map((clause) => clause.map((text) => Buffer.from(text))) };
+}
+
+function exactLiterals({ analysis, foldCase }: Pick<Leaf, "analysis" | "foldCase">): readonly Buffer[] | undefined {
+  const texts = analysis.literal === undefined ? analysis.alternatives : [analysis.literal];
+  if (texts === undefined || (foldCase && !texts.every(isAscii))) return undefined;
+  const exact = texts.map((text) => Buffer.from(foldCase ? text.toLowerCase() : text));
+  return exact.length === 1 || exact.every((literal) => literal.length >= trigramBytes) ? exact : undefined;
 }
 
 function isAscii(text: string): boolean {

@@ -106,7 +106,8 @@ function printLeaf({ analysis, source, inPath, foldCase, highlighted }: Leaf, ot
   const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
   const fold = foldCase ? "i" : "";
   if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
-  const requires = analysis.clauses.map((clause) => `{${clause.join(",")}}`).join("");
+  const clauses = analysis.alternatives === undefined ? analysis.clauses : [analysis.alternatives];
+  const requires = clauses.map((clause) => `{${clause.join(",")}}`).join("");
   return `${where}/${source}/${fold}${requires === "" ? "" : ` requires ${requires}`}`;
 }
 

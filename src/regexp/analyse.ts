@@ -11,6 +11,10 @@ import type { ClassNode, LiteralNode, Regexp } from "./syntax.js";
 /** A class of more characters than this is not spelled out. */
 const spelledClassMax = 5;
 
+/** An alternation of more texts, or of a text of more UTF-16 units, is searched by RE2. */
+const alternativeCountMax = 1000;
+const alternativeUnitsMax = 200;
+
 /** Analyses a regexp in RE2 syntax; throws a `RegexpSyntaxError` when it is none. */
 export function analyseRegexp(source: string, foldCase: boolean): RegexpAnalysis {
   return analyseTree(parseRegexp(source, foldCase), foldCase);
@@ -28,6 +32,7 @@ function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
   assert(clauses.every((clause) => clause.length > 0 && !clause.includes("")), "a clause asks for nothing");
   return {
     literal: literalOf(tree, foldCase),
+    alternatives: alternativesOf(tree, foldCase),
     clauses,
     crossesLines: crossesLines(tree),
     matchesEmpty: matchesEmpty(tree),
@@ -40,6 +45,22 @@ function literalOf(tree: Regexp, foldCase: boolean): string | undefined {
   if (tree.fold !== foldCase && !isCaseless(tree.text)) return undefined;
   if (!foldCase) return tree.text;
   return isCaselessOutsideAscii(tree.text) ? lowerAscii(tree.text) : undefined;
+}
+
+/** A text that begins with one before it is left out: it is never matched, as where it stands the one before matches. */
+function alternativesOf(tree: Regexp, foldCase: boolean): readonly string[] | undefined {
+  if (tree.kind !== "alternate" || tree.children.length > alternativeCountMax) return undefined;
+  const texts = new Set<string>();
+  for (const child of tree.children) {
+    const text = literalOf(child, foldCase);
+    if (text === undefined || text.length > alternativeUnitsMax) return undefined;
+    if (!beginnings(text).some((beginning) => texts.has(beginning))) texts.add(text);
+  }
+  return texts.size > 1 ? [...texts] : undefined;
+}
+
+function beginnings(text: string): string[] {
+  return Array.from({ length: text.length }, (_, index) => text.slice(0, index + 1));
 }
 
 /**

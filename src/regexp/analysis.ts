@@ -14,6 +14,12 @@ export interface RegexpAnalysis {
    * ASCII-lowered, and undefined when ignoring the case of ASCII letters is not enough.
    */
   readonly literal: string | undefined;
+  /**
+   * The texts of an alternation of nothing but texts, such as `get|put`: two or more, none of which begins with one
+   * before it. So its matches are all places of all of them, by start and the longer first, without those that overlap
+   * an earlier one. With `foldCase` as for `literal`. Undefined for every other regexp.
+   */
+  readonly alternatives: readonly string[] | undefined;
   /** Clauses, most selective first. A clause is never empty; no literal is "". No clause at all: nothing is required. */
   readonly clauses: readonly (readonly string[])[];
   /**

@@ -115,8 +115,11 @@ const noise = fc.oneof(
 
 const pieces = fc.array(fc.oneof({ weight: 2, arbitrary: fc.nat() }, { weight: 3, arbitrary: noise }), { maxLength: 6 });
 
+const shortText = fc.array(fc.constantFrom(..."aabbS"), { minLength: 1, maxLength: 4 }).map((all) => leaf(all.join(""), all.join("")));
+const textAlternatives = fc.array(shortText, { minLength: 2, maxLength: 5 }).map(alternatives);
+
 /** Numbers in `pieces` are seeds of samples. */
-export const regexpCases: fc.Arbitrary<RegexpCase> = fc.tuple(regexp, pieces).map(([{ source, sample }, parts]) => ({
+export const regexpCases: fc.Arbitrary<RegexpCase> = fc.tuple(fc.oneof({ weight: 19, arbitrary: regexp }, { weight: 1, arbitrary: textAlternatives }), pieces).map(([{ source, sample }, parts]) => ({
   source, text: Buffer.concat(parts.map((part) => (typeof part === "number" ? Buffer.from(sample(randomFrom(part))) : part))),
 }));
 
