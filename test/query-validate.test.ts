@@ -112,7 +112,7 @@ bad("at most once", [
   ["timeout:1s timeout:2s", `field "timeout" may not be used more than once`, "timeout:2s"],
   ["patterntype:regexp patterntype:literal", `field "patterntype" may not be used more than once`, "patterntype:literal"],
   ["context:global context:global", `field "context" may not be used more than once`, "context:global"],
-  ["repohascommitafter:a repohascommitafter:b", `field "repohascommitafter" may not be used more than once`, "repohascommitafter:b"],
+  ["repohascommitafter:yesterday repohascommitafter:today", `field "repohascommitafter" may not be used more than once`, "repohascommitafter:today"],
   ["rule:a rule:b", `field "rule" may not be used more than once`, "rule:b"],
 ]);
 

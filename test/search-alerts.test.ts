@@ -7,6 +7,7 @@ import { planQuery } from "../src/query/plan-query.js";
 import { rewriteQuery } from "../src/query/rewrite.js";
 import { chooseAlert, type Alert } from "../src/search/alerts.js";
 import { number } from "../src/search/progress.js";
+import type { LeftOut } from "../src/search/preparation.js";
 import { resolveRepositories } from "../src/search/repository-resolver.js";
 import { testRepository } from "./support/engine.js";
 
@@ -23,9 +24,11 @@ const contexts = new Map([["only", only]]);
 interface Outcome {
   readonly hasResults: boolean;
   readonly timedOutAfterMs: number | undefined;
+  readonly leftOut: readonly LeftOut[];
+  readonly unownedResults: number;
 }
 
-const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined };
+const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined, leftOut: [], unownedResults: 0 };
 
 function planned(query: string) {
   const plan = planQuery(query, choosePatternType(query, "", ""), contexts);
@@ -60,7 +63,7 @@ t.test("proposed queries choose something when they are typed", async (t) => {
 });
 
 t.test("a longer timeout is proposed", async (t) => {
-  const late: Outcome = { hasResults: false, timedOutAfterMs: 2100 };
+  const late: Outcome = { ...foundNothing, timedOutAfterMs: 2100 };
   const queryOf = (query: string) => alertFor(query, late)?.proposedQueries?.map((one) => one.query);
   t.match(alertFor("x", late), { title: "Timed out while searching", description: "We weren't able to find any results in 2.1 s." });
   t.same(queryOf("x"), ["timeout:5s x patternType:standard"]);
@@ -82,7 +85,17 @@ t.test("missing revisions", async (t) => {
   t.equal(lines[1], "* many/11@v9");
   t.equal(lines.at(-1), "* ...");
   t.match(alertFor("(repo:plain@v9 x) or (repo:plain@v9 y)", foundNothing)?.description, /^The repository plain /, "the same from two sides is one");
-  t.equal(alertFor("repo:plain@v9 x", { hasResults: false, timedOutAfterMs: 10 })?.title, title, "it comes before a timeout");
+  t.equal(alertFor("repo:plain@v9 x", { ...foundNothing, timedOutAfterMs: 10 })?.title, title, "it comes before a timeout");
+});
+
+t.test("what mirrors could not say", async (t) => {
+  const leftOut = Array.from({ length: 12 }, (_, i) => ({ repository: `r${i}`, reason: "there was not enough time", isLate: true }));
+  const alert = alertFor("file:has.contributor(x)", { ...foundNothing, leftOut });
+  t.match(alert, { title: "Some repositories could not be searched", description: /could not be found out for 12 repositories/ });
+  t.equal(alert?.description?.split("\n")[1], "* r0: there was not enough time");
+  t.equal(alert?.description?.split("\n").length, 12);
+  t.match(alertFor("file:has.contributor(x)", { ...foundNothing, hasResults: true, leftOut: leftOut.slice(0, 1) }), { description: /for a repository/ });
+  t.match(alertFor("select:file.owners x", { ...foundNothing, hasResults: true, unownedResults: 1 }), { title: "Some results have no owners" });
 });
 
 t.test("others", async (t) => {

@@ -17,6 +17,11 @@ export interface RepositoryCard {
   readonly branches: readonly { readonly name: string; readonly bit: number; readonly commit: string }[];
 }
 
+/** The commit that is searched as this branch; "" for none. */
+export function commitOf(card: RepositoryCard, bit: number): string {
+  return card.branches.find((branch) => branch.bit === bit)?.commit ?? "";
+}
+
 export function cardOf(repository: Repository): RepositoryCard {
   return {
     id: repository.id,

@@ -1,7 +1,11 @@
 /** The parts of a match object that are printed; see the `matches` event. */
 export interface StreamMatch {
   readonly type: string;
-  readonly repository: string;
+  /** Undefined for a person. */
+  readonly repository?: string;
+  /** Of a person: an account or team, or an address. */
+  readonly handle?: string;
+  readonly email?: string;
   readonly path?: string;
   readonly branches?: readonly string[];
   readonly lineMatches?: readonly LineMatch[];
@@ -18,7 +22,7 @@ export interface LineMatch {
 /** Turns a match into the text that is written, with its line ends. */
 export type MatchPrinter = (match: StreamMatch) => string;
 
-/** For programs: `repo:path:line:text`, `repo:path` or `repo`, one line each. */
+/** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one line each. */
 export function plainPrinter(match: StreamMatch): string {
   const place = placeOf(match, ":");
   if (match.lineMatches === undefined) return `${place}\n`;
@@ -50,6 +54,7 @@ const numberColour = "32";
 const matchColour = "1;31";
 
 function placeOf(match: StreamMatch, separator: string): string {
+  if (match.repository === undefined) return match.handle === undefined ? match.email ?? "" : `@${match.handle}`;
   const revision = match.branches?.[0] ? `@${match.branches[0]}` : "";
   return [match.repository + revision, ...match.path === undefined ? [] : [match.path]].join(separator);
 }

@@ -16,6 +16,7 @@ import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
 import { limitUnsentBytes } from "../kernel/socket.js";
 import { Searcher } from "../search/searcher.js";
+import { CommitFactReader } from "../search/commit-facts.js";
 import { SliceScheduler } from "../search/slice-scheduler.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
@@ -111,6 +112,7 @@ class Daemon implements Controlled {
       catalog: this.catalog,
       pool: this.#searchPool,
       scheduler: new SliceScheduler(options.workers, pressure),
+      commitFacts: new CommitFactReader(this.#readPool, options.readers),
       log,
       defaultCount: options.search.defaultCount,
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,

@@ -1,12 +1,13 @@
-import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
+import { commitOf, decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
-import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan.js";
+import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { planLeaf, type LeafPlan } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
 import { matchPaths } from "./path-match.js";
+import type { People } from "./people.js";
 import type { Rows } from "./rows.js";
 import type { RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
 
@@ -78,13 +79,20 @@ export class Alternative {
   /** By repository number; a place is filled when it is first asked for. */
   readonly #choices: (readonly RevisionChoice[] | undefined)[];
   readonly #cards: (RepositoryCard | undefined)[];
+  /** Undefined where nobody asks for people, or they are not known yet: then every document passes. */
+  readonly #people: People | undefined;
+  readonly #peopleFilters: readonly PeopleFilter[];
+  /** By place in `documents`: the revisions at which the filters on people hold. Empty where these are not asked. */
+  #heldRevisions: (readonly RevisionChoice[])[] = [];
   /** False when no path has anything to highlight. */
   readonly #hasPathRows: boolean;
   /** Place in the block's contents of each entry of `documents`. */
   readonly #contentPlaces: number[] = [];
 
   constructor(text: TextPlan, selection: RepositorySelection, reader: ShardReader, sight: ShardSight, kernel: Kernel,
-    useIndex: boolean) {
+    useIndex: boolean, people: People | undefined) {
+    this.#people = people;
+    this.#peopleFilters = text.people;
     this.#selection = selection;
     this.#kernel = kernel;
     this.#reader = reader;
@@ -150,10 +158,32 @@ export class Alternative {
     for (const leaf of this.#leaves) leaf.result = noBits;
     const alive = new Uint8Array(this.documents.length).fill(1);
     this.satisfied = this.#root === undefined || this.documents.length === 0 ? alive : this.#evaluate(this.#root, alive, contents);
+    this.#heldRevisions = [];
+    if (this.#people !== undefined && this.#peopleFilters.length > 0) this.satisfied = this.#keepByPeople(this.#people, this.satisfied);
+  }
+
+  /** Of the satisfying documents those for which the filters on people hold at some revision. Comes last, as it is dear. */
+  #keepByPeople(people: People, satisfied: Uint8Array): Uint8Array {
+    return satisfied.map((bit, i) => {
+      const held = bit === 0 ? [] : this.#searchedRevisions(i).filter((choice) => this.#isHeld(people, this.documents[i], choice));
+      this.#heldRevisions.push(held);
+      return held.length > 0 ? 1 : 0;
+    });
+  }
+
+  #isHeld(people: People, document: number, { bit }: RevisionChoice): boolean {
+    const card = this.cardOf(document);
+    const commit = commitOf(card, bit);
+    return people.hold(this.#peopleFilters, { repositoryId: card.id, commit }, this.#reader.pathOf(document));
+  }
+
+  /** The revisions at which document `documents[i]`, if it is satisfied, is a result. */
+  revisionsOf(i: number): readonly RevisionChoice[] {
+    return this.#heldRevisions.length > 0 ? this.#heldRevisions[i] : this.#searchedRevisions(i);
   }
 
   /** The revisions of document `documents[i]` that this alternative searches. */
-  revisionsOf(i: number): readonly RevisionChoice[] {
+  #searchedRevisions(i: number): readonly RevisionChoice[] {
     const document = this.documents[i];
     const mask = this.#reader.documentBranches[document];
     const choices = this.#choicesOf(this.#reader.documentRepository[document]);

@@ -1,5 +1,5 @@
 import { uninitializedBytes } from "../base/bytes.js";
-import type { RepositoryCard } from "../catalog/repository-cards.js";
+import { commitOf, type RepositoryCard } from "../catalog/repository-cards.js";
 import { resultWordCount, resultWords, type Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
@@ -7,7 +7,9 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { hasCredit } from "../task/credit.js";
 import { controlWords, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
+import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
+import { People } from "./people.js";
 import type { Rows } from "./rows.js";
 
 /** Capacity of a batch's buffer. A document whose matches need more goes on in a further match object. */
@@ -102,6 +104,7 @@ export class ResultWriter {
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
   readonly #buffers: BufferSource;
+  readonly #people: People | undefined;
   readonly #fragments = new Fragments();
   readonly #shapes = new Map<RepositoryCard, ResultShape[]>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
@@ -124,6 +127,7 @@ export class ResultWriter {
     send: (batch: ResultBatch) => void) {
     this.#kernel = kernel;
     this.#options = options;
+    this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
     this.#control = control;
     this.#batchBytes = batchBytes;
     this.#buffers = buffers;
@@ -245,11 +249,11 @@ export class ResultWriter {
   #rowsOf(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
     const { select } = this.#options.plan.rules[0];
     if (this.#options.ruleLimits !== undefined) return rowCount;
+    if (isDocumentSelect(select)) {
+      this.select(source, select, 0);
+      return undefined;
+    }
     switch (select) {
-      case "repo":
-      case "file.directory":
-        this.select(source, select, 0);
-        return undefined;
       case "content": return rowCount === 0 ? undefined : rowCount;
       case "file":
       case "file.path":
@@ -259,10 +263,13 @@ export class ResultWriter {
     }
   }
 
-  /** Takes the document's repository resp. directory in place of the document. */
-  select(source: ResultSource, select: "repo" | "file.directory", rules: number): void {
-    if (select === "repo") this.#selectRepository(source, rules);
-    else this.#selectDirectory(source, rules);
+  /** Takes what the document belongs to in place of the document. */
+  select(source: ResultSource, select: DocumentSelect, rules: number): void {
+    switch (select) {
+      case "repo": return this.#selectRepository(source, rules);
+      case "file.directory": return this.#selectDirectory(source, rules);
+      case "file.owners": return this.#selectOwners(source, rules);
+    }
   }
 
   #selectRepository({ card, revision }: ResultSource, rules: number): void {
@@ -275,6 +282,18 @@ export class ResultWriter {
     const members = this.#shapeOf(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
     this.#select({ key: `${card.id}@${revision.typed}:${directory}`, rules, repositoryId: card.id, revision: revision.typed, json });
+  }
+
+  #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
+    const place = { repositoryId: card.id, commit: commitOf(card, revision.bit) };
+    const owners = this.#people?.ownersOf(place, (this.#reader as ShardReader).pathOf(document)) ?? [];
+    for (const { kind, text } of owners) {
+      const json = JSON.stringify({ type: "person", [kind]: text });
+      this.#select({ key: `${kind}:${text.toLowerCase()}`, rules, repositoryId: card.id, revision: revision.typed, json });
+    }
+    if (owners.length > 0) return;
+    this.#tally.unownedResults++;
+    this.#hasTally = true;
   }
 
   #select(result: SelectedResult): void {
@@ -397,7 +416,7 @@ function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
     repoStars: card.stars > 0 ? card.stars : undefined,
     repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
     branches: [revision.typed],
-    commit: card.branches.find((branch) => branch.bit === revision.bit)?.commit,
+    commit: commitOf(card, revision.bit) || undefined,
   };
   return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
 }

@@ -1,3 +1,4 @@
+import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import type { SearchPlan } from "../query/plan.js";
 import { isOver, takeMatches, type RuleLimits } from "../task/rule-limits.js";
 import type { RevisionChoice } from "../task/search-options.js";
@@ -20,7 +21,7 @@ export interface RuleCut {
 }
 
 /** Takes what a `select:` makes of a document in place of the document itself. */
-export type SelectSink = (select: "repo" | "file.directory", rules: number) => void;
+export type SelectSink = (select: DocumentSelect, rules: number) => void;
 
 /**
  * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of them
@@ -75,7 +76,7 @@ export class RuleGather {
   #gatherHit({ alternative, place }: Hit, at: ResultPlace, isKnown: boolean, rows: Rows, pathRows: Rows, sink: SelectSink): boolean {
     const rules = this.#rulesNumber(alternative);
     const { select } = this.#plan.rules[rules];
-    if (select === "repo" || select === "file.directory") {
+    if (isDocumentSelect(select)) {
       sink(select, rules);
       return false;
     }

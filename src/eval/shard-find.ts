@@ -25,7 +25,7 @@ export class ShardFind {
   constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void) {
     this.#reader = reader;
     this.#file = file;
-    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true);
+    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true, undefined);
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) => this.#alternative.leaveOut(number, this.#maskOf(number)));

@@ -3,6 +3,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
 import { isBefore, type ResultPlace } from "./result-place.js";
+import { People } from "./people.js";
 import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
 import { RuleGather, type Hit, type RuleCut } from "./rule-gather.js";
 import { Rows } from "./rows.js";
@@ -71,10 +72,11 @@ export class ShardSearch {
     this.#checkContent = checkContent;
     this.#reader = reader;
     this.#writer = writer;
+    const people = options.people === undefined ? undefined : new People(options.people, options.plan);
     const rulesOf = new Map<Alternative, number>();
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
-      const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex);
+      const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex, people);
       if (alternative.hasRepositories) this.#alternatives.push(alternative);
       rulesOf.set(alternative, basic.rules);
     });

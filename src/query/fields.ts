@@ -57,7 +57,7 @@ const table = {
   after: field("date", { aliases: ["since"], built: false }),
   message: field("regexp", { aliases: ["m", "msg"], negatable: true, built: false }),
   repohasfile: field("regexp", { negatable: true }),
-  repohascommitafter: field("text", { once: true, built: false }),
+  repohascommitafter: field("date", { once: true }),
   rule: field("text", { once: true, built: false }),
   /** Once a group of repositories: read as a field so that an old query is refused instead of misread. */
   g: field("refused", {}),

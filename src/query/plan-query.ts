@@ -25,28 +25,41 @@ export function planQuery(text: string, type: QueryType, contexts?: SearchContex
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
   const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
   const analyses = new Analyses(text);
-  const validator = new Validator(text, analyses, new Date().getTime());
+  const nowMs = new Date().getTime();
+  const validator = new Validator(text, analyses, nowMs);
   for (const query of queries) validator.check(query);
   const patternType = patternTypeOf(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
+  boundContributors(text, queries);
   const { rules, numbers } = planRules(queries);
-  const alternatives = queries.flatMap((query, i) => planBasic(query, numbers[i], contexts, analyses));
+  const alternatives = queries.flatMap((query, i) => planBasic(query, numbers[i], contexts, analyses, nowMs));
   if (alternatives.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
   return { patternType, alternatives, rules };
 }
 
 /** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
-function planBasic(query: BasicQuery, rules: number, contexts: SearchContexts | undefined, analyses: Analyses): BasicPlan[] {
+function planBasic(query: BasicQuery, rules: number, contexts: SearchContexts | undefined, analyses: Analyses,
+  nowMs: number): BasicPlan[] {
   const text = planText(query, analyses);
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = contextGroupsOf(query, contexts) ?? [undefined];
-  return groups.map((group) => ({ repositories: planRepositories(query, group, analyses), text, repositoryNames, rules }));
+  return groups.map((group) => ({ repositories: planRepositories(query, group, analyses, nowMs), text, repositoryNames, rules }));
 }
 
 function tooManyGroups(text: string, queries: readonly BasicQuery[]): QueryError {
   const field = queries.flatMap(({ fields }) => fields).find(({ name }) => name === "context");
   const message = `the revisions of this context split the query into more than ${queryLimits.basicQueryCountMax} queries`;
   return new QueryError(message, text, field?.place ?? { from: 0, to: text.length });
+}
+
+function boundContributors(text: string, queries: readonly BasicQuery[]): void {
+  const fields = queries.flatMap((query) => query.fields).filter(({ predicate }) => predicate?.name === "has.contributor");
+  const seen = new Set<string>();
+  for (const { predicate, place } of fields) {
+    seen.add(predicate?.argument ?? "");
+    if (seen.size <= queryLimits.contributorCountMax) continue;
+    throw new QueryError(`more than ${queryLimits.contributorCountMax} different file:has.contributor() in one query`, text, place);
+  }
 }
 
 /** A structural query without a pattern is an ordinary one. */

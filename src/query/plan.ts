@@ -55,6 +55,14 @@ export interface RepositoryFilter {
   readonly visibility: "any" | "public" | "private";
   /** All must hold for a repository, each at the revision that is searched. */
   readonly conditions: readonly RepositoryCondition[];
+  /** All must hold for a repository, each for the history of the commit that is searched. */
+  readonly committedAfter: readonly CommittedAfter[];
+}
+
+/** The history has a commit that is younger than the moment, or with `negated` none. */
+export interface CommittedAfter {
+  readonly negated: boolean;
+  readonly unixSeconds: number;
 }
 
 /** Some file of the repository, or with `negated` none, is as `file` says. */
@@ -114,6 +122,26 @@ export interface TextPlan {
   /** The pattern tree; undefined when only filters were given. Leaves are indexes into `leaves`. */
   readonly pattern: TextNode | undefined;
   readonly leaves: readonly Leaf[];
+  /** All must hold for a document, at the revision that it is a result of. */
+  readonly people: readonly PeopleFilter[];
+}
+
+/** `file:has.owner(...)`, `file:has.contributor(...)`: a condition on those who own a file, resp. who wrote it. */
+export type PeopleFilter = OwnerFilter | ContributorFilter;
+
+export interface OwnerFilter {
+  readonly kind: "owner";
+  readonly negated: boolean;
+  /** As typed; "" for anybody. */
+  readonly owner: string;
+}
+
+export interface ContributorFilter {
+  readonly kind: "contributor";
+  readonly negated: boolean;
+  /** RE2 source for the name or the e-mail of an author. */
+  readonly source: string;
+  readonly foldCase: boolean;
 }
 
 /** A `file:` or `lang:` filter: the path must match, or with `negated` must not. */

@@ -34,8 +34,8 @@ export const checks: Readonly<Record<string, Check>> = {
   "repo:has.file": checkFile,
   "repo:contains.file": checkFile,
   "repo:contains": checkFile,
-  "repo:has.commit.after": needsText("date must be non-empty"),
-  "repo:contains.commit.after": needsText("date must be non-empty"),
+  "repo:has.commit.after": needsDate,
+  "repo:contains.commit.after": needsDate,
   ...Object.fromEntries(factNames.map((name) => [`repo:${name}`, (argument: string) => void readFact(name, argument)])),
   "file:has.content": needsRegexp("contains.content"),
   "file:contains.content": needsRegexp("contains.content"),
@@ -51,10 +51,9 @@ function needsRegexp(name: string): Check {
   };
 }
 
-function needsText(message: string): Check {
-  return (argument) => {
-    if (argument.trim() === "") throw bad(message);
-  };
+function needsDate(argument: string, nowMs: number): void {
+  if (argument.trim() === "") throw bad("date must be non-empty");
+  readDateMs(argument, nowMs);
 }
 
 function checkContributor(argument: string): void {

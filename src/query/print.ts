@@ -3,6 +3,7 @@ import { isOperator, type QueryNode, type QueryTree } from "./ast.js";
 import type {
   BasicPlan,
   Leaf,
+  PeopleFilter,
   RepositoryFilter,
   RepositoryInclude,
   RepositoryNamePlan,
@@ -66,6 +67,7 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
     ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),
     ...filter.conditions.map(({ negated, file }) => (negated ? `not(${printCondition(file)})` : printCondition(file))),
+    ...filter.committedAfter.map(({ negated, unixSeconds }) => `${negated ? "-" : ""}commit.after:${unixSeconds}`),
   ];
   return parts.length === 0 ? [] : [`repositories(${parts.join(" ")})`];
 }
@@ -84,7 +86,13 @@ function printText(text: TextPlan): string {
   const kinds = [...(text.content ? ["content"] : []), ...(text.path ? ["path"] : [])];
   const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
   if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text));
+  parts.push(...text.people.map(printPeople));
   return `text(${parts.join(" ")})`;
+}
+
+function printPeople(filter: PeopleFilter): string {
+  const what = filter.kind === "owner" ? JSON.stringify(filter.owner) : `/${filter.source}/${filter.foldCase ? "i" : ""}`;
+  return `${filter.negated ? "-" : ""}has.${filter.kind}:${what}`;
 }
 
 function printTextNode(node: TextNode, text: TextPlan): string {

@@ -2,7 +2,8 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
-import type { Leaf, PathFilter, RepositoryCondition } from "./plan.js";
+import { readDateMs } from "./dates.js";
+import type { CommittedAfter, Leaf, PathFilter, RepositoryCondition } from "./plan.js";
 import { readFileArgument, type FileArgument } from "./predicates.js";
 
 /** The conditions of a valid basic query on what its repositories hold. */
@@ -11,6 +12,21 @@ export function planRepositoryConditions(query: BasicQuery, analyses: Analyses):
     const argument = fileArgumentOf(field);
     return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.place, analyses) }];
   });
+}
+
+/** The conditions of a valid basic query on the histories of its repositories. */
+export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
+  return query.fields.flatMap((field) => {
+    const date = commitDateOf(field);
+    return date === undefined ? [] : [{ negated: field.negated, unixSeconds: Math.floor(readDateMs(date, nowMs) / 1000) }];
+  });
+}
+
+/** The date that the field asks for; undefined when it asks for none. */
+function commitDateOf({ name, value, predicate }: FieldNode): string | undefined {
+  if (name === "repohascommitafter") return value;
+  const isPredicate = name === "repo" && (predicate?.name === "has.commit.after" || predicate?.name === "contains.commit.after");
+  return isPredicate ? predicate.argument : undefined;
 }
 
 /** What the field asks of one file of a repository; undefined when it asks nothing of that kind. */
@@ -35,5 +51,5 @@ function planFile({ path, content }: FileArgument, place: Place, analyses: Analy
     : [{ negated: false, source: path, foldCase: true, highlighted: false, label: `file:/${path}/i`, analysis: analyses.regexp(path, true, place) }];
   const leaves: Leaf[] = content === "" ? []
     : [{ source: content, foldCase: true, inContent: true, inPath: false, highlighted: false, analysis: analyses.regexp(content, true, place) }];
-  return { content: true, path: true, pathFilters, pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 }, leaves };
+  return { content: true, path: true, pathFilters, pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 }, leaves, people: [] };
 }

@@ -2,7 +2,7 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
-import { planRepositoryConditions } from "./repository-conditions.js";
+import { planCommittedAfter, planRepositoryConditions } from "./repository-conditions.js";
 import { factsOf } from "./repository-facts.js";
 import { contextNameOf, type ContextGroup } from "./search-contexts.js";
 import { fieldOf, revisionsOf } from "./validate.js";
@@ -12,7 +12,7 @@ import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
  * Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters, and
  * where these are predicates only, for all that they choose. `group` is the part of its context's list to choose from.
  */
-export function planRepositories(query: BasicQuery, group: ContextGroup | undefined, analyses: Analyses): RepositoryFilter {
+export function planRepositories(query: BasicQuery, group: ContextGroup | undefined, analyses: Analyses, nowMs: number): RepositoryFilter {
   const revision = fieldOf(query, "rev");
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
   const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, revisionsOf(revision ?? field), analyses));
@@ -32,6 +32,7 @@ export function planRepositories(query: BasicQuery, group: ContextGroup | undefi
     archivedGiven: fieldOf(query, "archived") !== undefined,
     visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
     conditions: planRepositoryConditions(query, analyses),
+    committedAfter: planCommittedAfter(query, nowMs),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
-import type { Leaf, PathFilter, TextNode, TextPlan } from "./plan.js";
+import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "./plan.js";
 import { resultTypesOf, type ResultTypes } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
 
@@ -30,7 +30,16 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
     pathFilters: filters.filter(({ predicate }) => predicate === undefined).map((field) => planFilter(field, foldCase, analyses)),
     pattern: conditions.length === 0 ? undefined : all(conditions),
     leaves: leaves.all,
+    people: filters.flatMap((field) => planPeople(field, foldCase)),
   };
+}
+
+function planPeople({ predicate, negated }: FieldNode, foldCase: boolean): readonly PeopleFilter[] {
+  switch (predicate?.name) {
+    case "has.owner": return [{ kind: "owner", negated, owner: predicate.argument.trim() }];
+    case "has.contributor": return [{ kind: "contributor", negated, source: predicate.argument, foldCase }];
+    default: return [];
+  }
 }
 
 function isContentFilter({ predicate }: FieldNode): boolean {

@@ -7,10 +7,11 @@ import { isRevisionGlob, readYesNoOnly } from "./values.js";
 import { revisionsOf } from "./validate.js";
 
 const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
-const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory"]);
+const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory", "file.owners"]);
 const builtPredicates: ReadonlySet<string> = new Set([
   "file:has.content", "file:contains.content", "repo:has.path", "repo:contains.path", "repo:has.content", "repo:contains.content",
-  "repo:has.file", "repo:contains.file", "repo:contains",
+  "repo:has.file", "repo:contains.file", "repo:contains", "repo:has.commit.after", "repo:contains.commit.after",
+  "file:has.owner", "file:has.contributor",
 ]);
 
 /** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */

@@ -1,5 +1,6 @@
 import type { SearchPlan } from "../query/plan.js";
 import { rewriteQuery, type Rewrite } from "../query/rewrite.js";
+import type { LeftOut } from "./preparation.js";
 import type { Resolution } from "./repository-resolver.js";
 
 /** A message to the user, as the stream carries it. */
@@ -22,6 +23,10 @@ export interface AlertSource {
   readonly plan: SearchPlan;
   /** By alternative of the plan. */
   readonly resolutions: readonly Resolution[];
+  /** Repositories that were not searched, as something about them could not be found out. */
+  readonly leftOut: readonly LeftOut[];
+  /** Results of `select:file.owners` without an owner. */
+  readonly unownedResults: number;
   readonly repositoryCount: number;
   readonly hasResults: boolean;
   /** Milliseconds that the search took when its time ran out, else undefined. */
@@ -30,8 +35,8 @@ export interface AlertSource {
 
 /** The one alert to show: the first that applies, the most important before the others. */
 export function chooseAlert(source: AlertSource): Alert | undefined {
-  return missingRevisionsAlert(source) ?? timeoutAlert(source) ?? nothingConfiguredAlert(source) ?? noRepositoriesAlert(source)
-    ?? structuralHint(source);
+  return missingRevisionsAlert(source) ?? leftOutAlert(source) ?? timeoutAlert(source) ?? nothingConfiguredAlert(source)
+    ?? noRepositoriesAlert(source) ?? structuralHint(source) ?? unownedAlert(source);
 }
 
 function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
@@ -59,6 +64,26 @@ function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined 
 function atFirst(name: string): readonly [string, string] {
   const at = name.indexOf("@");
   return [name.slice(0, at), name.slice(at + 1)];
+}
+
+function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
+  if (leftOut.length === 0) return undefined;
+  const lines = leftOut.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
+  return {
+    title: "Some repositories could not be searched", proposedQueries: null,
+    description: [
+      `What the query asks of histories or owners could not be found out for ${leftOut.length === 1 ? "a repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or give it a longer \`timeout:\`:`,
+      ...lines, ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
+    ].join("\n"),
+  };
+}
+
+function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
+  if (unownedResults === 0) return undefined;
+  return {
+    title: "Some results have no owners", proposedQueries: null,
+    description: "For some results there is no CODEOWNERS file, or none of its rules names an owner.",
+  };
 }
 
 function timeoutAlert(source: AlertSource): Alert | undefined {

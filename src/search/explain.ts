@@ -10,12 +10,15 @@ import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { makeRuleLimits } from "../task/rule-limits.js";
 import { firstSlotWord } from "../worker/messages.js";
-import { applyConditions } from "./repository-conditions.js";
+import { prepare } from "./preparation.js";
 import { resolveRepositories } from "./repository-resolver.js";
 import type { SearchEnvironment } from "./running-search.js";
 
 /** Credit that no search uses up: explaining sends no results. */
 const unlimitedCredit = 2 ** 30;
+
+/** Mirrors are read for at most so long. */
+const readMsMax = 20_000;
 
 const countAll = 99_999_999;
 
@@ -24,7 +27,7 @@ const countAll = 99_999_999;
  * in one worker and its results are dropped.
  */
 export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
-  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">): Promise<string> {
+  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts">): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type, contexts);
@@ -36,27 +39,29 @@ export async function explainQuery(query: string, patternType: string, contexts:
   }
 }
 
-type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler">;
+type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts">;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
-  const { catalog, pool, scheduler } = environment;
+  const { catalog, pool, scheduler, commitFacts } = environment;
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
   control[controlWords.credit] = unlimitedCredit;
   const failures: string[] = [];
   try {
-    const filters = plan.alternatives.map(({ repositories }) => repositories);
-    const resolutions = await applyConditions(filters, filters.map((filter) => resolveRepositories(catalog.repositoryTable(), filter)), {
-      pool, scheduler, view, control, lane: "exhaustive",
+    const chosen = plan.alternatives.map(({ repositories }) => resolveRepositories(catalog.repositoryTable(), repositories));
+    const { resolutions, people, leftOut } = await prepare(plan, chosen, {
+      pool, scheduler, commitFacts, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
       onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
       onLost: (error) => failures.push(messageOf(error)),
     });
+    failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map((resolution, i) =>
       `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${catalog.repositoryCount}`
       + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
       ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
+      people,
       selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
     };
     return [...lines, ...(await explainShards(searchId, options, view, control, environment)), ...failures];

@@ -72,6 +72,25 @@ function resolveRevisions(repositories: readonly Repository[], includes: readonl
   return { revisions, missingRevisions, withoutRevision };
 }
 
+/** The resolution less the revisions that fail, and the repositories that have no other. `bit` is -1 where nothing is indexed. */
+export function keepRevisions(resolution: Resolution, holds: (repository: Repository, bit: number) => boolean): Resolution {
+  const { selection } = resolution;
+  const revisions = new Map<number, readonly RevisionChoice[]>();
+  const repositories = resolution.repositories.filter((repository) => {
+    const chosen = selection.revisions?.get(repository.id);
+    if (chosen === undefined) return holds(repository, defaultBranchBit(repository));
+    const left = chosen.filter(({ bit }) => holds(repository, bit));
+    if (left.length > 0) revisions.set(repository.id, left);
+    return left.length > 0;
+  });
+  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories), revisions: revisions.size === 0 ? undefined : revisions } };
+}
+
+/** The bits of the branches that are searched of a repository; -1 where nothing is indexed. */
+export function searchedBits({ selection }: Resolution, repository: Repository): readonly number[] {
+  return selection.revisions?.get(repository.id)?.map(({ bit }) => bit) ?? [defaultBranchBit(repository)];
+}
+
 /** A bit for each repository, by its id. */
 export function bitsOf(repositories: readonly Repository[]): Uint32Array {
   const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);

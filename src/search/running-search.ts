@@ -12,12 +12,13 @@ import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
 import { firstSlotWord, type BatchMessage, type Lane, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import { chooseAlert } from "./alerts.js";
+import type { CommitFactReader } from "./commit-facts.js";
 import { EventStream, SearchClock, type Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
+import { needsPreparation, prepare, type LeftOut, type Preparation } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import { compileNamePlan, repositoryMatch } from "./repository-results.js";
 import { resolveRepositories, type Resolution } from "./repository-resolver.js";
-import { applyConditions } from "./repository-conditions.js";
 import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
@@ -36,11 +37,15 @@ const lineTextBytesMax = 1_500_000;
 /** Above this limit a search counts as exhaustive, and gives way to those that a person waits for. */
 const interactiveCountMax = 100_000;
 
+/** The part of its time that a search spends on reading mirrors at most, before it has looked for anything. */
+const preparationShare = 0.6;
+
 /** What a search borrows from the daemon. */
 export interface SearchEnvironment {
   readonly catalog: Catalog;
   readonly pool: SearchPool;
   readonly scheduler: SliceScheduler;
+  readonly commitFacts: CommitFactReader;
   readonly log: Log;
   readonly defaultCount: number;
   readonly defaultTimeoutMs: number;
@@ -83,6 +88,8 @@ export class RunningSearch {
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
   #resolutions: readonly Resolution[];
+  #leftOut: readonly LeftOut[] = [];
+  readonly #timeoutMs: number;
   readonly #namePlans: readonly RepositoryNamePlan[];
   readonly #matchCountMax: number;
   /** True when a larger count is of use to all alternatives alike. */
@@ -150,6 +157,7 @@ export class RunningSearch {
       matchCountMax: this.#matchCountMax,
       displayCountMax: this.#displayCountMax,
       ruleLimits: this.#ruleLimits,
+      people: undefined,
       selections: this.#resolutions.map((resolution) => resolution.selection),
       useIndex: true,
     };
@@ -159,6 +167,7 @@ export class RunningSearch {
     const timeouts = plan.rules.map(({ timeoutMs, count }) =>
       Math.min(timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs), environment.maxTimeoutMs));
     const longest = Math.max(...timeouts);
+    this.#timeoutMs = longest;
     this.#clocks = [
       new SearchClock(longest, () => this.#expire()),
       ...timeouts.flatMap((timeoutMs, rules) => (timeoutMs < longest ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [])),
@@ -169,7 +178,7 @@ export class RunningSearch {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#grantCredit());
     this.#environment.pool.onBatch(this.#id, (message, giveBack) => this.#receive(message, giveBack));
-    if (this.#plan.alternatives.some(({ repositories }) => repositories.conditions.length > 0)) void this.#prepare();
+    if (needsPreparation(this.#plan)) void this.#prepare();
     else this.#begin();
   }
 
@@ -177,8 +186,8 @@ export class RunningSearch {
   async #prepare(): Promise<void> {
     this.#activeSlices++;
     try {
-      const resolutions = await this.#applyConditions();
-      if (!this.#isStopped) this.#choose(resolutions);
+      const preparation = await this.#findOut();
+      if (!this.#isStopped) this.#take(preparation);
     } catch (error) {
       this.#environment.log.error({ error: messageOf(error) }, "a search could not be prepared");
       this.#shardFailures.push(messageOf(error));
@@ -188,19 +197,20 @@ export class RunningSearch {
     this.#begin();
   }
 
-  #applyConditions(): Promise<Resolution[]> {
-    const { pool, scheduler } = this.#environment;
-    return applyConditions(this.#plan.alternatives.map(({ repositories }) => repositories), this.#resolutions, {
-      pool, scheduler, view: this.#view, control: this.#control, lane: this.#lane,
+  #findOut(): Promise<Preparation> {
+    const { pool, scheduler, commitFacts } = this.#environment;
+    return prepare(this.#plan, this.#resolutions, {
+      pool, scheduler, commitFacts, view: this.#view, control: this.#control, lane: this.#lane,
+      deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
       onResult: (result) => this.#addWork(result),
       onLost: (error) => this.#noteLostWorker("looking for repositories", undefined, error),
     });
   }
 
-  /** Takes what is left of the choice. */
-  #choose(resolutions: readonly Resolution[]): void {
+  #take({ resolutions, people, leftOut }: Preparation): void {
     this.#resolutions = resolutions;
-    this.#options = { ...this.#options, selections: resolutions.map((resolution) => resolution.selection) };
+    this.#leftOut = leftOut;
+    this.#options = { ...this.#options, people, selections: resolutions.map((resolution) => resolution.selection) };
     this.#places = this.#choosePlaces();
   }
 
@@ -465,14 +475,15 @@ export class RunningSearch {
 
   #alert(durationMs: number): ReturnType<typeof chooseAlert> {
     return chooseAlert({
-      queryText: this.#request.query, plan: this.#plan, resolutions: this.#resolutions,
+      queryText: this.#request.query, plan: this.#plan, resolutions: this.#resolutions, leftOut: this.#leftOut,
+      unownedResults: this.#tally.unownedResults,
       repositoryCount: this.#environment.catalog.repositoryCount, hasResults: this.#matchCount > 0,
       timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
     });
   }
 
   #filters(final: boolean): Filter[] {
-    const isComplete = final && !this.#isLimitHit && !this.#hasTimedOut && this.#shardFailures.length === 0;
+    const isComplete = final && !this.#isLimitHit && !this.#hasTimedOut && this.#shardFailures.length + this.#leftOut.length === 0;
     return makeFilters({
       tally: this.#tally,
       repositoryResultCount: this.#repositoryResultCount,
@@ -500,11 +511,15 @@ export class RunningSearch {
     };
   }
 
+  #leftOutNames(isLate: boolean): readonly string[] {
+    return this.#leftOut.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
+  }
+
   #notSearched(): NotSearched {
     return {
-      missing: unique(this.#resolutions.flatMap((resolution) => resolution.missing)),
+      missing: unique([...this.#resolutions.flatMap((resolution) => resolution.missing), ...this.#leftOutNames(false)]),
       cloning: unique(this.#resolutions.flatMap((resolution) => resolution.cloning)),
-      timedOut: this.#timedOutRepositories(),
+      timedOut: unique([...this.#timedOutRepositories(), ...this.#leftOutNames(true)]),
     };
   }
 

@@ -12,6 +12,8 @@ export interface SearchOptions {
   readonly displayCountMax: number;
   /** Undefined where one set of rules holds for all results. */
   readonly ruleLimits: RuleLimits | undefined;
+  /** Memory of a `PeopleTable` of all commits that are searched; undefined when nobody asks for people. */
+  readonly people: SharedArrayBuffer | undefined;
   /** By alternative of the plan: which repositories it searches. */
   readonly selections: readonly RepositorySelection[];
   /** False makes every document a candidate: a test of the verification alone. */

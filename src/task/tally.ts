@@ -9,10 +9,12 @@ export interface Tally {
   contentMatches: number;
   /** Highlights in paths, or 1 for a path result without. */
   pathMatches: number;
+  /** Results of `select:file.owners` without an owner. */
+  unownedResults: number;
 }
 
 export function emptyTally(): Tally {
-  return { repositories: new Map(), languages: new Map(), fileKinds: [0, 0, 0, 0, 0, 0, 0, 0], contentMatches: 0, pathMatches: 0 };
+  return { repositories: new Map(), languages: new Map(), fileKinds: [0, 0, 0, 0, 0, 0, 0, 0], contentMatches: 0, pathMatches: 0, unownedResults: 0 };
 }
 
 export function addTally(sum: Tally, other: Tally): void {
@@ -23,6 +25,7 @@ export function addTally(sum: Tally, other: Tally): void {
   });
   sum.contentMatches += other.contentMatches;
   sum.pathMatches += other.pathMatches;
+  sum.unownedResults += other.unownedResults;
 }
 
 export function increase(counts: Map<string, number>, key: string, count: number): void {

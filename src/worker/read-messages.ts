@@ -7,6 +7,7 @@ import type { GitReadKinds } from "./git-messages.js";
  * [read-worker.ts](read-worker.ts) calls.
  */
 export interface ReadKinds extends GitReadKinds {
+  "commit-facts": { readonly request: ReadCommitFacts; readonly answer: CommitFacts };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
 }
 
@@ -47,3 +48,35 @@ export interface RevisionsOfRepository {
   /** Why the mirror could not be read; then the lists are empty. */
   readonly error: SerializedError | undefined;
 }
+
+/** What is asked of single commits. */
+export type CommitQuestion =
+  /** Whether it, or a commit that it reaches, was committed after the moment. */
+  | { readonly kind: "commit-after"; readonly unixSeconds: number }
+  /** The text of its CODEOWNERS file. */
+  | { readonly kind: "code-owners" }
+  /** By path, who changed it in the history of the commit: a bit for each filter that some author matches. At most 32. */
+  | { readonly kind: "contributors"; readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[] };
+
+export interface CommitOfRepository {
+  readonly repositoryId: number;
+  /** Full oid. */
+  readonly commit: string;
+}
+
+export interface ReadCommitFacts {
+  readonly kind: "commit-facts";
+  readonly question: CommitQuestion;
+  readonly commits: readonly CommitOfRepository[];
+}
+
+export interface CommitFacts {
+  /** In the order asked. */
+  readonly facts: readonly CommitFact[];
+}
+
+/** The answer to a question; one commit that fails does not touch the others. */
+export type CommitFact =
+  /** `bytes` is a text, or `encodePathMasks`; undefined when there is none. */
+  | { readonly kind: "known"; readonly holds: boolean; readonly bytes: Uint8Array | undefined }
+  | { readonly kind: "failed"; readonly error: SerializedError };

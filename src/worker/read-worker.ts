@@ -3,6 +3,7 @@ import { serializeError, TrawlError } from "../base/errors.js";
 import type { WorkerSettings } from "./messages.js";
 import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask } from "./read-messages.js";
 import type { ReadContext } from "./read/context.js";
+import { answerCommitFacts } from "./read/commit-facts.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { settingsOf } from "./settings.js";
@@ -22,6 +23,7 @@ export default async function runReadTask({ request, stops }: ReadTask): Promise
 
 function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
+    case "commit-facts": return answerCommitFacts(request, context);
     case "resolve-revisions": return answerResolveRevisions(request, context);
     default: return answerGitRead(request, context);
   }

@@ -61,4 +61,65 @@ const repositories = rows("repositories that hold", "standard", [
   ["for each side of or", "(repo:has.path(README) type:repo) or (repo:has.path(Makefile) type:repo)", ["acme/tools", "parser"]],
 ]);
 
-export const predicates = [contents, repositories].flat();
+// Each repository's commits are one second apart, from 1,700,000,000 on, which is in the evening of 14 November 2023.
+const histories = rows("repo:has.commit.after", "standard", [
+  ["a day", "repo:has.commit.after(2023-11-14)", ["acme/tools", "hidden", "odd", "parser"]],
+  ["a later day", "repo:has.commit.after(2023-11-15)", ["alert: No repositories found: …"]],
+  ["the very second is not after it", "repo:has.commit.after(1700000000)", ["acme/tools"]],
+  ["words", "repo:has.commit.after(1 week ago)", ["alert: No repositories found: …"]],
+  ["negated", "-repo:has.commit.after(1700000000)", ["empty", "hidden", "odd", "parser"]],
+  ["an older name", "repo:contains.commit.after(1700000000)", ["acme/tools"]],
+  ["the oldest name", "repohascommitafter:1700000000", ["acme/tools"]],
+  ["the oldest name, quoted", `repohascommitafter:"14 november 2023"`, ["acme/tools", "hidden", "odd", "parser"]],
+  ["at the branch that is searched", "repo:^parser$@main:dev repo:has.commit.after(1700000000) file:README", ["parser@dev:README.md"]],
+  ["files of such repositories", "repo:has.commit.after(1700000000) type:file target file:rs$", ["acme/tools:src/mod.rs:L1,L2"]],
+  ["beside a path", "repo:has.commit.after(1699999999) repo:has.path(README)", ["parser"]],
+  ["a date that cannot be read", "repo:has.commit.after(someday)", ["alert: Unable To Process Query: Invalid predicate value: invalid date format"]],
+]);
+
+const everyones = ["acme/tools:Makefile", "acme/tools:tools/release.sh"];
+const bens = ["acme/tools:web/app.ts", "acme/tools:web/app.tsx"];
+
+const owners = rows("file:has.owner", "standard", [
+  ["an account", "repo:^acme/tools$ file:has.owner(@ben)", bens],
+  ["without @, in any case", "repo:^acme/tools$ file:has.owner(BEN)", bens],
+  ["an address", "repo:^acme/tools$ file:has.owner(ann@acme.test)", ["acme/tools:tools/build.py"]],
+  ["a team", "repo:^acme/tools$ file:has.owner(@acme/everyone) file:^(Makefile|tools|web)", everyones],
+  ["a part of a name is no owner", "repo:^acme/tools$ file:has.owner(everyone)", []],
+  ["anybody", "repo:^acme/tools$ file:has.owner() file:^web/", bens],
+  ["nobody", "repo:^acme/tools$ -file:has.owner()", ["acme/tools:web/legacy/app.js"]],
+  ["not this one", "repo:^acme/tools$ -file:has.owner(@ben) file:^web/", ["acme/tools:web/legacy/app.js"]],
+  ["beside a pattern", "type:file file:has.owner(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
+  ["in all repositories", "file:has.owner(ben)", bens],
+  ["several all hold", "file:has.owner(ben) file:has.owner(ann@acme.test)", []],
+  ["a repository without the file", "repo:^parser$ -file:has.owner() file:lexer", ["parser:src/lexer.c", "parser:src/lexer.h"]],
+  ["for one side of or", "(file:has.owner(ben) type:path) or (file:lexer.c type:path)", [...bens, "parser:src/lexer.c"]],
+  ["at each commit by itself", "repo:^acme/tools$@release/1.0:main file:has.owner() file:Makefile", ["acme/tools@main:Makefile"]],
+  ["at each commit by itself, negated", "repo:^acme/tools$@release/1.0:main -file:has.owner() file:Makefile", ["acme/tools@release/1.0:Makefile"]],
+]);
+
+const ownersSelected = rows("select:file.owners", "standard", [
+  ["each once", "repo:^acme/tools$ file:^web/app select:file.owners", ["owner:@ben"]],
+  ["of results without one, too", "repo:^acme/tools$ file:^(tools|web)/ select:file.owners", [
+    "owner:@acme/everyone", "owner:@ben", "owner:ann@acme.test", "alert: Some results have no owners: …",
+  ]],
+  ["of a pattern's results", "type:file target select:file.owners", ["owner:@acme/everyone", "owner:ann@acme.test"]],
+  ["counted as one each", "repo:^acme/tools$ file:^web/app select:file.owners count:1", ["owner:@ben"], []],
+  ["not of repositories", "acme select:file.owners repo:^acme/tools$ type:repo", []],
+]);
+
+const contributors = rows("file:has.contributor", "standard", [
+  ["a name", "repo:^acme/tools$ file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
+  ["an address", "repo:^acme/tools$ file:has.contributor(@acme\\.test$)", ["acme/tools:tools/build.py", ...bens]],
+  ["name and address are looked at one by one", "repo:^acme/tools$ file:has.contributor(^Ben$)", bens],
+  ["with regard to case", "repo:^acme/tools$ case:yes file:has.contributor(ANN)", []],
+  ["negated", "repo:^acme/tools$ -file:has.contributor(fixture)", ["acme/tools:tools/build.py", ...bens]],
+  ["several all hold", "file:has.contributor(ann) file:has.contributor(ben)", []],
+  ["one and not another", "repo:^acme/tools$ file:has.contributor(acme) -file:has.contributor(ben)", ["acme/tools:tools/build.py"]],
+  ["beside a pattern, in all repositories", "type:file file:has.contributor(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
+  ["beside an owner", "file:has.owner() file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
+  ["at the branch that is searched", "repo:^acme/tools$@release/1.0 type:file file:has.contributor(ann) goal", ["acme/tools@release/1.0:tools/build.py:L3,L4"]],
+  ["nobody", "file:has.contributor(nobody)", []],
+]);
+
+export const predicates = [contents, repositories, histories, owners, ownersSelected, contributors].flat();

@@ -83,6 +83,7 @@ export interface EngineOptions {
   readonly matchCountMax?: number;
   readonly displayCountMax?: number;
   readonly selections?: readonly RepositorySelection[];
+  readonly people?: SharedArrayBuffer;
   /** Credit in bytes per slice: small values make the search stop and go on. */
   readonly credit?: number;
 }
@@ -101,6 +102,7 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
     plan, chunkMatches: given.chunkMatches ?? true, contextLines: 0, lineBytesMax: 1_000_000, matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
     ruleLimits: ruleLimitsOf(plan),
+    people: given.people,
     selections: given.selections ?? plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
   };

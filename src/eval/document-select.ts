@@ -1,0 +1,8 @@
+/** Values of `select:` that put something else in place of a document. */
+const documentSelects = ["repo", "file.directory", "file.owners"] as const;
+
+export type DocumentSelect = (typeof documentSelects)[number];
+
+export function isDocumentSelect(select: string | undefined): select is DocumentSelect {
+  return documentSelects.some((known) => known === select);
+}

@@ -1,0 +1,74 @@
+import type { PeopleFilter, SearchPlan } from "../query/plan.js";
+import type { PathMasks } from "../task/path-masks.js";
+import { contributorFiltersOf, contributorKey, PeopleTable } from "../task/people-table.js";
+import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js";
+
+/** Parsed files that are kept by one thread, of commits that were asked for last. */
+const codeOwnersKeptMax = 64;
+
+/** By repository and commit, in order of last use, oldest first. */
+const keptCodeOwners = new Map<string, CodeOwners>();
+
+const noRules = new CodeOwners("");
+
+/** The commit of one repository that a document is looked at in. */
+export interface CommitPlace {
+  readonly repositoryId: number;
+  readonly commit: string;
+}
+
+/** Who owns and who wrote the files of a search's commits. */
+export class People {
+  readonly #table: PeopleTable;
+  /** Bit of each contributor filter of the plan. */
+  readonly #bitOf: ReadonlyMap<string, number>;
+  readonly #contributors = new Map<string, PathMasks | undefined>();
+
+  constructor(memory: SharedArrayBuffer, plan: SearchPlan) {
+    this.#table = new PeopleTable(memory);
+    this.#bitOf = new Map(contributorFiltersOf(plan).map((filter, bit) => [contributorKey(filter), bit]));
+  }
+
+  /** The owners of a file, none where no rule names one. */
+  ownersOf(place: CommitPlace, path: Buffer): readonly Owner[] {
+    return this.#codeOwnersOf(place).ownersOf(path.toString());
+  }
+
+  /** Whether each filter holds for the file. */
+  hold(filters: readonly PeopleFilter[], place: CommitPlace, path: Buffer): boolean {
+    return filters.every((filter) => (filter.kind === "owner" ? this.#isOwned(filter.owner, place, path)
+      : this.#isContributed(contributorKey(filter), place, path)) !== filter.negated);
+  }
+
+  #isOwned(text: string, place: CommitPlace, path: Buffer): boolean {
+    const owners = this.ownersOf(place, path);
+    if (text === "") return owners.length > 0;
+    const wanted = readOwner(text);
+    return owners.some((owner) => isSameOwner(owner, wanted));
+  }
+
+  #isContributed(key: string, { repositoryId, commit }: CommitPlace, path: Buffer): boolean {
+    const place = `${repositoryId}@${commit}`;
+    if (!this.#contributors.has(place)) this.#contributors.set(place, this.#table.contributorsOf(repositoryId, commit));
+    const mask = this.#contributors.get(place)?.maskOf(path) ?? 0;
+    return ((mask >>> (this.#bitOf.get(key) ?? 0)) & 1) === 1;
+  }
+
+  #codeOwnersOf({ repositoryId, commit }: CommitPlace): CodeOwners {
+    const key = `${repositoryId}@${commit}`;
+    const rules = keptCodeOwners.get(key) ?? this.#parse(repositoryId, commit);
+    if (rules === noRules) return rules;
+    keptCodeOwners.delete(key);
+    keptCodeOwners.set(key, rules);
+    for (const oldest of keptCodeOwners.keys()) {
+      if (keptCodeOwners.size <= codeOwnersKeptMax) break;
+      keptCodeOwners.delete(oldest);
+    }
+    return rules;
+  }
+
+  #parse(repositoryId: number, commit: string): CodeOwners {
+    const text = this.#table.codeOwnersOf(repositoryId, commit);
+    return text === undefined ? noRules : new CodeOwners(text);
+  }
+}

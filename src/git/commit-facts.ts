@@ -1,0 +1,34 @@
+import { assert } from "../base/assert.js";
+import { fileMode, localCommand } from "./objects.js";
+import { isOid } from "./refs.js";
+import { runGit, type StopSignal } from "./run.js";
+
+/** Where a CODEOWNERS file may be; of several the first counts. */
+const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"];
+
+/** A larger file is as good as none, which is GitHub's limit, too. */
+const codeOwnersBytesMax = 3 * 1024 * 1024;
+
+/** Whether the commit, or one that it reaches, was committed after this second. Throws `git`, `cancelled`. */
+export async function hasCommitAfter(directory: string, commit: string, unixSeconds: number, stop: StopSignal): Promise<boolean> {
+  assert(isOid(commit), "a history is read from an oid");
+  const args = [`--git-dir=${directory}`, "rev-list", "--max-count=1", `--max-age=${unixSeconds + 1}`, "--end-of-options", commit];
+  const { stdout } = await runGit({ ...localCommand(stop), args, exitCodes: [] });
+  return stdout.length > 0;
+}
+
+/** The content of the commit's CODEOWNERS file; null when it has none that counts. Throws `git`, `cancelled`. */
+export async function readCodeOwners(directory: string, commit: string, stop: StopSignal): Promise<Buffer | null> {
+  assert(isOid(commit), "a tree is read by oid");
+  const list = ["ls-tree", "--long", "-z", "--full-tree", "--end-of-options", commit, ...codeOwnersPaths];
+  const { stdout } = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, ...list], exitCodes: [] });
+  const entries = stdout.toString("utf8").split("\0").flatMap((line) => {
+    const [, mode, oid, size, path] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
+    const isFile = mode !== undefined && (Number.parseInt(mode, 8) & 0o170000) === (fileMode.regular & 0o170000);
+    return isFile ? [{ oid, byteCount: Number(size), place: codeOwnersPaths.indexOf(path) }] : [];
+  });
+  const first = entries.sort((a, b) => a.place - b.place)[0] as (typeof entries)[0] | undefined;
+  if (first === undefined || first.byteCount > codeOwnersBytesMax) return null;
+  const blob = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, "cat-file", "blob", first.oid], exitCodes: [] });
+  return blob.stdout;
+}

@@ -1,0 +1,176 @@
+import { callAfter } from "../base/deadline.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { CommitFact, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
+import type { ReadPool } from "../worker/pools.js";
+
+/** Bytes of answers that are kept. */
+const keptBytesMax = 64 * 1024 * 1024;
+
+/** What an answer without bytes counts as. */
+const answerBytesMin = 256;
+
+/** Commits of one request: so many take some 50 ms, and then others have their turn. */
+const commitsPerRequest = 8;
+
+/** When an answer is not wanted any more. */
+export interface AskLimits {
+  /** As of `performance.now()`. */
+  readonly deadlineMs: number;
+  /** Word 0 not 0: stop. */
+  readonly stop: Int32Array;
+}
+
+export type KnownFact = Extract<CommitFact, { kind: "known" }>;
+
+export interface FactAnswers {
+  /** By `commitKey`. */
+  readonly facts: ReadonlyMap<string, KnownFact>;
+  /** Commits without an answer. */
+  readonly failures: readonly FactFailure[];
+}
+
+export interface FactFailure {
+  readonly repositoryId: number;
+  /** Follows the name of the repository. */
+  readonly reason: string;
+  /** True when there was not enough time. */
+  readonly isLate: boolean;
+}
+
+export function commitKey({ repositoryId, commit }: CommitOfRepository): string {
+  return `${repositoryId}@${commit}`;
+}
+
+/**
+ * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
+ *
+ * What reads a whole history may take minutes; so many such requests run at a time that one reader is left for others.
+ * Requests of several searches take turns.
+ */
+export class CommitFactReader {
+  readonly #pool: Pick<ReadPool, "run">;
+  readonly #short: Turns;
+  readonly #long: Turns;
+  /** In the order of last use, oldest first. */
+  readonly #kept = new Map<string, KnownFact>();
+  #keptBytes = 0;
+
+  constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
+    this.#pool = pool;
+    this.#short = new Turns(readerCount);
+    this.#long = new Turns(Math.max(1, readerCount - 1));
+  }
+
+  async ask(question: CommitQuestion, commits: readonly CommitOfRepository[], limits: AskLimits): Promise<FactAnswers> {
+    const about = JSON.stringify(question);
+    const facts = new Map<string, KnownFact>();
+    const failures: FactFailure[] = [];
+    const asked = commits.filter((commit) => {
+      const kept = this.#take(`${about} ${commitKey(commit)}`);
+      if (kept !== undefined) facts.set(commitKey(commit), kept);
+      return kept === undefined;
+    });
+    const isLong = question.kind === "contributors";
+    const turns = isLong ? this.#long : this.#short;
+    const batches = batchesOf(asked, isLong ? 1 : commitsPerRequest);
+    const work = async (): Promise<void> => {
+      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+        const answers = await turns.run(limits.deadlineMs, () => this.#read(question, batch as readonly CommitOfRepository[], limits));
+        batch.forEach((commit, i) => {
+          const answer = answers[i];
+          if (answer.kind === "failed") failures.push({ repositoryId: commit.repositoryId, reason: answer.error.message, isLate: answer.error.code === "cancelled" });
+          else {
+            facts.set(commitKey(commit), answer);
+            this.#keep(`${about} ${commitKey(commit)}`, answer);
+          }
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(turns.countMax, batches.length) }, work));
+    return { facts, failures };
+  }
+
+  /** As many answers as commits. */
+  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop }: AskLimits): Promise<readonly CommitFact[]> {
+    const timeoutMs = deadlineMs - performance.now();
+    try {
+      if (timeoutMs <= 0 || Atomics.load(stop, 0) !== 0) throw new TrawlError("cancelled", "no time was left for it");
+      const { facts } = await this.#pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs, stop });
+      return facts;
+    } catch (error) {
+      const code = error instanceof TrawlError ? error.code : "internal";
+      const message = code === "cancelled" ? "there was not enough time" : messageOf(error);
+      return commits.map(() => ({ kind: "failed", error: { code, message } }));
+    }
+  }
+
+  #take(key: string): KnownFact | undefined {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  #keep(key: string, fact: KnownFact): void {
+    if (this.#kept.has(key) || bytesOf(fact) > keptBytesMax) return;
+    this.#kept.set(key, fact);
+    this.#keptBytes += bytesOf(fact);
+    for (const [oldest, dropped] of this.#kept) {
+      if (this.#keptBytes <= keptBytesMax) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= bytesOf(dropped);
+    }
+  }
+}
+
+function bytesOf({ bytes }: KnownFact): number {
+  return answerBytesMin + (bytes?.length ?? 0);
+}
+
+function batchesOf<T>(items: readonly T[], size: number): (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/** Lets so many run at a time, the others in the order in which they came. */
+class Turns {
+  readonly countMax: number;
+  readonly #waiting: ((isTurn: boolean) => void)[] = [];
+  #running = 0;
+
+  constructor(countMax: number) {
+    this.countMax = countMax;
+  }
+
+  /** Runs `work` in its turn, also when that does not come in time: then it must do next to nothing. */
+  async run<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
+    let isTurn = true;
+    if (this.#running < this.countMax) this.#running++;
+    else isTurn = await this.#wait(deadlineMs);
+    try {
+      return await work();
+    } finally {
+      if (isTurn) this.#end();
+    }
+  }
+
+  #wait(deadlineMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = callAfter(Math.max(0, deadlineMs - performance.now()), () => {
+        this.#waiting.splice(this.#waiting.indexOf(start), 1);
+        resolve(false);
+      });
+      const start = (isTurn: boolean): void => {
+        timer.cancel();
+        resolve(isTurn);
+      };
+      this.#waiting.push(start);
+    });
+  }
+
+  #end(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running--;
+    else next(true);
+  }
+}

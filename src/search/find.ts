@@ -1,0 +1,48 @@
+import type { CatalogView } from "../catalog/catalog.js";
+import { controlWords, stopReasons, type FindCondition } from "../task/search-options.js";
+import type { FindPlace, FindTaskResult, Lane } from "../worker/messages.js";
+import type { SearchPool } from "../worker/pools.js";
+import { chooseShards } from "./shard-choice.js";
+import type { SliceScheduler } from "./slice-scheduler.js";
+
+/** What the look for repositories needs of its search. */
+export interface FindContext {
+  readonly view: CatalogView;
+  readonly pool: Pick<SearchPool, "find" | "workerCount">;
+  readonly scheduler: SliceScheduler;
+  /** The search's control block: its stop word ends the look. */
+  readonly control: Int32Array;
+  readonly lane: Lane;
+  /** Told of each slice, for its stats and its failures. */
+  readonly onResult: (result: FindTaskResult) => void;
+  /** Told of a worker that died: what it had left is not looked at. */
+  readonly onLost: (error: unknown) => void;
+}
+
+/**
+ * Looks for the conditions in the shards, in the search's turn among others. When the search is stopped on the way the
+ * answers are not complete; then nobody wants them.
+ */
+export async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
+  const { places } = chooseShards(context.view, conditions.map(({ file, selection }) => ({ text: file, selection })));
+  const next = new Int32Array(new SharedArrayBuffer(4));
+  const runSlices = async (): Promise<void> => {
+    let resume: FindPlace | undefined;
+    do {
+      const task = { conditions, table: context.view.table.memory, filter: context.view.filter.memory, places, next, control: context.control, lane: context.lane, resume };
+      const result = await inTurn(context, () => context.pool.find(task));
+      context.onResult(result);
+      resume = result.resume;
+    } while (resume !== undefined && !isStopped(context.control));
+  };
+  const sliceCount = Math.min(context.pool.workerCount, places.length);
+  await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
+}
+
+function inTurn<T>({ scheduler, lane }: FindContext, run: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => scheduler.schedule(lane, () => run().then(resolve, reject)));
+}
+
+export function isStopped(control: Int32Array): boolean {
+  return Atomics.load(control, controlWords.stop) !== stopReasons.none;
+}

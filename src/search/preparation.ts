@@ -1,0 +1,183 @@
+import type { Repository } from "../model/repository.js";
+import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
+import { analyseRegexp } from "../regexp/analyse.js";
+import type { FindCondition } from "../task/search-options.js";
+import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
+import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
+import { commitKey, type CommitFactReader, type FactAnswers, type FactFailure, type KnownFact } from "./commit-facts.js";
+import { find, isStopped, type FindContext } from "./find.js";
+import { applyConditions, emptyFound } from "./repository-conditions.js";
+import { keepRevisions, searchedBits, type Resolution } from "./repository-resolver.js";
+
+/** Bytes of what is known of people that one search carries. */
+const peopleBytesMax = 128 * 1024 * 1024;
+
+/** What finding out before a search needs. */
+export interface PrepareContext extends FindContext {
+  readonly commitFacts: CommitFactReader;
+  /** When reading mirrors ends, as of `performance.now()`. */
+  readonly deadlineMs: number;
+}
+
+/** What a search begins with. */
+export interface Preparation {
+  readonly resolutions: readonly Resolution[];
+  /** Memory of a `PeopleTable`; undefined when nobody asks for people. */
+  readonly people: SharedArrayBuffer | undefined;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A repository that is not searched, as something about it could not be found out. */
+export interface LeftOut {
+  readonly repository: string;
+  /** Follows its name, as in "there was not enough time". */
+  readonly reason: string;
+  readonly isLate: boolean;
+}
+
+export function needsPreparation(plan: SearchPlan): boolean {
+  return asksPeople(plan) || plan.alternatives.some(({ repositories }) => repositories.conditions.length + repositories.committedAfter.length > 0);
+}
+
+/**
+ * Finds out what the index alone does not say, or not at once: which repositories meet the conditions on what they
+ * hold, then which meet those on their history, then who owns and who wrote the files that may be results. Each step
+ * asks about what the one before has left.
+ */
+export async function prepare(plan: SearchPlan, resolutions: readonly Resolution[], context: PrepareContext): Promise<Preparation> {
+  const leftOut = new LeftOutList(resolutions);
+  let left: readonly Resolution[] = await applyConditions(plan.alternatives.map(({ repositories }) => repositories), resolutions, context);
+  left = await Promise.all(plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)));
+  if (!asksPeople(plan) || isStopped(context.control)) return { resolutions: left, people: undefined, leftOut: leftOut.all };
+  const people = await preparePeople(plan, left, leftOut, context);
+  return { ...people, leftOut: leftOut.all };
+}
+
+function asksPeople(plan: SearchPlan): boolean {
+  return plan.alternatives.some((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+}
+
+function asksOwners(plan: SearchPlan, { text, rules }: BasicPlan): boolean {
+  return text !== undefined && (plan.rules[rules].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"));
+}
+
+function asksContributors({ text }: BasicPlan): boolean {
+  return text !== undefined && text.people.some(({ kind }) => kind === "contributor");
+}
+
+async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,
+  context: PrepareContext): Promise<Resolution> {
+  let left = resolution;
+  for (const { unixSeconds, negated } of committedAfter) {
+    const facts = await ask({ kind: "commit-after", unixSeconds }, [left], leftOut, context);
+    left = keepRevisions(left, (repository, bit) => {
+      const commit = commitAt(repository, bit);
+      // A repository without a commit has none that is younger.
+      if (commit === undefined) return negated;
+      const fact = facts.get(commitKey(commit));
+      return fact !== undefined && fact.holds !== negated;
+    });
+  }
+  return left;
+}
+
+/** Leaves of the choice what may have results, and finds out about the people of its commits. */
+async function preparePeople(plan: SearchPlan, resolutions: readonly Resolution[], leftOut: LeftOutList,
+  context: PrepareContext): Promise<Omit<Preparation, "leftOut">> {
+  const asking = plan.alternatives.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+  const searched = resolutions.map((resolution, i) => ({ file: plan.alternatives[i].text, selection: resolution.selection, found: emptyFound(resolution) }))
+    .filter(({ file }, i) => file !== undefined && asking[i]) as FindCondition[];
+  const owning = searched.map(({ selection, found }) => ({ file: codeOwnersFile, selection, found: new Int32Array(new SharedArrayBuffer(found.byteLength)) }));
+  await find([...searched, ...owning], context);
+  const foundOf = new Map(searched.map(({ selection, found }, i) => [selection, { results: found, owners: owning[i].found }]));
+  const withResults = resolutions.map((resolution, i) => (asking[i] ? keepFound(resolution, foundOf.get(resolution.selection)?.results) : resolution));
+  const withOwners = resolutions.flatMap((resolution, i) =>
+    (asksOwners(plan, plan.alternatives[i]) ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)] : []));
+  const owners = await ask({ kind: "code-owners" }, withOwners, leftOut, context);
+  const filters = contributorFiltersOf(plan).map(({ source, foldCase }) => ({ source, foldCase }));
+  const written = withResults.filter((_, i) => asksContributors(plan.alternatives[i]));
+  const contributors = filters.length === 0 ? new Map<string, KnownFact>() : await ask({ kind: "contributors", filters }, written, leftOut, context);
+  const people = bound(peopleOf(withResults.filter((_, i) => asking[i]), owners, contributors), leftOut);
+  return {
+    resolutions: withResults.map((resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution)),
+    people: PeopleTable.of(people).memory,
+  };
+}
+
+function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
+  return keepRevisions(resolution, ({ id }, bit) => found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1);
+}
+
+function peopleOf(resolutions: readonly Resolution[], owners: ReadonlyMap<string, KnownFact>, contributors: ReadonlyMap<string, KnownFact>): PeopleOfCommit[] {
+  return commitsOf(resolutions).map((commit) => {
+    const key = commitKey(commit);
+    return { ...commit, codeOwners: owners.get(key)?.bytes, contributors: contributors.get(key)?.bytes };
+  });
+}
+
+/** As much as one search may carry; the repositories that come last are left out. */
+function bound(people: readonly PeopleOfCommit[], leftOut: LeftOutList): PeopleOfCommit[] {
+  let byteCount = 0;
+  return people.filter(({ repositoryId, codeOwners, contributors }) => {
+    byteCount += (codeOwners?.length ?? 0) + (contributors?.length ?? 0);
+    if (byteCount <= peopleBytesMax) return true;
+    leftOut.note({ repositoryId, reason: `with it, more than ${peopleBytesMax} bytes about people would be needed`, isLate: false });
+    return false;
+  });
+}
+
+/** The answers about all commits of the resolutions; a repository without an answer is left out. */
+async function ask(question: CommitQuestion, resolutions: readonly Resolution[], leftOut: LeftOutList,
+  { commitFacts, deadlineMs, control }: PrepareContext): Promise<FactAnswers["facts"]> {
+  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), { deadlineMs, stop: control });
+  for (const failure of failures) leftOut.note(failure);
+  return facts;
+}
+
+class LeftOutList {
+  readonly #all = new Map<number, LeftOut>();
+  readonly #nameOf: ReadonlyMap<number, string>;
+
+  constructor(resolutions: readonly Resolution[]) {
+    this.#nameOf = new Map(resolutions.flatMap(({ repositories }) => repositories).map(({ id, name }) => [id, name]));
+  }
+
+  get all(): readonly LeftOut[] {
+    return [...this.#all.values()];
+  }
+
+  has(repositoryId: number): boolean {
+    return this.#all.has(repositoryId);
+  }
+
+  /** The first reason counts. */
+  note({ repositoryId, reason, isLate }: FactFailure): void {
+    if (!this.has(repositoryId)) this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });
+  }
+}
+
+/** The commits that are searched, each once. */
+function commitsOf(resolutions: readonly Resolution[]): readonly CommitOfRepository[] {
+  const commits = new Map<string, CommitOfRepository>();
+  for (const resolution of resolutions) {
+    for (const repository of resolution.repositories) {
+      for (const bit of searchedBits(resolution, repository)) {
+        const commit = commitAt(repository, bit);
+        if (commit !== undefined) commits.set(commitKey(commit), commit);
+      }
+    }
+  }
+  return [...commits.values()];
+}
+
+function commitAt({ id, indexedBranches }: Repository, bit: number): CommitOfRepository | undefined {
+  const commit = indexedBranches.find((branch) => branch.bit === bit)?.commit;
+  return commit === undefined ? undefined : { repositoryId: id, commit };
+}
+
+const codeOwnersPath = String.raw`\A(?:(?:\.github|\.gitlab|docs)/)?CODEOWNERS\z`;
+
+const codeOwnersFile: TextPlan = {
+  content: true, path: true, pattern: undefined, leaves: [], people: [],
+  pathFilters: [{ negated: false, source: codeOwnersPath, foldCase: false, highlighted: false, label: "CODEOWNERS", analysis: analyseRegexp(codeOwnersPath, false) }],
+};

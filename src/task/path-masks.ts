@@ -1,0 +1,53 @@
+/*
+ * A set of paths with 32 bits for each, as bytes that cross threads: words count n, n masks, n + 1 starts, then the paths
+ * one after the other in the order of their bytes. Starts count from where the paths begin.
+ */
+
+/** Characters of the paths stand for bytes. */
+export function encodePathMasks(masks: ReadonlyMap<string, number>): Uint8Array {
+  const paths = [...masks.keys()].sort((a, b) => (a < b ? -1 : 1));
+  const headWords = 2 + 2 * paths.length;
+  const byteCount = paths.reduce((sum, path) => sum + path.length, headWords * 4);
+  const bytes = Buffer.from(new SharedArrayBuffer(Math.ceil(byteCount / 4) * 4));
+  const words = new Uint32Array(bytes.buffer, 0, headWords);
+  words[0] = paths.length;
+  let at = 0;
+  paths.forEach((path, i) => {
+    words[1 + i] = masks.get(path) ?? 0;
+    words[1 + paths.length + i] = at;
+    bytes.write(path, headWords * 4 + at, "latin1");
+    at += path.length;
+  });
+  words[1 + 2 * paths.length] = at;
+  return bytes;
+}
+
+/** Reads what `encodePathMasks` wrote. */
+export class PathMasks {
+  readonly #count: number;
+  readonly #masks: Uint32Array;
+  readonly #starts: Uint32Array;
+  readonly #paths: Buffer;
+
+  /** `bytes` start at a multiple of four. */
+  constructor(bytes: Uint8Array) {
+    this.#count = new Uint32Array(bytes.buffer, bytes.byteOffset, 1)[0];
+    this.#masks = new Uint32Array(bytes.buffer, bytes.byteOffset + 4, this.#count);
+    this.#starts = new Uint32Array(bytes.buffer, bytes.byteOffset + 4 * (1 + this.#count), this.#count + 1);
+    this.#paths = Buffer.from(bytes.buffer, bytes.byteOffset + 4 * (2 + 2 * this.#count), this.#starts[this.#count]);
+  }
+
+  /** 0 for a path that is not in the set. */
+  maskOf(path: Buffer): number {
+    let low = 0;
+    let high = this.#count - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const order = path.compare(this.#paths, this.#starts[middle], this.#starts[middle + 1]);
+      if (order === 0) return this.#masks[middle];
+      if (order > 0) low = middle + 1;
+      else high = middle - 1;
+    }
+    return 0;
+  }
+}

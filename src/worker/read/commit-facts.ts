@@ -1,0 +1,61 @@
+import { serializeError, TrawlError } from "../../base/errors.js";
+import { visitHistory } from "../../git/authors.js";
+import { hasCommitAfter, readCodeOwners } from "../../git/commit-facts.js";
+import type { StopSignal } from "../../git/run.js";
+import { compileRegexp } from "../../regexp/compile.js";
+import { encodePathMasks } from "../../task/path-masks.js";
+import type { CommitFact, CommitFacts, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
+import { mirrorOf, type ReadContext } from "./context.js";
+
+/** Paths of one history that are kept at most. */
+const pathCountMax = 2_000_000;
+
+type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
+
+export async function answerCommitFacts({ question, commits }: ReadCommitFacts, context: ReadContext): Promise<CommitFacts> {
+  const facts: CommitFact[] = [];
+  for (const { repositoryId, commit } of commits) {
+    try {
+      facts.push(await answer(question, mirrorOf(context, repositoryId), commit, context.stop));
+    } catch (error) {
+      if (error instanceof TrawlError && error.code === "cancelled") throw error;
+      facts.push({ kind: "failed", error: serializeError(error) });
+    }
+  }
+  return { facts };
+}
+
+async function answer(question: CommitQuestion, directory: string, commit: string, stop: StopSignal): Promise<CommitFact> {
+  switch (question.kind) {
+    case "commit-after":
+      return { kind: "known", holds: await hasCommitAfter(directory, commit, question.unixSeconds, stop), bytes: undefined };
+    case "code-owners": {
+      const text = await readCodeOwners(directory, commit, stop);
+      return { kind: "known", holds: text !== null, bytes: text === null ? undefined : new Uint8Array(text) };
+    }
+    case "contributors":
+      return { kind: "known", holds: true, bytes: encodePathMasks(await findContributors(question.filters, directory, commit, stop)) };
+  }
+}
+
+/** By path, with a byte for each character, the filters that some author of it matches. */
+async function findContributors(filters: ContributorFilters, directory: string, commit: string, stop: StopSignal): Promise<Map<string, number>> {
+  const matchers = filters.map(({ source, foldCase }) => compileRegexp(source, foldCase));
+  const maskOfAuthor = new Map<string, number>();
+  const masks = new Map<string, number>();
+  let mask = 0;
+  await visitHistory(directory, commit, {
+    commit: (name, email) => {
+      const author = `${name}\0${email}`;
+      mask = maskOfAuthor.get(author) ?? matchers.reduce((bits, matcher, i) =>
+        (matcher.test(Buffer.from(name)) || matcher.test(Buffer.from(email)) ? bits | (1 << i) : bits), 0);
+      maskOfAuthor.set(author, mask);
+      return mask !== 0;
+    },
+    path: (path) => {
+      masks.set(path, (masks.get(path) ?? 0) | mask);
+      if (masks.size > pathCountMax) throw new TrawlError("git", `its history names more than ${pathCountMax} paths`);
+    },
+  }, stop);
+  return masks;
+}
