@@ -1,9 +1,10 @@
 // `make run`: starts the daemon, shows how its repositories come along, and says how to search once they are there.
 //
 //   node scripts/run.mjs [arguments of `trawl serve`]
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { parseArgs, promisify } from "node:util";
 
 const trawl = fileURLToPath(new URL("../bin/trawl", import.meta.url));
 const daemon = spawn(process.execPath, [trawl, "serve", ...process.argv.slice(2)], { stdio: ["ignore", "pipe", "inherit"] });
@@ -23,31 +24,45 @@ for await (const line of createInterface({ input: daemon.stdout })) {
   if (address) void watch(address);
 }
 
+/** A token of the site admin that the first start creates; undefined when there is no such user, or no tokens. */
+async function createToken() {
+  const { values } = parseArgs({ strict: false, options: { data: { type: "string" } } });
+  const data = values.data === undefined ? [] : ["--data", values.data];
+  const args = [trawl, "token", "create", "admin", "--expires", "7d", "--note", "make run", ...data];
+  try {
+    return (await promisify(execFile)(process.execPath, args)).stdout.trim();
+  } catch (error) {
+    console.log(`  no access token: ${error.stderr?.trim() || error.message}`);
+    return undefined;
+  }
+}
+
 /** Asks until every repository is searchable or has failed; prints a line whenever something has changed. */
 async function watch(address) {
   const shown = new Map();
+  const token = await createToken();
   while (running) {
-    const { ready, repositories } = await readiness(address);
+    const { ready, repositories } = await readiness(address, token);
     for (const { name, state, activity, error } of repositories) {
       const text = [state, activity, error].filter(Boolean).join(", ");
       if (shown.get(name) !== text) console.log(`  ${name}: ${text}`);
       shown.set(name, text);
     }
-    if (ready) return printHints(address, repositories);
+    if (ready) return printHints(address, repositories, token);
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
 }
 
-async function readiness(address) {
+async function readiness(address, token) {
   try {
-    const response = await fetch(`${address}/readyz`);
+    const response = await fetch(`${address}/readyz`, token === undefined ? {} : { headers: { Authorization: `token ${token}` } });
     return { ready: response.ok, repositories: (await response.json()).repositories ?? [] };
   } catch {
     return { ready: false, repositories: [] };
   }
 }
 
-function printHints(address, repositories) {
+function printHints(address, repositories, token) {
   const endpoint = address === "http://127.0.0.1:7080" ? "" : ` --endpoint ${address}`;
   const word = repositories.some(({ name }) => name === "trawl") ? "searcher" : "TODO";
   console.log([
@@ -57,6 +72,13 @@ function printHints(address, repositories) {
     `  bin/trawl search${endpoint} ${word}`,
     `  curl -N '${address}/.api/search/stream?q=${word}'`,
     "",
+    ...token === undefined ? [] : [
+      "The site admin's access token, for a week; with it, nothing is hidden:",
+      "",
+      `  export TRAWL_TOKEN=${token}`,
+      `  curl -H "Authorization: token $TRAWL_TOKEN" -d '{"query": "{ site { productVersion } }"}' ${address}/.api/graphql`,
+      "",
+    ],
     "Ctrl-C stops it.",
   ].join("\n"));
 }

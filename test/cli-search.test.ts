@@ -51,7 +51,7 @@ function collector(isTerminal: boolean) {
 async function search(t: Parameters<typeof fakeDaemon>[0], stream: string, isTerminal: boolean, changes: Partial<SearchCommand>) {
   const { endpoint, urls } = await fakeDaemon(t, (response) => response.end(stream));
   const { texts, terminal } = collector(isTerminal);
-  const command = { query: "q", endpoint, json: false, count: undefined, patternType: undefined, ...changes };
+  const command = { query: "q", endpoint, token: undefined, json: false, count: undefined, patternType: undefined, ...changes };
   const code = await runSearch(command, terminal);
   return { code, url: urls[0]!, ...texts };
 }
@@ -128,7 +128,7 @@ t.test("exit codes and standard error", async (t) => {
 
 t.test("a daemon that does not answer as hoped", async (t) => {
   const { terminal } = collector(false);
-  const command = { query: "q", json: false, count: undefined, patternType: undefined };
+  const command = { query: "q", token: undefined, json: false, count: undefined, patternType: undefined };
   const busy = await fakeDaemon(t, (response) => { response.writeHead(503, { "Retry-After": "1" }).end("too many searches\n"); });
   await t.rejects(runSearch({ ...command, endpoint: busy.endpoint }, terminal), { message: /answered 503: too many searches$/ });
   await t.rejects(runSearch({ ...command, endpoint: "http://127.0.0.1:1" }, terminal), { message: /is trawld running there/ });
@@ -150,7 +150,7 @@ t.test("a reader that leaves ends the search quietly", async (t) => {
     callback(++writes < 3 ? null : Object.assign(new TypeError("gone"), { code: "EPIPE" }));
   } });
   const { terminal } = collector(false);
-  const command = { query: "q", endpoint, json: false, count: undefined, patternType: undefined };
+  const command = { query: "q", endpoint, token: undefined, json: false, count: undefined, patternType: undefined };
   t.equal(await runSearch(command, { ...terminal, out }), 0);
   await sleep(30);
   t.equal(clientLeft, true);

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import t from "tap";
-import { parseStreamParams } from "../src/http/stream-params.js";
-import { lineBytesUnlimited, type SearchRequest } from "../src/model/search-request.js";
+import { parseStreamParams, type RequestedSearch } from "../src/http/stream-params.js";
+import { lineBytesUnlimited } from "../src/model/search-request.js";
 
-const plain: SearchRequest = {
+const plain: RequestedSearch = {
   query: "a", version: "", patternType: "", display: undefined, chunkMatches: false, contextLines: 1,
   lineBytesMax: lineBytesUnlimited,
   defaultCount: undefined,
 };
 
 t.test("good parameters", async (t) => {
-  const rows: [query: string, changes: Partial<SearchRequest>][] = [
+  const rows: [query: string, changes: Partial<RequestedSearch>][] = [
     ["q=a", {}],
     ["q=a+b%20%26%C3%A9", { query: "a b &é" }],
     ["q=a&q=b", {}],
@@ -22,9 +22,9 @@ t.test("good parameters", async (t) => {
     ["q=a&display=0", { display: 0 }],
     ["q=a&display=%2B50", { display: 50 }],
     ["q=a&display=-9223372036854775808", { display: undefined }],
-    ...["1", "t", "T", "TRUE", "true", "True"].map((text): [string, Partial<SearchRequest>] =>
+    ...["1", "t", "T", "TRUE", "true", "True"].map((text): [string, Partial<RequestedSearch>] =>
       [`q=a&cm=${text}`, { chunkMatches: true }]),
-    ...["0", "f", "F", "FALSE", "false", "False"].map((text): [string, Partial<SearchRequest>] => [`q=a&cm=${text}`, {}]),
+    ...["0", "f", "F", "FALSE", "false", "False"].map((text): [string, Partial<RequestedSearch>] => [`q=a&cm=${text}`, {}]),
     ["q=a&cl=0", { contextLines: 0 }],
     ["q=a&cl=4294967295", { contextLines: 4294967295 }],
     ["q=a&max-line-len=200", { lineBytesMax: 200 }],

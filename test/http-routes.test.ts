@@ -3,12 +3,14 @@ import { silentLog } from "../src/base/log.js";
 import { createMetrics } from "../src/base/metrics.js";
 import { addRoutes, type Refusal, type SearchHandler } from "../src/http/routes.js";
 import { HttpServer } from "../src/http/uws.js";
+import { anonymous } from "../src/model/viewer.js";
 import type { SearchRequest } from "../src/model/search-request.js";
 
 function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
   const server = new HttpServer(silentLog(), () => {});
   const requests: SearchRequest[] = [];
   addRoutes(server, {
+    gate: { enter: () => ({ kind: "viewer", viewer: anonymous }) },
     search: {
       admit: () => undefined,
       run: (request, sink) => {

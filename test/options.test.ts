@@ -26,7 +26,7 @@ t.test("defaults", async (t) => {
   const options = resolveOptions(nothingTyped);
   t.match(options, {
     listen: "127.0.0.1:7080", listenHost: "127.0.0.1", listenPort: 7080, kernel: "native", repositories: [],
-    auth: { public: false },
+    auth: { public: true, accessTokens: "all-users-create" },
     search: { defaultCount: 10_000, defaultTimeoutSeconds: 20, maxTimeoutSeconds: 60 },
     index: { maxFileBytes: 67_108_864, largeFiles: [], maxTrigramCount: 100_000 },
   });
@@ -141,7 +141,7 @@ t.test("an address that others can reach is refused unless it is meant", async (
     const overrides: [string, string][] = [["listen", listen]];
     t.throws(() => resolveOptions({ ...nothingTyped, overrides }),
       { code: "bad-config", message: /is not a loopback address.*"auth": \{"public": true\}/ }, listen);
-    t.ok(resolveOptions({ ...nothingTyped, overrides: [...overrides, ["auth.public", "true"]] }));
+    for (const isPublic of ["true", "false"]) t.ok(resolveOptions({ ...nothingTyped, overrides: [...overrides, ["auth.public", isPublic]] }));
   }
   for (const listen of ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80", "localhost:80"]) {
     t.ok(resolveOptions({ ...nothingTyped, overrides: [["listen", listen]] }), listen);

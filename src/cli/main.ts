@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../base/errors.js";
+import { AccountCommands, type TypedToken } from "./account.js";
 import { callDaemon } from "./control-client.js";
 import { RepoCommands, type TypedFacts } from "./repo.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
@@ -27,6 +28,9 @@ function createProgram(exit: (code: number) => void): Command {
   addServe(program, exit);
   addSearch(program, exit);
   addRepo(program);
+  addUser(program);
+  addOrganisation(program);
+  addToken(program);
   addExplain(program);
   addCheck(program, exit);
   return program;
@@ -60,12 +64,13 @@ function addSearch(program: Command, exit: (code: number) => void): void {
     .description("Search, and print matches as they are found.")
     .argument("<query...>", "the query; several words are joined with spaces; put -- before one that begins with a dash")
     .addOption(new Option("--endpoint <url>", "address of the daemon").env("TRAWL_ENDPOINT").default(defaultEndpoint))
+    .addOption(new Option("--token <token>", "access token; the variable keeps it out of lists of processes").env("TRAWL_TOKEN"))
     .option("--json", "one JSON object for each matching file", false)
     .option("--count <n>", "stop after this many matches, or `all`")
     .option("-t, --type <type>", "how the pattern is read: standard, keyword, literal or regexp")
-    .action(async (words: string[], typed: { endpoint: string; json: boolean; count?: string; type?: string }) => {
-      const { endpoint, json, count, type: patternType } = typed;
-      exit(await runSearch({ query: words.join(" "), endpoint, json, count, patternType }, standardTerminal()));
+    .action(async (words: string[], typed: { endpoint: string; token?: string; json: boolean; count?: string; type?: string }) => {
+      const { endpoint, token, json, count, type: patternType } = typed;
+      exit(await runSearch({ query: words.join(" "), endpoint, token, json, count, patternType }, standardTerminal()));
     });
 }
 
@@ -111,6 +116,67 @@ function addFacts(command: Command): Command {
     .option("--description <text>", "shown with results; repo:has.description(...)")
     .option("--topic <topic>", "repo:has.topic(...); repeatable", collect)
     .option("--meta <key[=value]>", "repo:has.meta(key:value); repeatable", collect);
+}
+
+function accountCommands(typed: { data: string }): AccountCommands {
+  return new AccountCommands(typed.data, print);
+}
+
+function addUser(program: Command): void {
+  const user = program.command("user").description("Create, list and delete users of the running daemon.");
+  user.command("create").argument("<name>").addOption(dataOption())
+    .description("Create a user. It has no access token yet.")
+    .option("--admin", "a site admin: sees all repositories, and may have tokens that act as other users", false)
+    .action((name: string, typed: { data: string; admin: boolean }) => accountCommands(typed).createUser(name, typed.admin));
+  user.command("set").argument("<name>").addOption(dataOption())
+    .description("Change a user.")
+    .option("--admin", "make it a site admin")
+    .option("--no-admin", "make it one no more")
+    .action((name: string, typed: { data: string; admin?: boolean }) => accountCommands(typed).setUser(name, typed.admin));
+  user.command("list").addOption(dataOption())
+    .description("List the users.")
+    .option("--json", "one JSON object for each user", false)
+    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listUsers(typed.json));
+  user.command("delete").argument("<name>").addOption(dataOption())
+    .description("Delete a user with its access tokens, which are refused from then on.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteUser(name));
+}
+
+function addOrganisation(program: Command): void {
+  const organisation = program.command("org").description("Create, list and delete organisations, and say who belongs to them.");
+  organisation.command("create").argument("<name>").addOption(dataOption())
+    .description("Create an organisation. Private repositories can name it as their reader.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).createOrganisation(name));
+  organisation.command("add").argument("<name>").argument("<user>").addOption(dataOption())
+    .description("Make a user a member.")
+    .action((name: string, user: string, typed: { data: string }) => accountCommands(typed).setMember(name, user, true));
+  organisation.command("remove").argument("<name>").argument("<user>").addOption(dataOption())
+    .description("Make a user a member no more.")
+    .action((name: string, user: string, typed: { data: string }) => accountCommands(typed).setMember(name, user, false));
+  organisation.command("list").addOption(dataOption())
+    .description("List the organisations with their members.")
+    .option("--json", "one JSON object for each organisation", false)
+    .action((typed: { data: string; json: boolean }) => accountCommands(typed).listOrganisations(typed.json));
+  organisation.command("delete").argument("<name>").addOption(dataOption())
+    .description("Delete an organisation.")
+    .action((name: string, typed: { data: string }) => accountCommands(typed).deleteOrganisation(name));
+}
+
+function addToken(program: Command): void {
+  const token = program.command("token").description("Create, list and delete access tokens of users.");
+  token.command("create").argument("<user>").addOption(dataOption())
+    .description("Create an access token and print it alone. It cannot be shown again.")
+    .option("--scope <scopes>", "what it permits, separated by commas: user:all, and site-admin:sudo for site admins", "user:all")
+    .option("--expires <time>", "when it ends, as 90d, 12h or never", "90d")
+    .option("--note <text>", "what it is for", "")
+    .action((user: string, typed: TypedToken & { data: string }) => accountCommands(typed).createToken(user, typed));
+  token.command("list").argument("[user]").addOption(dataOption())
+    .description("List access tokens: id, user, scopes, expiry, last use, note.")
+    .option("--json", "one JSON object for each token", false)
+    .action((user: string | undefined, typed: { data: string; json: boolean }) => accountCommands(typed).listTokens(user, typed.json));
+  token.command("delete").argument("<id>").addOption(dataOption())
+    .description("Delete an access token, which is refused from then on.")
+    .action((id: string, typed: { data: string }) => accountCommands(typed).deleteToken(id));
 }
 
 function addExplain(program: Command): void {

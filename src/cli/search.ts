@@ -8,6 +8,8 @@ export interface SearchCommand {
   readonly query: string;
   /** `http://HOST:PORT` of the daemon. */
   readonly endpoint: string;
+  /** Undefined asks without an account. */
+  readonly token: string | undefined;
   readonly json: boolean;
   /** A number or "all"; undefined leaves it to the query. */
   readonly count: string | undefined;
@@ -27,7 +29,7 @@ export const exitCodes = { matches: 0, noMatches: 1, failed: 2 } as const;
 
 /** Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked. */
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
-  const response = await ask(searchUrl(command), command.endpoint);
+  const response = await ask(searchUrl(command), command);
   const output = new Output(terminal.out);
   const view = new SearchView(printerFor(command, terminal), terminal);
   const decoder = new SseDecoder();
@@ -59,17 +61,20 @@ function printerFor(command: SearchCommand, terminal: Terminal): MatchPrinter {
   return terminal.isTerminal ? terminalPrinter(terminal.colours) : plainPrinter;
 }
 
-async function ask(url: URL, endpoint: string): Promise<IncomingMessage> {
+async function ask(url: URL, { endpoint, token }: SearchCommand): Promise<IncomingMessage> {
   const get = url.protocol === "https:" ? httpsGet : httpGet;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { headers: { Accept: "text/event-stream" } }, resolve).on("error", (cause) => {
+    const authorization = token === undefined ? {} : { Authorization: `token ${token}` };
+    get(url, { headers: { Accept: "text/event-stream", ...authorization } }, resolve).on("error", (cause) => {
       reject(new TrawlError("not-found", `no answer from ${endpoint}: ${messageOf(cause)}; is trawld running there? `
         + "Start one with `trawl serve`, or name its address with --endpoint", { cause }));
     });
   });
   if (response.statusCode === 200) return response;
   const body = Buffer.concat(await response.toArray() as Buffer[]).toString().trim();
-  throw new TrawlError("overloaded", `${endpoint} answered ${response.statusCode}: ${body}`);
+  const refusal = `${endpoint} answered ${response.statusCode}: ${body}`;
+  if (response.statusCode !== 401) throw new TrawlError("overloaded", refusal);
+  throw new TrawlError("forbidden", `${refusal} Name an access token with TRAWL_TOKEN; \`trawl token create\` makes one`);
 }
 
 function brokenStream(cause: unknown): TrawlError {

@@ -33,7 +33,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
   checkRepositories(repositories, problems);
   const contexts = file === undefined ? [] : fileContexts(file, problems);
   const options = nest(values);
-  const { listenHost, listenPort } = checkListen(options, problems);
+  const { listenHost, listenPort } = checkListen(options, values.has("auth.public"), problems);
   if (problems.length > 0) throw new TrawlError("bad-config", problems.join("\n"));
   return {
     ...options,
@@ -325,14 +325,14 @@ function nest(values: ReadonlyMap<string, unknown>): OptionValues {
   return nested as OptionValues;
 }
 
-function checkListen(options: OptionValues, problems: string[]): { listenHost: string; listenPort: number } {
+function checkListen(options: OptionValues, isPublicGiven: boolean, problems: string[]): { listenHost: string; listenPort: number } {
   const at = options.listen.lastIndexOf(":");
   const listenHost = options.listen.slice(0, at).replace(/^\[|\]$/g, "");
   const listenPort = Number(options.listen.slice(at + 1));
   if (listenPort > 65_535) problems.push(`listen: the port of ${options.listen} is above 65535`);
-  if (!isLoopback(listenHost) && !options.auth.public) {
-    problems.push(`listen: ${options.listen} is not a loopback address, and everyone who can reach it could read all `
-      + `indexed code; set "auth": {"public": true} if that is what you want`);
+  if (!isLoopback(listenHost) && !isPublicGiven) {
+    problems.push(`listen: ${options.listen} is not a loopback address: set "auth": {"public": false} to ask everyone for an `
+      + `access token, or "auth": {"public": true} to let everyone who can reach it read all code that is not private`);
   }
   return { listenHost, listenPort };
 }

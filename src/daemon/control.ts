@@ -1,9 +1,13 @@
 import { TrawlError, messageOf } from "../base/errors.js";
+import type { Accounts } from "../account/accounts.js";
+import type { AuditLog } from "../account/audit-log.js";
+import type { AccessTokenPolicy } from "../account/gate.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
+import { accountHandlers } from "./account-control.js";
 import { resolveFacts, resolveRepository } from "./config.js";
 
 /** What the control interface commands. */
@@ -11,6 +15,9 @@ export interface Controlled {
   readonly sync: SyncManager;
   readonly catalog: Catalog;
   readonly searcher: Searcher;
+  readonly accounts: Accounts;
+  readonly audit: AuditLog;
+  readonly accessTokens: AccessTokenPolicy;
 }
 
 /** The control interface's routes; `cli/` is their client. */
@@ -21,6 +28,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     return status;
   };
   return {
+    ...accountHandlers(daemon),
     "GET /.api/repos": () => daemon().sync.statuses(),
     "POST /.api/repos": async ({ body, progress }: ControlCall) => {
       const { sync } = daemon();

@@ -3,8 +3,11 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { callAfter } from "../base/deadline.js";
+import { Accounts } from "../account/accounts.js";
+import { AuditLog, type Doer } from "../account/audit-log.js";
+import { Gate, type AccessTokenPolicy } from "../account/gate.js";
 import { messageOf, TrawlError } from "../base/errors.js";
-import { createLog, type Log, type LogLevel } from "../base/log.js";
+import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
@@ -71,6 +74,9 @@ function stopSignal(): Promise<void> {
   });
 }
 
+/** Who makes the first account. */
+const programItself: Doer = { who: "trawld", sudoBy: undefined, from: "start" };
+
 /** The parts of one daemon, put together. Caller guarantees: the data directory is prepared, and `control` listens on it. */
 class Daemon implements Controlled {
   readonly #options: ResolvedOptions;
@@ -78,6 +84,9 @@ class Daemon implements Controlled {
   readonly catalog: Catalog;
   readonly searcher: Searcher;
   readonly sync: SyncManager;
+  readonly accounts: Accounts;
+  readonly audit: AuditLog;
+  readonly accessTokens: AccessTokenPolicy;
   readonly #records: RecordStore;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
@@ -89,9 +98,12 @@ class Daemon implements Controlled {
     this.#options = options;
     this.#control = control;
     this.#log = log;
+    this.accessTokens = options.auth.accessTokens;
     const metrics = createMetrics();
     const orphans = new Orphans(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
+    this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
+    this.accounts = new Accounts(this.#records, this.audit, log);
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     const settings = { dataFolder: options.data, kernel: options.kernel };
     const pressure = new Int32Array(new SharedArrayBuffer(4));
@@ -123,7 +135,9 @@ class Daemon implements Controlled {
     this.searcher.contexts = options.contexts;
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     addRoutes(this.#server, {
-      graphql: this.#graphql(options), search: this.searcher, readiness: () => readiness(this.sync.statuses()), metrics, log, stallMs: options.search.stallSeconds * 1000,
+      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
+      graphql: this.#graphql(options), search: this.searcher,
+      readiness: (viewer) => readiness(this.sync.statuses(), () => viewer !== undefined), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
     if (unknown.length > 0) this.sync.retire(unknown);
@@ -147,6 +161,7 @@ class Daemon implements Controlled {
 
   /** Opens the port and begins to sync; returns the address. */
   async start(): Promise<string> {
+    await this.accounts.start(programItself);
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = url;
@@ -171,6 +186,7 @@ class Daemon implements Controlled {
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
     await Promise.all([this.#searchPool.close(), this.#ingestPool.close(), this.#readPool.close()]);
+    await this.accounts.close();
     await this.#records.close();
   }
 

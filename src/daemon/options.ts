@@ -14,15 +14,19 @@ export const optionTable = {
   listen: {
     kind: "string", default: "127.0.0.1:7080", pattern: "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
     allowed: "HOST:PORT, port 0 for a free one",
-    description: "Address of the HTTP server. One that is not loopback is refused unless auth.public is true.",
+    description: "Address of the HTTP server. One that is not loopback is refused unless auth.public is set, to true or to false.",
   },
   data: {
     kind: "string", default: "data", pattern: ".", allowed: "a path",
     description: "Directory of mirrors, shards and the control socket. A relative path starts at the configuration file.",
   },
   "auth.public": {
-    kind: "boolean", default: false,
-    description: "Serve everyone who can reach the address: there is no other access control.",
+    kind: "boolean", default: true,
+    description: "Let those without an access token search what is not private. When false, all but health needs a token.",
+  },
+  "auth.accessTokens": {
+    kind: "choice", default: "all-users-create", choices: ["all-users-create", "site-admin-create", "none"],
+    description: "Who may make access tokens; with none, they are refused.",
   },
   workers: {
     kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",

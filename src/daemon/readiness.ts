@@ -1,12 +1,12 @@
 import type { RepositoryStatus } from "../model/repository-status.js";
 
 /**
- * Whether each repository is searchable or has failed, and how each stands. A repository without progress is named
- * with its state alone, so that the answer stays small with many.
+ * Whether each repository is searchable or has failed, and how each of those stands that may be named. A repository without
+ * progress is named with its state alone, so that the answer stays small with many.
  */
-export function readiness(statuses: readonly RepositoryStatus[]): { readonly ready: boolean; readonly body: unknown } {
+export function readiness(statuses: readonly RepositoryStatus[], isNamed: (name: string) => boolean): { readonly ready: boolean; readonly body: unknown } {
   const ready = statuses.every((status) => status.state !== "pending");
-  const repositories = statuses.map(({ name, state, activity, error }) => ({
+  const repositories = statuses.filter(({ name }) => isNamed(name)).map(({ name, state, activity, error }) => ({
     name, state, ...(activity === "" ? {} : { activity }), ...(error === "" ? {} : { error }),
   }));
   return { ready, body: { ready, repositories } };

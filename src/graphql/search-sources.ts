@@ -42,7 +42,7 @@ export class SearchSource {
     const forget = context.onCancel(() => collector.end());
     const request = {
       query, version, patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType, display: undefined, chunkMatches: true,
-      contextLines: 0, lineBytesMax: lineBytesUnlimited, defaultCount,
+      contextLines: 0, lineBytesMax: lineBytesUnlimited, defaultCount, viewer: context.viewer,
     };
     searcher.run(request, collector, (end) => collector.noteEnd(end));
     const collected = await collector.collected();

@@ -1,9 +1,10 @@
 import { gunzip, gzip, constants } from "node:zlib";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../graphql/executor.js";
-import { anonymous } from "../model/viewer.js";
+import type { Viewer } from "../model/viewer.js";
+import type { ViewerHandler } from "./guard.js";
 import { acceptedEncoding } from "./sse.js";
-import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /**
  * A request's body, before and after gzip. Reading 2 MiB of JSON takes 5 to 10 ms of the main thread, and no client's
@@ -23,16 +24,16 @@ const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Contro
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
  * the request. Whatever was executed is answered with 200, errors of its fields included.
  */
-export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, headersFor: (request: HttpRequest) => Headers): Handler {
+export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, headersFor: (request: HttpRequest) => Headers): ViewerHandler {
   let runningCount = 0;
-  return async (request, response) => {
+  return async (request, response, viewer) => {
     const headers = headersFor(request);
     if (runningCount >= concurrentMax) {
       return response.reply(503, { ...plainText, ...headers, "Retry-After": "1" }, `Too many GraphQL requests: ${runningCount} run. Try again in a moment.\n`);
     }
     runningCount++;
     try {
-      await answer(executor, request, response, headers);
+      await answer(executor, request, response, viewer, headers);
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
       response.reply(400, { ...plainText, ...headers }, `${error.message}\n`);
@@ -42,8 +43,8 @@ export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, header
   };
 }
 
-async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, headers: Headers): Promise<void> {
-  const { status, json } = await executor.answer(readRequest(await inflated(request)), anonymous, (cancel) => response.onClosed(cancel));
+async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer, headers: Headers): Promise<void> {
+  const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, (cancel) => response.onClosed(cancel));
   const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
   const body = zips ? await gzipped(json) : json;
   response.reply(status, { ...jsonHeaders, ...headers, Vary: "Accept-Encoding, Authorization, Cookie, Origin", ...zips ? { "Content-Encoding": "gzip" } : {} }, body);

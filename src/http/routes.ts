@@ -1,47 +1,58 @@
+import type { Gate } from "../account/gate.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
+import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
 import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
+import { guarded, type ViewerHandler } from "./guard.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
-import { plainText, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
+import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
 /** Puts the daemon's routes on the server. */
 export function addRoutes(server: HttpServer, services: Services): void {
-  const stream = streamHandler(services);
+  const guard = (handler: ViewerHandler): Handler => guarded(services.gate, corsHeaders, handler);
+  const stream = guard(streamHandler(services));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
     server.route("OPTIONS", path, answerPreflight);
   }
-  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, graphqlHandler(services.graphql, (request) => ({ ...securityHeaders, ...corsHeaders(request) })));
+  const graphql = graphqlHandler(services.graphql, (request) => ({ ...securityHeaders, ...corsHeaders(request) }));
+  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, guard(graphql));
   server.route("OPTIONS", "/.api/graphql", answerPreflight);
-  server.route("GET", "/.api/search/trace/ID", (request, response) => {
-    const text = services.search.trace(request.params["ID"] ?? "");
+  server.route("GET", "/.api/search/trace/ID", guard((request, response, viewer) => {
+    const text = services.search.trace(request.params["ID"] ?? "", viewer);
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
     else response.reply(200, plainText, text);
-  });
+  }));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
-  server.route("GET", "/readyz", (_request, response) => {
-    const { ready, body } = services.readiness();
+  // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
+  server.route("GET", "/readyz", (request, response) => {
+    const entry = services.gate.enter(request);
+    const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
     response.reply(ready ? 200 : 503, { ...securityHeaders, "Content-Type": "application/json" },
       `${JSON.stringify(body, null, 2)}\n`);
   });
-  server.route("GET", "/metrics", async (_request, response) => {
+  server.route("GET", "/metrics", guard(async (_request, response) => {
     const text = await services.metrics.text();
     response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
-  });
-  server.route("GET", "/", (request, response) => response.reply(200, plainText, welcome(request)));
+  }));
+  server.route("GET", "/", guard((request, response) => response.reply(200, plainText, welcome(request))));
 }
 
 /** What the routes are plugged into. */
 export interface Services {
+  readonly gate: Pick<Gate, "enter">;
   readonly search: SearchHandler;
   readonly graphql: Pick<GraphqlExecutor, "answer">;
-  /** For `/readyz`: whether each repository is searchable or has failed, and the progress of each as JSON. */
-  readonly readiness: () => Readiness;
+  /**
+   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each that the viewer may see as
+   * JSON; undefined may see none.
+   */
+  readonly readiness: (viewer: Viewer | undefined) => Readiness;
   readonly metrics: MetricRegistry;
   readonly log: Log;
   /** A client that takes no byte for this long is cut. */
@@ -55,11 +66,11 @@ export interface Readiness {
 
 export interface SearchHandler {
   /** Asked before the stream starts: a refusal makes the answer a plain 503. */
-  admit(request: SearchRequest): Refusal | undefined;
+  admit(): Refusal | undefined;
   /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
   run(request: SearchRequest, sink: EventSink): void;
-  /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept. */
-  trace(id: string): string | undefined;
+  /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept, or not for this viewer. */
+  trace(id: string, viewer: Viewer): string | undefined;
 }
 
 export interface Refusal {
@@ -68,19 +79,19 @@ export interface Refusal {
 }
 
 /** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
-function streamHandler(services: Services): (request: HttpRequest, response: HttpResponse) => void {
+function streamHandler(services: Services): ViewerHandler {
   const { search, log, metrics: { metrics } } = services;
   const observer: StreamObserver = {
     bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
     stalled: () => metrics.streamsStalled.inc(),
   };
-  return (request, response) => {
+  return (request, response, viewer) => {
     const cors = corsHeaders(request);
     if (request.method === "HEAD") {
       return response.reply(405, { ...plainText, ...cors, Allow: "GET, OPTIONS" }, "method not allowed\n");
     }
     const params = parseStreamParams(request.query);
-    const refusal = params.kind === "request" ? search.admit(params.request) : undefined;
+    const refusal = params.kind === "request" ? search.admit() : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
       return response.reply(503, { ...plainText, ...cors, ...retry }, `${refusal.message}\n`);
@@ -92,7 +103,7 @@ function streamHandler(services: Services): (request: HttpRequest, response: Htt
     const sink = new SseStream(body, encoding, services.stallMs, observer, log);
     if (params.kind === "bad") return endWithError(sink, params.message);
     try {
-      search.run(params.request, sink);
+      search.run({ ...params.request, viewer }, sink);
     } catch (error) {
       log.error({ err: error }, `search failed: ${messageOf(error)}`);
       endWithError(sink, "internal error");

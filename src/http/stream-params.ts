@@ -1,8 +1,11 @@
 import { TrawlError } from "../base/errors.js";
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 
+/** A request, but for who sends it. */
+export type RequestedSearch = Omit<SearchRequest, "viewer">;
+
 export type StreamParams =
-  | { readonly kind: "request"; readonly request: SearchRequest }
+  | { readonly kind: "request"; readonly request: RequestedSearch }
   | { readonly kind: "bad"; readonly message: string };
 
 /**
@@ -23,7 +26,7 @@ export function parseStreamParams(rawQuery: string): StreamParams {
   }
 }
 
-function readRequest(given: (name: string) => string): SearchRequest {
+function readRequest(given: (name: string) => string): RequestedSearch {
   const query = given("q");
   if (query === "") throw bad("no query found");
   const display = readInteger("display", given("display"), -1);

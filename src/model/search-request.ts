@@ -1,3 +1,5 @@
+import type { Viewer } from "./viewer.js";
+
 /** What a client asked for, after its parameters were parsed and before its query is. */
 export interface SearchRequest {
   /** The query text as typed. Not empty. */
@@ -19,6 +21,8 @@ export interface SearchRequest {
   readonly lineBytesMax: number;
   /** Matches after which a search stops when its query has no `count:`; undefined for the daemon's own default. */
   readonly defaultCount: number | undefined;
+  /** Who asks: what they may not see is not there for this search. */
+  readonly viewer: Viewer;
 }
 
 export type PatternType = "keyword" | "standard" | "literal" | "regexp";

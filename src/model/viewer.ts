@@ -1,8 +1,14 @@
-/** Who asks. What a viewer may do follows from it alone. */
+/** Who asks. What a viewer may do and see follows from it alone. */
 export interface Viewer {
   /** Undefined for somebody without an account. */
   readonly userId: number | undefined;
+  /** "" for somebody without an account. */
+  readonly name: string;
   readonly isSiteAdmin: boolean;
+  /** Its own name and those of its organisations, in lower case and in order: private repositories name their readers so. */
+  readonly readerNames: readonly string[];
+  /** The site admin who acts as this user with a sudo token; undefined where the user acts alone. */
+  readonly sudoBy: string | undefined;
 }
 
-export const anonymous: Viewer = { userId: undefined, isSiteAdmin: false };
+export const anonymous: Viewer = { userId: undefined, name: "", isSiteAdmin: false, readerNames: [], sudoBy: undefined };

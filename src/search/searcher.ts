@@ -3,6 +3,7 @@ import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchContext } from "../model/search-context.js";
 import type { SearchRequest } from "../model/search-request.js";
+import type { Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/pattern-type.js";
 import { planQuery } from "../query/plan-query.js";
 import { printPlan } from "../query/print.js";
@@ -94,8 +95,8 @@ export class Searcher {
     return explainQuery(query, patternType, this.#contexts, this.#nextId++, this.#environment);
   }
 
-  trace(id: string): string | undefined {
-    return this.#traces.get(Number(id));
+  trace(id: string, viewer: Viewer): string | undefined {
+    return this.#traces.get(Number(id), viewer);
   }
 
   /** Ends all searches with what they have; waiting ones are answered with an alert. Resolves when none runs. */
@@ -155,7 +156,7 @@ export class Searcher {
     this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
     this.#metrics.searchSeconds.observe(end.durationMs / 1000);
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
-    this.#traces.add(id, traceText(request, plan, end));
+    this.#traces.add(id, traceText(request, plan, end), request.viewer);
     this.#startNext();
   }
 

@@ -1,0 +1,363 @@
+import { timingSafeEqual } from "node:crypto";
+import { callEvery, type PendingCall } from "../base/deadline.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Viewer } from "../model/viewer.js";
+import type { RecordStore } from "../store/record-store.js";
+import type { AuditLog, Doer } from "./audit-log.js";
+import { RecordTable, type Step } from "./record-table.js";
+import { checkName, checkNote, checkScopes, type TokenScope } from "./rules.js";
+import { hashOfToken, newTokenText } from "./token-text.js";
+
+export interface User {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly isSiteAdmin: boolean;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+export interface Organisation {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly createdAt: string;
+  readonly memberIds: readonly number[];
+}
+
+export interface AccessToken {
+  readonly id: number;
+  /** The user whom it stands for. */
+  readonly userId: number;
+  /** Name of who made it. */
+  readonly creator: string;
+  readonly note: string;
+  readonly scopes: readonly TokenScope[];
+  readonly createdAt: string;
+  /** RFC 3339; "" when it never does. */
+  readonly expiresAt: string;
+  /** RFC 3339, at most `lastUseWriteMs` behind on the disk; "" before the first use. */
+  readonly lastUsedAt: string;
+}
+
+interface StoredToken extends AccessToken {
+  readonly hash: string;
+}
+
+/** What a new token is to be. */
+export interface TokenRequest {
+  readonly scopes: readonly string[];
+  readonly note: string;
+  /** Undefined when it never expires. */
+  readonly lifetimeMs: number | undefined;
+}
+
+const userCountMax = 100_000;
+const organisationCountMax = 10_000;
+const tokensOfUserMax = 1000;
+
+/** Times of last use are written this often, all at once. */
+const lastUseWriteMs = 60_000;
+
+/** A token that expired this long ago is forgotten at the next start. */
+const expiredKeptMs = 30 * 86_400_000;
+
+const countersKey = "account-counters";
+
+/**
+ * Users, organisations and access tokens: in memory for reading, in the record store for keeping.
+ *
+ * Changes are applied one after the other: each is decided on what is visible when those before it are done, is durable,
+ * and then visible at once. So of two who create the same name at the same time one gets `conflict`, and a deleted token or
+ * user is refused from the moment the deletion is answered. Names of users and organisations are one set, in which case
+ * does not count. Ids are never used again.
+ *
+ * Lives on the main thread.
+ */
+export class Accounts {
+  readonly #store: RecordStore;
+  readonly #audit: AuditLog;
+  readonly #log: Log;
+  readonly #users: RecordTable<User>;
+  readonly #organisations: RecordTable<Organisation>;
+  readonly #tokens: RecordTable<StoredToken>;
+  readonly #userIdOfName = new Map<string, number>();
+  readonly #organisationIdOfName = new Map<string, number>();
+  readonly #tokenIdOfHash = new Map<string, number>();
+  readonly #viewers = new Map<number, Viewer>();
+  /** Milliseconds of the wall clock, by token: uses that are not written yet. */
+  readonly #uses = new Map<number, number>();
+  readonly #useTimer: PendingCall;
+  #nextId = 1;
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(store: RecordStore, audit: AuditLog, log: Log) {
+    this.#store = store;
+    this.#audit = audit;
+    this.#log = log;
+    this.#users = new RecordTable(store, "user/", (before, after) => {
+      reindex(this.#userIdOfName, before, after, ({ name }) => name.toLowerCase());
+      this.#viewers.clear();
+    });
+    this.#organisations = new RecordTable(store, "organisation/", (before, after) => {
+      reindex(this.#organisationIdOfName, before, after, ({ name }) => name.toLowerCase());
+      this.#viewers.clear();
+    });
+    this.#tokens = new RecordTable(store, "token/", (before, after) => reindex(this.#tokenIdOfHash, before, after, ({ hash }) => hash));
+    const counters = store.get(countersKey);
+    if (counters !== undefined) this.#nextId = (JSON.parse(counters.toString()) as { nextId: number }).nextId;
+    this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
+  }
+
+  get userCount(): number {
+    return this.#users.count;
+  }
+
+  /** In the order in which they were created. */
+  users(): readonly User[] {
+    return [...this.#users.values()].sort((a, b) => a.id - b.id);
+  }
+
+  user(id: number): User | undefined {
+    return this.#users.get(id);
+  }
+
+  userByName(name: string): User | undefined {
+    return this.#users.get(this.#userIdOfName.get(name.toLowerCase()) ?? 0);
+  }
+
+  organisations(): readonly Organisation[] {
+    return [...this.#organisations.values()].sort((a, b) => a.id - b.id);
+  }
+
+  organisation(id: number): Organisation | undefined {
+    return this.#organisations.get(id);
+  }
+
+  organisationByName(name: string): Organisation | undefined {
+    return this.#organisations.get(this.#organisationIdOfName.get(name.toLowerCase()) ?? 0);
+  }
+
+  /** Those of one user, or of all. */
+  tokens(userId?: number): readonly AccessToken[] {
+    const ofUser = [...this.#tokens.values()].filter((token) => userId === undefined || token.userId === userId);
+    return ofUser.sort((a, b) => a.id - b.id).map((token) => this.#shown(token));
+  }
+
+  /** What the user may see and do. */
+  viewerOf(user: User): Viewer {
+    const known = this.#viewers.get(user.id);
+    if (known !== undefined) return known;
+    const groups = [...this.#organisations.values()].filter(({ memberIds }) => memberIds.includes(user.id));
+    const readerNames = [user, ...groups].map(({ name }) => name.toLowerCase()).sort();
+    const viewer = { userId: user.id, name: user.name, isSiteAdmin: user.isSiteAdmin, readerNames, sudoBy: undefined };
+    this.#viewers.set(user.id, viewer);
+    return viewer;
+  }
+
+  createUser(given: Pick<User, "name" | "displayName" | "isSiteAdmin">, doer: Doer): Promise<User> {
+    checkName(given.name);
+    return this.#commit(() => {
+      this.#requireFree(given.name, "username");
+      requireRoom(this.#users.count, userCountMax, "users");
+      const user: User = { id: this.#nextId++, ...given, createdAt: new Date().toISOString() };
+      return { steps: [this.#counters(), this.#users.put(user)], result: user };
+    }, (user) => this.#audit.note("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
+  }
+
+  /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
+  updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, doer: Doer): Promise<User> {
+    return this.#commit(() => {
+      const user = this.#requireUser(name);
+      if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
+      const result = { ...user, ...changes };
+      return { steps: [this.#users.put(result)], result };
+    }, (user) => this.#audit.note("user-changed", doer, { user: user.name, ...changes }));
+  }
+
+  /** Deletes a user with its tokens and memberships. Rejects with `conflict` rather than leave no site admin. */
+  deleteUser(name: string, doer: Doer): Promise<User> {
+    return this.#commit(() => {
+      const user = this.#requireUser(name);
+      this.#requireOtherAdmin(user);
+      const tokens = [...this.#tokens.values()].filter(({ userId }) => userId === user.id);
+      const groups = [...this.#organisations.values()].filter(({ memberIds }) => memberIds.includes(user.id));
+      const steps = [
+        ...tokens.map((token) => this.#tokens.remove(token)),
+        ...groups.map((group) => this.#organisations.put(without(group, user.id))),
+        this.#users.remove(user),
+      ];
+      return { steps, result: user };
+    }, (user) => this.#audit.note("user-deleted", doer, { user: user.name }));
+  }
+
+  createOrganisation(given: Pick<Organisation, "name" | "displayName">, doer: Doer): Promise<Organisation> {
+    checkName(given.name);
+    return this.#commit(() => {
+      this.#requireFree(given.name, "organisation name");
+      requireRoom(this.#organisations.count, organisationCountMax, "organisations");
+      const organisation: Organisation = { id: this.#nextId++, ...given, createdAt: new Date().toISOString(), memberIds: [] };
+      return { steps: [this.#counters(), this.#organisations.put(organisation)], result: organisation };
+    }, ({ name }) => this.#audit.note("organisation-created", doer, { organisation: name }));
+  }
+
+  deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
+    return this.#commit(() => {
+      const organisation = this.#requireOrganisation(name);
+      return { steps: [this.#organisations.remove(organisation)], result: organisation };
+    }, (organisation) => this.#audit.note("organisation-deleted", doer, { organisation: organisation.name }));
+  }
+
+  /** Makes a user a member, or no member any more; it may be so already. */
+  setMember(organisationName: string, userName: string, isMember: boolean, doer: Doer): Promise<Organisation> {
+    return this.#commit(() => {
+      const organisation = this.#requireOrganisation(organisationName);
+      const user = this.#requireUser(userName);
+      const others = without(organisation, user.id);
+      const result = isMember ? { ...others, memberIds: [...others.memberIds, user.id] } : others;
+      return { steps: [this.#organisations.put(result)], result };
+    }, ({ name }) => this.#audit.note(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }));
+  }
+
+  /** Makes a token; its text is known to the caller alone. */
+  async createToken(userName: string, { scopes, note, lifetimeMs }: TokenRequest, doer: Doer): Promise<{ readonly token: AccessToken; readonly text: string }> {
+    checkNote(note);
+    const text = newTokenText();
+    const token = await this.#commit(() => {
+      const user = this.#requireUser(userName);
+      requireRoom([...this.#tokens.values()].filter(({ userId }) => userId === user.id).length, tokensOfUserMax, `access tokens of ${user.name}`);
+      const now = new Date();
+      const stored: StoredToken = {
+        id: this.#nextId++, userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
+        createdAt: now.toISOString(), expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
+        lastUsedAt: "", hash: hashOfToken(text) ?? "",
+      };
+      return { steps: [this.#counters(), this.#tokens.put(stored)], result: stored };
+    }, ({ id, expiresAt }) => this.#audit.note("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
+    return { token: this.#shown(token), text };
+  }
+
+  deleteToken(id: number, doer: Doer): Promise<AccessToken> {
+    return this.#commit(() => {
+      const token = this.#tokens.get(id);
+      if (token === undefined) throw new TrawlError("not-found", `there is no access token ${id}; \`trawl token list\` shows those there are`);
+      return { steps: [this.#tokens.remove(token)], result: token };
+    }, (token) => this.#audit.note("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }));
+  }
+
+  /**
+   * The token with this text and its user, undefined when it is unknown, revoked, expired or no token at all.
+   *
+   * Expiry is a comparison with the wall clock at each use, and nothing remembers its outcome: a clock that was wrong for a
+   * while does no harm once it is right again.
+   */
+  findToken(text: string, nowMs: number): { readonly token: AccessToken; readonly user: User } | undefined {
+    const hash = hashOfToken(text);
+    const token = hash === undefined ? undefined : this.#tokens.get(this.#tokenIdOfHash.get(hash) ?? 0);
+    if (hash === undefined || token === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(token.hash))) return undefined;
+    if (token.expiresAt !== "" && Date.parse(token.expiresAt) <= nowMs) return undefined;
+    const user = this.#users.get(token.userId);
+    return user === undefined ? undefined : { token, user };
+  }
+
+  /** Notes that the token was used. It is written later, with others. */
+  noteUse({ id }: AccessToken, nowMs: number): void {
+    this.#uses.set(id, nowMs);
+  }
+
+  /** Creates a site admin when there is nobody, and forgets tokens that expired long ago. */
+  async start(doer: Doer): Promise<void> {
+    if (this.#users.count === 0) await this.createUser({ name: "admin", displayName: "", isSiteAdmin: true }, doer);
+    const keptMs = new Date().getTime() - expiredKeptMs;
+    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < keptMs);
+    if (old.length > 0) await this.#commit(() => ({ steps: old.map((token) => this.#tokens.remove(token)), result: undefined }), () => undefined);
+  }
+
+  /** Writes what is not written yet. Idempotent. */
+  async close(): Promise<void> {
+    this.#useTimer.cancel();
+    await this.#writeUses();
+    await this.#changes;
+  }
+
+  async #writeUses(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    try {
+      await this.#commit(() => {
+        const used = [...this.#uses.keys()].flatMap((id) => this.#tokens.get(id) ?? []);
+        const steps = used.map((token) => this.#tokens.put({ ...token, lastUsedAt: this.#lastUsedAt(token) }));
+        this.#uses.clear();
+        return { steps, result: undefined };
+      }, () => undefined);
+    } catch (error) {
+      this.#log.error(`times of last use of access tokens are lost: ${messageOf(error)}`);
+    }
+  }
+
+  /** A clock that went back does not take a later use away. */
+  #lastUsedAt({ id, lastUsedAt }: StoredToken): string {
+    const usedMs = this.#uses.get(id);
+    if (usedMs === undefined || Date.parse(lastUsedAt) > usedMs) return lastUsedAt;
+    return new Date(usedMs).toISOString();
+  }
+
+  #shown(token: StoredToken): AccessToken {
+    const { hash, ...shown } = token;
+    return { ...shown, lastUsedAt: this.#lastUsedAt(token) };
+  }
+
+  #counters(): Step {
+    return { record: { key: countersKey, value: Buffer.from(JSON.stringify({ nextId: this.#nextId })) }, show: () => undefined };
+  }
+
+  #requireUser(name: string): User {
+    const user = this.userByName(name);
+    if (user === undefined) throw new TrawlError("not-found", `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`);
+    return user;
+  }
+
+  #requireOrganisation(name: string): Organisation {
+    const organisation = this.organisationByName(name);
+    if (organisation === undefined) {
+      throw new TrawlError("not-found", `there is no organisation named ${JSON.stringify(name)}; \`trawl org list\` shows those there are`);
+    }
+    return organisation;
+  }
+
+  #requireFree(name: string, what: string): void {
+    const isTaken = this.userByName(name) !== undefined || this.organisationByName(name) !== undefined;
+    if (isTaken) throw new TrawlError("conflict", `${what} ${JSON.stringify(name)} is already taken`);
+  }
+
+  #requireOtherAdmin(user: User): void {
+    const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
+    if (user.isSiteAdmin && !hasOther) throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`);
+  }
+
+  /** Decides a change when all earlier ones are visible, makes it durable, shows it, and notes it. */
+  #commit<T>(decide: () => { readonly steps: readonly Step[]; readonly result: T }, note: (result: T) => void): Promise<T> {
+    const done = this.#changes.then(async () => {
+      const { steps, result } = decide();
+      await this.#store.apply(steps.map(({ record }) => record));
+      for (const { show } of steps) show();
+      note(result);
+      return result;
+    });
+    this.#changes = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function reindex<T extends { readonly id: number }>(index: Map<string, number>, before: T | undefined, after: T | undefined, keyOf: (record: T) => string): void {
+  if (before !== undefined) index.delete(keyOf(before));
+  if (after !== undefined) index.set(keyOf(after), after.id);
+}
+
+function without(organisation: Organisation, userId: number): Organisation {
+  return { ...organisation, memberIds: organisation.memberIds.filter((id) => id !== userId) };
+}
+
+function requireRoom(count: number, max: number, what: string): void {
+  if (count >= max) throw new TrawlError("overloaded", `there are ${count} ${what}, and no more than ${max} are kept; delete some first`);
+}

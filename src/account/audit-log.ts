@@ -1,0 +1,49 @@
+import type { Log } from "../base/log.js";
+
+/** Who does something, and from where. */
+export interface Doer {
+  /** Name of the user who acts. */
+  readonly who: string;
+  /** The site admin behind it, who acts as that user. */
+  readonly sudoBy: string | undefined;
+  /** Address of the client. */
+  readonly from: string;
+}
+
+/** Whoever may open the control socket. */
+export const operator: Doer = { who: "operator", sudoBy: undefined, from: "control socket" };
+
+export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-deleted" | "member-added"
+  | "member-removed" | "token-created" | "token-deleted" | "sudo" | "credential-refused" | "readers-changed";
+
+/** Lines about refused credentials in one minute: who sends many must not fill the disk. */
+const refusalsPerMinuteMax = 60;
+const minuteMs = 60_000;
+
+/** Who did what to accounts, tokens and permissions, one line each, written before the answer is given. */
+export class AuditLog {
+  readonly #log: Log;
+  #minute = 0;
+  #refusals = 0;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  note(event: AuditEvent, { who, sudoBy, from }: Doer, what: Readonly<Record<string, unknown>>): void {
+    this.#log.info({ event, who, ...sudoBy === undefined ? {} : { sudoBy }, from, ...what });
+  }
+
+  /** A credential that was not accepted. When there are too many, a line of the next minute counts those without one. */
+  noteRefusal(from: string, reason: string, nowMs: number): void {
+    const minute = Math.floor(nowMs / minuteMs);
+    if (minute !== this.#minute) {
+      const untold = this.#refusals - refusalsPerMinuteMax;
+      if (untold > 0) this.#log.info({ event: "credential-refused", untold });
+      this.#minute = minute;
+      this.#refusals = 0;
+    }
+    this.#refusals++;
+    if (this.#refusals <= refusalsPerMinuteMax) this.#log.info({ event: "credential-refused", from, reason });
+  }
+}

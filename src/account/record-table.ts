@@ -1,0 +1,55 @@
+import type { RecordChange, RecordStore } from "../store/record-store.js";
+
+/** A change to a table: what is written, and what makes it visible once the disk has it. */
+export interface Step {
+  readonly record: RecordChange;
+  readonly show: () => void;
+}
+
+/** Told of each record that comes, changes or goes. */
+export type RecordObserver<T> = (before: T | undefined, after: T | undefined) => void;
+
+/** Records of one kind, under their ids: in memory for reading, in the record store for keeping. */
+export class RecordTable<T extends { readonly id: number }> {
+  readonly #prefix: string;
+  readonly #observe: RecordObserver<T>;
+  readonly #records = new Map<number, T>();
+
+  constructor(store: RecordStore, prefix: string, observe: RecordObserver<T>) {
+    this.#prefix = prefix;
+    this.#observe = observe;
+    // Records are our own writing, checked by LMDB's transaction, so their shape is taken as it was written.
+    for (const { value } of store.withPrefix(prefix)) this.#set(JSON.parse(value.toString()) as T);
+  }
+
+  get count(): number {
+    return this.#records.size;
+  }
+
+  get(id: number): T | undefined {
+    return this.#records.get(id);
+  }
+
+  values(): IterableIterator<T> {
+    return this.#records.values();
+  }
+
+  put(record: T): Step {
+    return { record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) }, show: () => this.#set(record) };
+  }
+
+  remove({ id }: T): Step {
+    return {
+      record: { key: this.#prefix + id, value: undefined },
+      show: () => {
+        this.#observe(this.#records.get(id), undefined);
+        this.#records.delete(id);
+      },
+    };
+  }
+
+  #set(record: T): void {
+    this.#observe(this.#records.get(record.id), record);
+    this.#records.set(record.id, record);
+  }
+}

@@ -1,0 +1,54 @@
+import { TrawlError } from "../base/errors.js";
+
+/** What a token permits. Each has `user:all`, all that its user may do. */
+export const tokenScopes = ["user:all", "site-admin:sudo"] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+const nameCharsMax = 255;
+
+/** Words of letters, digits and `_`, with single `-` or `.` between them, and at most one `-` at the end. */
+const namePattern = /^\w(?:[.-]?\w)*-?$/;
+
+const noteCharsMax = 1000;
+
+/** The longest life of a token that has an end. */
+const lifetimeDaysMax = 36_500;
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** Throws `bad-request` for what is no name of a user or organisation. */
+export function checkName(name: string): void {
+  if (name.length <= nameCharsMax && namePattern.test(name)) return;
+  throw new TrawlError("bad-request", `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, `
+    + "and _, with single - and . between them");
+}
+
+/** The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted. */
+export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): readonly TokenScope[] {
+  for (const [at, scope] of scopes.entries()) {
+    if (!isScope(scope)) throw new TrawlError("bad-request", `unknown access token scope ${JSON.stringify(scope)} (valid scopes: ${tokenScopes.join(", ")})`);
+    if (scopes.indexOf(scope) !== at) throw new TrawlError("bad-request", `the scope ${JSON.stringify(scope)} is given twice`);
+  }
+  if (!scopes.includes("user:all")) throw new TrawlError("bad-request", 'all access tokens must have scope "user:all"');
+  if (scopes.includes("site-admin:sudo") && !mayHaveSudo) {
+    throw new TrawlError("bad-request", 'only a site admin may have a token with scope "site-admin:sudo"');
+  }
+  return scopes as readonly TokenScope[];
+}
+
+function isScope(scope: string): scope is TokenScope {
+  return (tokenScopes as readonly string[]).includes(scope);
+}
+
+export function checkNote(note: string): void {
+  if (note.length > noteCharsMax) throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
+}
+
+/** Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for `never`. Throws `bad-request` for other texts. */
+export function readLifetime(text: string): number | undefined {
+  if (text === "never") return undefined;
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([mhdw])$/.exec(text) ?? [];
+  const ms = Number(count) * (unitMs[unit] ?? 0);
+  if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
+  throw new TrawlError("bad-request", `${JSON.stringify(text)} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`);
+}

@@ -1,0 +1,102 @@
+import type { User } from "../account/accounts.js";
+import { TrawlError } from "../base/errors.js";
+import type { ShownOrganisation, ShownToken } from "../daemon/account-control.js";
+import { callDaemon } from "./control-client.js";
+
+/** What was typed for a new token. */
+export interface TypedToken {
+  /** Separated by commas. */
+  readonly scope: string;
+  readonly expires: string;
+  readonly note: string;
+}
+
+/** The `trawl user`, `trawl org` and `trawl token` commands: each asks the daemon that runs with this data directory. */
+export class AccountCommands {
+  readonly #dataDirectory: string;
+  readonly #print: (line: string) => void;
+
+  constructor(dataDirectory: string, print: (line: string) => void) {
+    this.#dataDirectory = dataDirectory;
+    this.#print = print;
+  }
+
+  async createUser(name: string, isSiteAdmin: boolean): Promise<void> {
+    this.#printUser(await this.#call("POST", "/.api/users", { name, isSiteAdmin }) as User);
+  }
+
+  async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
+    if (isSiteAdmin === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl user set --help` shows what can be");
+    this.#printUser(await this.#call("POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin }) as User);
+  }
+
+  async listUsers(json: boolean): Promise<void> {
+    for (const user of await this.#call("GET", "/.api/users", undefined) as User[]) {
+      if (json) this.#print(JSON.stringify(user));
+      else this.#printUser(user);
+    }
+  }
+
+  async deleteUser(name: string): Promise<void> {
+    await this.#call("DELETE", `/.api/users/${encodeURIComponent(name)}`, undefined);
+    this.#print(`deleted ${name}`);
+  }
+
+  async createOrganisation(name: string): Promise<void> {
+    this.#printOrganisation(await this.#call("POST", "/.api/organisations", { name }) as ShownOrganisation);
+  }
+
+  async setMember(name: string, user: string, isMember: boolean): Promise<void> {
+    this.#printOrganisation(await this.#call("POST", `/.api/organisations/${encodeURIComponent(name)}`, { user, isMember }) as ShownOrganisation);
+  }
+
+  async listOrganisations(json: boolean): Promise<void> {
+    for (const organisation of await this.#call("GET", "/.api/organisations", undefined) as ShownOrganisation[]) {
+      if (json) this.#print(JSON.stringify(organisation));
+      else this.#printOrganisation(organisation);
+    }
+  }
+
+  async deleteOrganisation(name: string): Promise<void> {
+    await this.#call("DELETE", `/.api/organisations/${encodeURIComponent(name)}`, undefined);
+    this.#print(`deleted ${name}`);
+  }
+
+  /** Prints the token and nothing else, for `TOKEN=$(trawl token create NAME)`. */
+  async createToken(user: string, { scope, expires, note }: TypedToken): Promise<void> {
+    const { text } = await this.#call("POST", "/.api/tokens", { user, scopes: scope.split(","), expires, note }) as { text: string };
+    this.#print(text);
+  }
+
+  /** Those of one user, or all. */
+  async listTokens(user: string | undefined, json: boolean): Promise<void> {
+    for (const token of await this.#call("GET", "/.api/tokens", undefined) as ShownToken[]) {
+      if (user !== undefined && token.user.toLowerCase() !== user.toLowerCase()) continue;
+      if (json) this.#print(JSON.stringify(token));
+      else this.#printToken(token);
+    }
+  }
+
+  async deleteToken(id: string): Promise<void> {
+    const { user } = await this.#call("DELETE", `/.api/tokens/${encodeURIComponent(id)}`, undefined) as ShownToken;
+    this.#print(`deleted token ${id} of ${user}`);
+  }
+
+  #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
+    return callDaemon(this.#dataDirectory, { method, path, body, progress: () => undefined });
+  }
+
+  #printUser({ name, isSiteAdmin, createdAt }: User): void {
+    this.#print([name, ...isSiteAdmin ? ["site admin"] : [], `created ${createdAt}`].join("  "));
+  }
+
+  #printOrganisation({ name, members }: ShownOrganisation): void {
+    this.#print([name, members.length === 0 ? "no members" : members.join(" ")].join("  "));
+  }
+
+  #printToken({ id, user, scopes, note, expiresAt, lastUsedAt }: ShownToken): void {
+    const expires = expiresAt === "" ? "never expires" : `expires ${expiresAt}`;
+    const used = lastUsedAt === "" ? "never used" : `last used ${lastUsedAt}`;
+    this.#print([String(id), user, scopes.join(","), expires, used, ...note === "" ? [] : [note]].join("  "));
+  }
+}

@@ -1,0 +1,87 @@
+import type { AccessToken, Accounts, Organisation, User } from "../account/accounts.js";
+import { operator } from "../account/audit-log.js";
+import { readLifetime } from "../account/rules.js";
+import { TrawlError } from "../base/errors.js";
+import type { ControlCall, ControlHandlers } from "../http/control-server.js";
+import type { Controlled } from "./control.js";
+
+/** A token as the control interface shows it: with the name of its user, never with its text. */
+export interface ShownToken extends AccessToken {
+  readonly user: string;
+}
+
+/** An organisation as the control interface shows it. */
+export interface ShownOrganisation {
+  readonly name: string;
+  readonly members: readonly string[];
+}
+
+/** The control interface's routes for users, organisations and access tokens. */
+export function accountHandlers(daemon: () => Controlled): ControlHandlers {
+  return {
+    "GET /.api/users": (): readonly User[] => daemon().accounts.users(),
+    "POST /.api/users": ({ body }) =>
+      daemon().accounts.createUser({ name: textIn(body, "name"), displayName: "", isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false }, operator),
+    "POST /.api/users/NAME": ({ params, body }) => daemon().accounts.updateUser(params["NAME"] ?? "", { isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false }, operator),
+    "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
+    "GET /.api/organisations": () => daemon().accounts.organisations().map((organisation) => shownOrganisation(daemon().accounts, organisation)),
+    "POST /.api/organisations": async ({ body }) => {
+      const { accounts } = daemon();
+      return shownOrganisation(accounts, await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "" }, operator));
+    },
+    "POST /.api/organisations/NAME": async ({ params, body }) => {
+      const { accounts } = daemon();
+      return shownOrganisation(accounts, await accounts.setMember(params["NAME"] ?? "", textIn(body, "user"), flagIn(body, "isMember") ?? true, operator));
+    },
+    "DELETE /.api/organisations/NAME": ({ params }) => daemon().accounts.deleteOrganisation(params["NAME"] ?? "", operator),
+    "GET /.api/tokens": () => daemon().accounts.tokens().map((token) => shownToken(daemon().accounts, token)),
+    "POST /.api/tokens": (call) => createToken(daemon(), call),
+    "DELETE /.api/tokens/ID": async ({ params }) => {
+      const { accounts } = daemon();
+      return shownToken(accounts, await accounts.deleteToken(tokenId(params["ID"] ?? ""), operator));
+    },
+  };
+}
+
+/** The one answer that has a token's text in it. */
+async function createToken({ accounts, accessTokens }: Controlled, { body }: ControlCall): Promise<{ readonly text: string }> {
+  if (accessTokens === "none") throw new TrawlError("forbidden", 'access tokens are switched off: "auth": {"accessTokens": "none"}');
+  const request = { scopes: textsIn(body, "scopes"), note: textIn(body, "note"), lifetimeMs: readLifetime(textIn(body, "expires")) };
+  const { text } = await accounts.createToken(textIn(body, "user"), request, operator);
+  return { text };
+}
+
+function tokenId(text: string): number {
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  throw new TrawlError("bad-request", `${JSON.stringify(text)} is no id of an access token: \`trawl token list\` shows a number for each`);
+}
+
+function shownToken(accounts: Accounts, token: AccessToken): ShownToken {
+  return { ...token, user: accounts.user(token.userId)?.name ?? "" };
+}
+
+function shownOrganisation(accounts: Accounts, { name, memberIds }: Organisation): ShownOrganisation {
+  return { name, members: memberIds.flatMap((id) => accounts.user(id)?.name ?? []) };
+}
+
+function fieldOf(body: unknown, key: string): unknown {
+  return typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+function textIn(body: unknown, key: string): string {
+  const value = fieldOf(body, key);
+  if (typeof value === "string") return value;
+  throw new TrawlError("bad-request", `"${key}" must be a text`);
+}
+
+function textsIn(body: unknown, key: string): readonly string[] {
+  const value = fieldOf(body, key);
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as string[];
+  throw new TrawlError("bad-request", `"${key}" must be a list of texts`);
+}
+
+function flagIn(body: unknown, key: string): boolean | undefined {
+  const value = fieldOf(body, key);
+  if (value === undefined || typeof value === "boolean") return value;
+  throw new TrawlError("bad-request", `"${key}" must be true or false`);
+}

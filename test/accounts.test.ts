@@ -1,0 +1,262 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { Accounts, type TokenRequest } from "../src/account/accounts.js";
+import { AuditLog, operator, type Doer } from "../src/account/audit-log.js";
+import { Gate, type Entry } from "../src/account/gate.js";
+import { readLifetime } from "../src/account/rules.js";
+import { createFileLog, silentLog } from "../src/base/log.js";
+import { RecordStore } from "../src/store/record-store.js";
+
+const dayMs = 86_400_000;
+const plainToken: TokenRequest = { scopes: ["user:all"], note: "", lifetimeMs: undefined };
+const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admin:sudo"] };
+
+/** Accounts on a store of their own, which `reopen` reads again as a new process would. */
+class Site {
+  readonly folder: string;
+  store: RecordStore;
+  audit: AuditLog;
+  accounts: Accounts;
+
+  constructor(t: Test) {
+    this.folder = mkdtempSync(join(tmpdir(), "trawl-"));
+    [this.store, this.audit, this.accounts] = this.#open();
+    t.teardown(async () => {
+      await this.#close();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  async reopen(): Promise<void> {
+    await this.#close();
+    [this.store, this.audit, this.accounts] = this.#open();
+  }
+
+  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create"): Gate {
+    return new Gate(this.accounts, { isPublic, accessTokens }, this.audit);
+  }
+
+  user(name: string, isSiteAdmin = false) {
+    return this.accounts.createUser({ name, displayName: "", isSiteAdmin }, operator);
+  }
+
+  async token(user: string, request: TokenRequest = plainToken): Promise<string> {
+    return (await this.accounts.createToken(user, request, operator)).text;
+  }
+
+  /** Lines of the audit log. */
+  get audited(): readonly Readonly<Record<string, unknown>>[] {
+    return readFileSync(join(this.folder, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  #open(): [RecordStore, AuditLog, Accounts] {
+    const store = new RecordStore(join(this.folder, "catalog"));
+    const audit = new AuditLog(createFileLog(join(this.folder, "audit.log")));
+    return [store, audit, new Accounts(store, audit, silentLog())];
+  }
+
+  async #close(): Promise<void> {
+    await this.accounts.close();
+    await this.store.close();
+  }
+}
+
+function knock(gate: Gate, authorization?: string, query = ""): string {
+  const headers = new Map(authorization === undefined ? [] : [["authorization", authorization]]);
+  return shown(gate.enter({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1" }));
+}
+
+function shown(entry: Entry): string {
+  if (entry.kind === "refused") return `${entry.status} ${entry.message}`;
+  const { name, isSiteAdmin, sudoBy } = entry.viewer;
+  return `${name === "" ? "anonymous" : name}${isSiteAdmin ? " (admin)" : ""}${sudoBy === undefined ? "" : ` by ${sudoBy}`}`;
+}
+
+t.test("the first start makes a site admin, a later one does not", async (t) => {
+  const site = new Site(t);
+  await site.accounts.start(operator);
+  await site.accounts.start(operator);
+  t.match(site.accounts.users(), [{ name: "admin", isSiteAdmin: true }]);
+  t.equal(site.accounts.userCount, 1);
+});
+
+t.test("who is let in as whom", async (t) => {
+  const site = new Site(t);
+  await site.user("root", true);
+  await site.user("bob");
+  await site.user("eve", true);
+  const [root, bob, sudo, evesSudo] = await Promise.all([site.token("root"), site.token("bob"), site.token("root", sudoToken), site.token("eve", sudoToken)]);
+  await site.accounts.updateUser("eve", { isSiteAdmin: false }, operator);
+  const none = `sgp_local_${"0".repeat(40)}`;
+  const invalid = "401 Invalid access token.";
+  const rows: readonly (readonly [header: string | undefined, inPrivate: string, inPublic: string])[] = [
+    [undefined, "401 Private mode requires authentication.", "anonymous"],
+    [`token ${root}`, "root (admin)", "root (admin)"],
+    [`token token="${bob}"`, "bob", "bob"],
+    [`token ${bob.replace("sgp_local_", "")}`, "bob", "bob"],
+    [`token ${bob.replace("sgp_local_", "sgp_0123456789abcdef_")}`, "bob", "bob"],
+    [`token ${bob.toUpperCase().replace("SGP_LOCAL_", "sgp_local_")}`, "bob", "bob"],
+    [`Bearer ${bob}`, "bob", "bob"],
+    [`Basic ${Buffer.from(`${bob}:x`).toString("base64")}`, "bob", "bob"],
+    ["Basic OnNlY3JldA==", "401 Private mode requires authentication.", "401 Invalid Authorization header."],
+    ["Digest x", "401 Private mode requires authentication.", "401 Invalid Authorization header."],
+    ["token", "401 Invalid Authorization header.", "401 Invalid Authorization header."],
+    ["token-sudo x", "401 Invalid Authorization header.", "401 Invalid Authorization header."],
+    [`token ${none}`, invalid, invalid],
+    ["token no-token", invalid, invalid],
+    [`token ${bob}x`, invalid, invalid],
+    [`token-sudo token="${sudo}",user="bob"`, "bob by root", "bob by root"],
+    [`token-sudo user="BOB",token="${sudo}"`, "bob by root", "bob by root"],
+    [`token ${sudo}`, "root (admin)", "root (admin)"],
+    [`token-sudo token="${root}",user="bob"`, invalid, invalid],
+    [`token-sudo token="${none}",user="bob"`, invalid, invalid],
+    [`token-sudo token="${sudo}",user="nobody"`, "403 Unable to sudo to nonexistent user.", "403 Unable to sudo to nonexistent user."],
+    [`token-sudo token="${sudo}"`, "403 Unable to sudo to nonexistent user.", "403 Unable to sudo to nonexistent user."],
+    [`token-sudo token="${evesSudo}",user="bob"`, "403 The subject user of a sudo access token must be a site admin.",
+      "403 The subject user of a sudo access token must be a site admin."],
+  ];
+  for (const [header, inPrivate, inPublic] of rows) {
+    t.equal(knock(site.gate(false), header), inPrivate, `private: ${header}`);
+    t.equal(knock(site.gate(true), header), inPublic, `public: ${header}`);
+  }
+  t.equal(knock(site.gate(false), undefined, `token=${bob}`), "bob");
+  t.equal(knock(site.gate(true, "none"), `token ${bob}`), "401 Access token authorization is disabled.");
+  t.equal(knock(site.gate(true, "none"), "token"), "401 Invalid Authorization header.");
+  t.match(site.audited.filter(({ event }) => event === "sudo").at(0), { who: "bob", sudoBy: "root", from: "192.0.2.1", path: "/.api/graphql" });
+});
+
+t.test("a token ends at once: revoked, or its user deleted", async (t) => {
+  const site = new Site(t);
+  await site.user("root", true);
+  await site.user("bob");
+  const [first, second] = [await site.token("bob"), await site.token("bob")];
+  const [{ id }] = site.accounts.tokens();
+  await site.accounts.deleteToken(id, operator);
+  t.equal(knock(site.gate(true), `token ${first}`), "401 Invalid access token.");
+  t.equal(knock(site.gate(true), `token ${second}`), "bob");
+  await site.accounts.deleteUser("bob", operator);
+  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.");
+  t.same(site.accounts.tokens(), []);
+  await site.user("bob");
+  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.", "another user of that name is another user");
+  await site.reopen();
+  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.", "also after a restart");
+  await t.rejects(site.accounts.deleteToken(id, operator), { code: "not-found" });
+});
+
+t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
+  const site = new Site(t);
+  await site.user("bob");
+  const text = await site.token("bob", { ...plainToken, lifetimeMs: dayMs });
+  const now = new Date().getTime();
+  const isValid = (atMs: number): boolean => site.accounts.findToken(text, atMs) !== undefined;
+  t.ok(isValid(now + dayMs - 5000));
+  t.notOk(isValid(now + dayMs + 5000));
+  t.notOk(isValid(now + 40_000 * dayMs), "a clock that is far ahead");
+  t.ok(isValid(now), "and right again");
+  t.ok(isValid(now - 1000 * dayMs), "a token may seem to come from the future");
+  const [{ token }] = [site.accounts.findToken(text, now)!];
+  site.accounts.noteUse(token, now + 5000);
+  await site.reopen();
+  const [{ lastUsedAt }] = site.accounts.tokens();
+  t.equal(Date.parse(lastUsedAt), now + 5000, "the last use is written");
+  site.accounts.noteUse(token, now - dayMs);
+  await site.reopen();
+  t.equal(site.accounts.tokens()[0].lastUsedAt, lastUsedAt, "and a clock that went back does not take it away");
+});
+
+t.test("tokens that expired long ago are forgotten at a start", async (t) => {
+  const site = new Site(t);
+  await site.user("root", true);
+  await site.token("root", { ...plainToken, lifetimeMs: -40 * dayMs });
+  await site.token("root", { ...plainToken, lifetimeMs: -dayMs });
+  await site.token("root");
+  t.equal(site.accounts.tokens().length, 3);
+  await site.accounts.start(operator);
+  t.equal(site.accounts.tokens().length, 2);
+});
+
+t.test("only a hash is on the disk", async (t) => {
+  const site = new Site(t);
+  await site.user("bob");
+  const text = await site.token("bob");
+  t.match(text, /^sgp_local_[0-9a-f]{40}$/);
+  const secret = text.slice(-40);
+  await site.reopen();
+  for (const file of ["catalog/data.mdb", "audit.log"]) {
+    const bytes = readFileSync(join(site.folder, file));
+    t.notOk(bytes.includes(secret) || bytes.includes(Buffer.from(secret, "hex")), file);
+  }
+  t.equal(knock(site.gate(true), `token ${text}`), "bob");
+});
+
+t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
+  const site = new Site(t);
+  const names = ["bob", "BOB", "bob", "Bob"];
+  const results = await Promise.allSettled([...names.map((name) => site.user(name)), site.accounts.createOrganisation({ name: "bob", displayName: "" }, operator)]);
+  t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
+  for (const result of results) if (result.status === "rejected") t.match(result.reason, { code: "conflict", message: /is already taken$/ });
+  t.equal(site.accounts.userCount, 1);
+  const tokens = await Promise.all(Array.from({ length: 20 }, () => site.token("bob")));
+  t.equal(new Set(tokens).size, 20);
+  t.equal(new Set(site.accounts.tokens().map(({ id }) => id)).size, 20, "each with an id of its own");
+  await site.reopen();
+  t.equal(site.accounts.tokens().length, 20);
+});
+
+t.test("what is refused", async (t) => {
+  const site = new Site(t);
+  await site.user("root", true);
+  await site.user("bob");
+  for (const name of ["", "-a", "a b", "a--b", "a..b", "ä", "a/b", "x".repeat(256), "a\n", "../a"]) {
+    await t.rejects(async () => site.user(name), { code: "bad-request" }, JSON.stringify(name));
+  }
+  for (const name of ["a", "a-", "a.b-c_d", "1", "x".repeat(255)]) t.equal((await site.user(name)).name, name);
+  const scopes: readonly (readonly [scopes: readonly string[], message: RegExp])[] = [
+    [[], /all access tokens must have scope "user:all"/],
+    [["site-admin:sudo"], /all access tokens must have scope "user:all"/],
+    [["user:all", "user:all"], /given twice/],
+    [["user:all", "all"], /unknown access token scope "all" \(valid scopes: user:all, site-admin:sudo\)/],
+    [["user:all", "site-admin:sudo"], /only a site admin/],
+  ];
+  for (const [given, message] of scopes) await t.rejects(site.token("bob", { ...plainToken, scopes: given }), { code: "bad-request", message });
+  await t.rejects(site.token("nobody"), { code: "not-found", message: /no user named "nobody"/ });
+  await t.rejects(site.accounts.deleteUser("root", operator), { code: "conflict", message: /only site admin/ });
+  await t.rejects(site.accounts.updateUser("root", { isSiteAdmin: false }, operator), { code: "conflict", message: /only site admin/ });
+  for (const text of ["", "90", "d", "0d", "-1d", "90 d", "1y", "99999999w", "1.5d"]) t.throws(() => readLifetime(text), { code: "bad-request" }, text);
+  t.equal(readLifetime("90d"), 90 * dayMs);
+  t.equal(readLifetime("never"), undefined);
+});
+
+t.test("organisations: a member reads what they read, and no longer", async (t) => {
+  const site = new Site(t);
+  const bob = await site.user("Bob");
+  await site.accounts.createOrganisation({ name: "Core", displayName: "" }, operator);
+  const names = (): readonly string[] => site.accounts.viewerOf(bob).readerNames;
+  t.same(names(), ["bob"]);
+  await site.accounts.setMember("core", "bob", true, operator);
+  await site.accounts.setMember("core", "bob", true, operator);
+  t.same(names(), ["bob", "core"]);
+  t.same(site.accounts.organisations()[0].memberIds, [bob.id]);
+  await site.reopen();
+  t.same(names(), ["bob", "core"]);
+  await site.accounts.setMember("core", "bob", false, operator);
+  t.same(names(), ["bob"]);
+});
+
+t.test("the audit log says who did what", async (t) => {
+  const site = new Site(t);
+  const doer: Doer = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
+  await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, doer);
+  await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, doer);
+  t.match(site.audited, [
+    { event: "user-created", who: "bob", sudoBy: "root", from: "192.0.2.7", user: "ann", time: /^\d{4}-.*Z$/ },
+    { event: "token-created", who: "bob", user: "ann", scopes: ["user:all"], note: "for a script" },
+  ]);
+  for (let i = 0; i < 500; i++) knock(site.gate(true), "token x");
+  const refusals = site.audited.filter(({ event }) => event === "credential-refused");
+  t.ok(refusals.length >= 60 && refusals.length <= 122, `${refusals.length} lines of 500 refusals`);
+  t.match(refusals[0], { from: "192.0.2.1", reason: "Invalid access token." });
+});
