@@ -7,7 +7,8 @@ export const repositoryFlags = { fork: 1, archived: 2, private: 4 } as const;
  * The repositories in the order of results, those with more stars first and then the newer ones, with what choosing
  * among them reads: all names in one piece of memory, and a byte of flags for each.
  *
- * A place is a number in this order. Order, names and flags never change; a change of those makes a new table.
+ * A place is a number in this order. Order, names and facts never change; a change of those makes a new table, so what was
+ * worked out from them holds as long as the table.
  */
 export class RepositoryTable {
   readonly count: number;
@@ -18,12 +19,16 @@ export class RepositoryTable {
   /** Where a name starts, by place, and at last the end of all. */
   readonly nameStart: Uint32Array;
   readonly #repositories: Repository[];
+  readonly #nameViews: (Buffer | undefined)[];
+  readonly #descriptionViews: (Buffer | undefined)[];
   readonly #placeOf = new Map<number, number>();
   #placeOfName: ReadonlyMap<string, number> | undefined;
 
   constructor(repositories: Iterable<Repository>) {
     this.#repositories = [...repositories].sort((a, b) => b.stars - a.stars || b.id - a.id);
     this.count = this.#repositories.length;
+    this.#nameViews = new Array<Buffer | undefined>(this.count);
+    this.#descriptionViews = new Array<Buffer | undefined>(this.count);
     this.flags = Uint8Array.from(this.#repositories, flagsOf);
     this.nameStart = new Uint32Array(this.count + 1);
     this.#repositories.forEach(({ id, name }, place) => {
@@ -37,8 +42,14 @@ export class RepositoryTable {
     return this.#repositories[place];
   }
 
+  /** Kept, as a view costs as much as to match a name. */
   nameAt(place: number): Buffer {
-    return this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1);
+    return this.#nameViews[place] ??= this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1);
+  }
+
+  /** The description as bytes, which is what a regexp takes; kept like the names. */
+  descriptionAt(place: number): Buffer {
+    return this.#descriptionViews[place] ??= Buffer.from(this.#repositories[place].description);
   }
 
   placeOf(repositoryId: number): number | undefined {
@@ -62,10 +73,17 @@ export class RepositoryTable {
     const place = this.#placeOf.get(repository.id);
     if (place === undefined) return false;
     const known = this.#repositories[place];
-    if (known.name !== repository.name || known.stars !== repository.stars || flagsOf(known) !== flagsOf(repository)) return false;
+    if (known.name !== repository.name || !hasSameFacts(known, repository)) return false;
     this.#repositories[place] = repository;
     return true;
   }
+}
+
+/** Records that crossed threads are equal without being the same. */
+function hasSameFacts(a: Repository, b: Repository): boolean {
+  if (a.stars !== b.stars || flagsOf(a) !== flagsOf(b) || a.description !== b.description) return false;
+  if (a.topics === b.topics && a.metadata === b.metadata) return true;
+  return JSON.stringify([a.topics, a.metadata]) === JSON.stringify([b.topics, b.metadata]);
 }
 
 function flagsOf(repository: Repository): number {

@@ -1,9 +1,7 @@
 import { repositoryFlags, type RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
-import { compileFact } from "./repository-fact.js";
-import { matchingNames, nameTest } from "./name-scan.js";
+import { matchingFacts, matchingNames, nameTest } from "./repository-marks.js";
 
 /** The repositories that a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
@@ -14,53 +12,81 @@ export interface RepositoryChoice {
   readonly excludedArchived: readonly number[];
 }
 
+/** Choices by defaults alone, by table and what the filter says: the same for all searches without a filter. */
+const keptDefaults = new WeakMap<RepositoryTable, Map<string, Verdict>>();
+
+/** A choice as places of the table. */
+interface Verdict {
+  readonly places: Places;
+  readonly excludedForks: readonly number[];
+  readonly excludedArchived: readonly number[];
+}
+
 /** Chooses among all repositories. Each condition looks only at what those before it left. */
 export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
+  const { places, excludedForks, excludedArchived } = verdictOf(table, filter);
+  return { repositories: Array.from(places, (place) => table.at(place)), excludedForks, excludedArchived };
+}
+
+function verdictOf(table: RepositoryTable, filter: RepositoryFilter): Verdict {
+  const { among, include, exclude, facts, fork, forkGiven, archived, archivedGiven, visibility } = filter;
+  if (among !== undefined || exclude.length + facts.length > 0 || include.some(({ source }) => source !== "")) return decide(table, filter);
+  const kept = keptDefaults.get(table) ?? new Map<string, Verdict>();
+  keptDefaults.set(table, kept);
+  const key = `${fork} ${forkGiven} ${archived} ${archivedGiven} ${visibility}`;
+  const verdict = kept.get(key) ?? decide(table, filter);
+  kept.set(key, verdict);
+  return verdict;
+}
+
+function decide(table: RepositoryTable, filter: RepositoryFilter): Verdict {
   const named = filter.include.filter(({ source }) => source !== "");
   const isExact = named.length === 1 && named[0].exactName !== undefined;
-  const places = placesByName(table, filter);
-  const facts = filter.facts.map(compileFact);
   const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
     (isExact && !given) || accepts(choice, (table.flags[place] & flag) !== 0);
-  const repositories: Repository[] = [];
+  const places: number[] = [];
   const excludedForks: number[] = [];
   const excludedArchived: number[] = [];
-  for (const place of places) {
+  for (const place of placesByName(table, filter)) {
     if (!hasVisibility(table.flags[place], filter.visibility)) continue;
-    if (facts.length > 0 && !facts.every((holds) => holds(table.at(place)))) continue;
     const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
     const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
-    if (forkKept && archivedKept) repositories.push(table.at(place));
+    if (forkKept && archivedKept) places.push(place);
     else if (archivedKept && !filter.forkGiven) excludedForks.push(table.at(place).id);
     else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(place).id);
   }
-  return { repositories, excludedForks, excludedArchived };
+  return { places, excludedForks, excludedArchived };
 }
 
-/** The places whose name all includes match and no exclude does, ascending. */
-function placesByName(table: RepositoryTable, { among, include, exclude }: RepositoryFilter): Places {
-  const matchers = include.filter(({ source }) => source !== "").map(({ source }) => compileRegexp(source, true));
-  let places = among === undefined ? undefined : placesOfNames(table, among);
-  const keep = (matcher: Matcher, wanted: boolean): void => {
+/** The places whose name all includes match and no exclude does, and of which all facts hold, ascending. */
+function placesByName(table: RepositoryTable, { among, include, exclude, facts }: RepositoryFilter): Places {
+  let places: Places | undefined = among === undefined ? undefined : placesOfNames(table, among);
+  const keep = (source: string, wanted: boolean): void => {
     if (places === undefined) {
-      places = placesOf(matchingNames(table, matcher), wanted ? 1 : 0);
-      return;
+      places = placesOf(matchingNames(table, source, true), wanted ? 1 : 0, undefined);
+    } else if (places.length > 0) {
+      const matches = nameTest(table, source, true, places.length);
+      places = places.filter((place) => matches(place) === wanted);
     }
-    const matches = nameTest(table, matcher, places.length);
-    places = places.filter((place) => matches(place) === wanted);
   };
-  for (const matcher of matchers) keep(matcher, true);
-  for (const source of exclude) keep(compileRegexp(source, true), false);
-  return places ?? Uint32Array.from({ length: table.count }, (_, place) => place);
+  for (const { source } of include) if (source !== "") keep(source, true);
+  for (const source of exclude) keep(source, false);
+  for (const fact of facts) {
+    const marks = matchingFacts(table, fact);
+    places = placesOf(marks, fact.negated ? 0 : 1, places);
+  }
+  return places ?? Array.from({ length: table.count }, (_, place) => place);
 }
 
-type Places = readonly number[] | Uint32Array;
+type Places = readonly number[];
 
 function placesOfNames(table: RepositoryTable, names: readonly string[]): readonly number[] {
   return names.flatMap((name) => table.placeOfName(name) ?? []).sort((a, b) => a - b);
 }
 
-function placesOf(marks: Uint8Array, wanted: 0 | 1): readonly number[] {
+/** Those of the places, or of all, that are marked as wanted. */
+function placesOf(marks: Uint8Array, wanted: 0 | 1, among: Places | undefined): Places {
+  if (among !== undefined) return among.filter((place) => marks[place] === wanted);
   const places: number[] = [];
   for (let place = marks.indexOf(wanted); place >= 0; place = marks.indexOf(wanted, place + 1)) places.push(place);
   return places;

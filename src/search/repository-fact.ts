@@ -1,34 +1,44 @@
 import { unreachable } from "../base/assert.js";
-import type { Repository } from "../model/repository.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { FactText, MetadataTest, RepositoryFact } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 
-/** Compiles a predicate on facts. */
-export function compileFact({ negated, test }: RepositoryFact): (repository: Repository) => boolean {
-  const holds = compileTest(test);
-  return (repository) => holds(repository) !== negated;
-}
+type PlaceTest = (place: number) => boolean;
 
-function compileTest(test: RepositoryFact["test"]): (repository: Repository) => boolean {
+type TextTest = (text: string) => boolean;
+
+/** Compiles a predicate on facts for the repositories of the table. */
+export function compileFact(table: RepositoryTable, { test }: RepositoryFact): PlaceTest {
   switch (test.kind) {
     case "description": {
       const matcher = compileRegexp(test.source, true);
-      return ({ description }) => description !== "" && matcher.test(Buffer.from(description));
+      return (place) => {
+        const description = table.descriptionAt(place);
+        return description.length > 0 && matcher.test(description);
+      };
     }
     case "topic":
-      return ({ topics }) => topics.includes(test.topic);
+      return (place) => table.at(place).topics.includes(test.topic);
     case "metadata":
-      return compileMetadata(test);
+      return compileMetadata(table, test);
     default:
       return unreachable(test);
   }
 }
 
-function compileMetadata({ key, value }: MetadataTest): (repository: Repository) => boolean {
+function compileMetadata(table: RepositoryTable, { key, value }: MetadataTest): PlaceTest {
   const valueHolds = compileValue(value);
-  if (!key.isRegexp) return ({ metadata }) => Object.hasOwn(metadata, key.text) && valueHolds(metadata[key.text]);
+  if (!key.isRegexp) {
+    return (place) => {
+      const content = table.at(place).metadata[key.text] as string | null | undefined;
+      return content !== undefined && Object.hasOwn(table.at(place).metadata, key.text) && valueHolds(content);
+    };
+  }
   const keyHolds = compileText(key);
-  return ({ metadata }) => Object.entries(metadata).some(([name, content]) => keyHolds(name) && valueHolds(content));
+  return (place) => {
+    const { metadata } = table.at(place);
+    return Object.keys(metadata).some((name) => keyHolds(name) && valueHolds(metadata[name]));
+  };
 }
 
 function compileValue(value: MetadataTest["value"]): (content: string | null) => boolean {
@@ -38,8 +48,16 @@ function compileValue(value: MetadataTest["value"]): (content: string | null) =>
   return (content) => content !== null && holds(content);
 }
 
-function compileText({ text, isRegexp }: FactText): (content: string) => boolean {
+/** Repositories have many keys and values in common, so each text is tried once. */
+function compileText({ text, isRegexp }: FactText): TextTest {
   if (!isRegexp) return (content) => content === text;
   const matcher = compileRegexp(text, false);
-  return (content) => matcher.test(Buffer.from(content));
+  const verdicts = new Map<string, boolean>();
+  return (content) => {
+    const known = verdicts.get(content);
+    if (known !== undefined) return known;
+    const verdict = matcher.test(Buffer.from(content));
+    verdicts.set(content, verdict);
+    return verdict;
+  };
 }

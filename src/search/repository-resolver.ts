@@ -23,7 +23,8 @@ export interface Resolution {
 export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
   const { repositories, excludedForks, excludedArchived } = chooseRepositories(table, filter);
   const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, filter.include);
-  const chosen = repositories.filter((repository) => !withoutRevision.has(repository.id));
+  const chosen = withoutRevision.size === 0 ? repositories : repositories.filter((repository) => !withoutRevision.has(repository.id));
+  const unindexed = chosen.filter(({ generation }) => generation === 0);
   return {
     repositories: chosen,
     selection: {
@@ -33,8 +34,8 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
     excludedForks,
     excludedArchived,
     missingRevisions,
-    cloning: chosen.filter((repository) => repository.generation === 0 && repository.lastError === "").map((repository) => repository.name),
-    missing: chosen.filter((repository) => repository.generation === 0 && repository.lastError !== "").map((repository) => repository.name),
+    cloning: unindexed.filter(({ lastError }) => lastError === "").map(({ name }) => name),
+    missing: unindexed.filter(({ lastError }) => lastError !== "").map(({ name }) => name),
   };
 }
 

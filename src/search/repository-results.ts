@@ -2,14 +2,14 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryNamePlan } from "../query/plan.js";
 import { compileRegexp, type RangeSink } from "../regexp/compile.js";
-import { nameTest } from "./name-scan.js";
+import { nameTest } from "./repository-marks.js";
 
 /** A condition on the name at a place of the table. */
 export type NameTest = (place: number) => boolean;
 
 /** Compiles the plan for repository results; about so many places will be asked. */
 export function compileNamePlan(plan: RepositoryNamePlan, table: RepositoryTable, askedCount: number): NameTest {
-  const testOf = (source: string): NameTest => nameTest(table, compileRegexp(source, plan.foldCase), askedCount);
+  const testOf = (source: string): NameTest => nameTest(table, source, plan.foldCase, askedCount);
   const tests = [...plan.sources.map(testOf), ...plan.groups.map((group) => compileNamePlan(group, table, askedCount))];
   const excludes = plan.exclude.map(testOf);
   const isExcluded: NameTest = (place) => excludes.some((test) => test(place));

@@ -1,0 +1,36 @@
+import RE2 from "re2";
+import fc from "fast-check";
+import t from "tap";
+import { RepositoryTable } from "../src/catalog/repository-table.js";
+import { matchingNames } from "../src/search/repository-marks.js";
+import { testRepository } from "./support/engine.js";
+
+// matchingNames(table, regexp) = the names that RE2 finds a match in, each asked alone.
+
+const sources = ["a", "^a", "a$", "^ab$", "^", "$", "", "x*", "a[^b]b", "b\\s*a", "[^a]", "\\bb", "b\\b", "\\Aab", "b\\z", ".", "a.b", "(?s)a.*b", "a\\nb", "é", "k", "^$", "zz"];
+const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
+
+t.test("names searched as one text", async (t) => {
+  fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 60 }), fc.constantFrom(...sources), fc.boolean(), (names, source, foldCase) => {
+    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)));
+    const marks = matchingNames(table, source, foldCase);
+    const alone = new RE2(source, foldCase ? "umi" : "um");
+    const want = names.filter((one) => alone.test(one));
+    const got = names.filter((_, i) => marks[table.placeOf(i + 1) ?? -1] === 1);
+    t.same(got, want, `/${source}/${foldCase ? "i" : ""} ${names.join(" ")}`);
+  }), { numRuns: 400 });
+});
+
+t.test("the order, and what makes another table", async (t) => {
+  const first = testRepository(1, "one", { stars: 5 });
+  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })]);
+  t.same([0, 1, 2, 3].map((place) => table.at(place).name), ["four", "one", "three", "two"], "stars, then the newer");
+  t.equal(table.replace({ ...first, lastError: "x", topics: [...first.topics] }), true);
+  t.equal(table.at(1).lastError, "x");
+  for (const change of [{ stars: 6 }, { fork: true }, { name: "uno" }, { topics: ["x"] }, { metadata: { a: null } }, { description: "x" }]) {
+    t.equal(table.replace({ ...first, ...change }), false, JSON.stringify(change));
+  }
+  t.equal(table.replace(testRepository(9, "new")), false);
+  t.equal(table.placeOfName("three"), 2);
+  t.equal(table.placeOfName("thr"), undefined);
+});
