@@ -1,6 +1,15 @@
 /** Generated from schema.graphql by `make graphql`. */
 import type { NoArguments, SourceOf } from "./sources.js";
 
+export interface TelemetryEventInput {
+  readonly feature: string;
+  readonly action: string;
+  readonly source?: unknown | null | undefined;
+  readonly parameters?: unknown | null | undefined;
+  readonly timestamp?: string | null | undefined;
+  readonly marketingTracking?: unknown | null | undefined;
+}
+
 export interface Event {
   readonly event: string;
   readonly userCookieID?: string | null | undefined;
@@ -97,7 +106,7 @@ export interface ObjectTypes {
     readonly telemetry: { readonly args: NoArguments; readonly result: SourceOf<"TelemetryMutation"> };
   };
   readonly TelemetryMutation: {
-    readonly recordEvents: { readonly args: { readonly events: readonly (unknown)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly recordEvents: { readonly args: { readonly events: readonly (TelemetryEventInput)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
   };
   readonly EmptyResponse: {
     readonly alwaysNil: { readonly args: NoArguments; readonly result: string | null };
@@ -406,6 +415,13 @@ export interface ObjectTypes {
   };
   readonly GitBlobLSIFData: {
     readonly hover: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Hover"> | null };
+    readonly definitions: { readonly args: { readonly line: number; readonly character: number; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
+    readonly references: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
+    readonly implementations: { readonly args: { readonly line: number; readonly character: number; readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly filter?: string | null | undefined }; readonly result: SourceOf<"LocationConnection"> };
+  };
+  readonly LocationConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Location">)[] };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
   };
   readonly Hover: {
     readonly markdown: { readonly args: NoArguments; readonly result: SourceOf<"Markdown"> };

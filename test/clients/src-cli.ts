@@ -1,0 +1,115 @@
+import { mainGo, type ClientRequest } from "./client-request.js";
+
+const repositoryFields = `
+  fragment RepositoryFields on Repository {
+    id name url description createdAt updatedAt viewerCanAdminister
+    externalRepository { id serviceType serviceID }
+    defaultBranch { name displayName }
+    keyValuePairs { key value }
+  }`;
+
+const searchResults = `
+  fragment FileMatchFields on FileMatch {
+    repository { name url }
+    file { name path url content commit { oid } }
+    lineMatches { preview lineNumber offsetAndLengths limitHit }
+  }
+  fragment CommitSearchResultFields on CommitSearchResult {
+    messagePreview { value highlights { line character length } }
+    diffPreview { value highlights { line character length } }
+    label { html }
+    url
+    matches { url body { html text } highlights { character line length } }
+    commit { repository { name } oid url subject author { date person { displayName } } }
+  }
+  fragment RepositoryFields on Repository { name url externalURLs { serviceType url } label { html } }
+  fragment SearchResultsAlertFields on SearchResults { alert { title description proposedQueries { description query } } }
+  query ($query: String!) {
+    site { buildVersion }
+    search(query: $query) {
+      results {
+        results {
+          __typename
+          ... on FileMatch { ...FileMatchFields }
+          ... on CommitSearchResult { ...CommitSearchResultFields }
+          ... on Repository { ...RepositoryFields }
+        }
+        limitHit
+        cloning { name }
+        missing { name }
+        timedout { name }
+        resultCount
+        elapsedMilliseconds
+        ...SearchResultsAlertFields
+      }
+    }
+  }`;
+
+/** The `src` command. */
+export const srcCli: readonly ClientRequest[] = [
+  { name: "login", query: "query CurrentUser { currentUser { username } }", data: () => ({ currentUser: null }) },
+  { name: "instance", query: "query InstanceInfo { site { productVersion } }", data: () => ({ site: { productVersion: /^\d+\.\d+\.\d+$/ } }) },
+  {
+    name: "search", query: searchResults, variables: () => ({ query: "gre+t\\(" }),
+    data: ({ name, head }) => ({
+      site: { buildVersion: /\d{4}-\d{2}-\d{2}/ },
+      search: {
+        results: {
+          limitHit: false, resultCount: 1, alert: null, cloning: [], missing: [], timedout: [],
+          results: [{
+            __typename: "FileMatch", repository: { name, url: `/${name}` },
+            file: { name: "main.go", path: "src/main.go", url: `/${name}/-/blob/src/main.go`, content: mainGo, commit: { oid: head } },
+            lineMatches: [{ preview: "func greet(name string) {", lineNumber: 5, offsetAndLengths: [[5, 6]], limitHit: false }],
+          }],
+        },
+      },
+    }),
+  },
+  {
+    name: "search for repositories", query: searchResults, variables: () => ({ query: "demo type:repo" }),
+    data: ({ name }) => ({ search: { results: { results: [{ __typename: "Repository", name, url: `/${name}`, externalURLs: [], label: { html: /<a href="\/example.org\/demo"/ } }] } } }),
+  },
+  {
+    name: "search that is no query", query: searchResults, variables: () => ({ query: "count:many greet" }),
+    data: () => ({ search: { results: { results: [], resultCount: 0, alert: { title: "Unable To Process Query", description: /./, proposedQueries: null } } } }),
+  },
+  {
+    name: "repos list",
+    query: `query Repositories($first: Int, $query: String, $cloned: Boolean, $notCloned: Boolean, $indexed: Boolean, $notIndexed: Boolean, $orderBy: RepositoryOrderBy, $descending: Boolean) {
+      repositories(first: $first, query: $query, cloned: $cloned, notCloned: $notCloned, indexed: $indexed, notIndexed: $notIndexed, orderBy: $orderBy, descending: $descending) {
+        nodes { ...RepositoryFields }
+      }
+    } ${repositoryFields}`,
+    variables: () => ({ first: 1000, query: "", cloned: true, notCloned: true, indexed: true, notIndexed: true, orderBy: "REPOSITORY_NAME", descending: false }),
+    data: ({ name }) => ({
+      repositories: {
+        nodes: [{
+          id: /^[A-Za-z0-9+/]+=*$/, name, url: `/${name}`, description: "", createdAt: /^\d{4}-\d\d-\d\dT.*Z$/, viewerCanAdminister: false,
+          externalRepository: { id: name, serviceType: "other" }, defaultBranch: { name: "refs/heads/main", displayName: "main" }, keyValuePairs: [],
+        }],
+      },
+    }),
+  },
+  {
+    name: "repos get", query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
+    variables: ({ name }) => ({ name }), data: ({ name }) => ({ repository: { name, defaultBranch: { displayName: "main" } } }),
+  },
+  {
+    name: "repos get of none", query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
+    variables: () => ({ name: "example.org/none" }), data: () => ({ repository: null }),
+  },
+  {
+    name: "config list",
+    query: `query ViewerSettings { viewerSettings { subjects { ...SettingsSubjectFields } final } }
+      fragment SettingsSubjectFields on SettingsSubject { id latestSettings { id contents author { id username } createdAt } settingsURL viewerCanAdminister }`,
+    data: () => ({ viewerSettings: { subjects: [{ latestSettings: null, viewerCanAdminister: false }, { settingsURL: /^\// }], final: /^\{/ } }),
+  },
+  {
+    name: "validate install", query: "query Search($query: String!) { search(query: $query, version: V2, patternType: literal) { results { matchCount } } }",
+    variables: () => ({ query: "greet" }), data: () => ({ search: { results: { matchCount: 2 } } }),
+  },
+  {
+    name: "validate install, clone status", query: "query ($name: String!) { repository(name: $name) { name mirrorInfo { cloned cloneInProgress } } }",
+    variables: ({ name }) => ({ name }), data: () => ({ repository: { mirrorInfo: { cloned: true, cloneInProgress: false } } }),
+  },
+];
