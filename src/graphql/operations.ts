@@ -5,9 +5,20 @@ import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../base/bounded-map.js";
 import type { RequestContext } from "./context.js";
 import { costOf, excessOf, hasVariableCost, type Cost, type CostLimits, type Variables } from "./cost.js";
+import { mergeFields } from "./merge-fields.js";
 
-/** A document longer than this is refused. One of the clients' own has some hundred tokens. */
-const tokensMax = 20_000;
+/**
+ * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has ten
+ * thousand, which take 10 ms to read.
+ */
+const tokensMax = 15_000;
+const charactersMax = 256 << 10;
+
+/** More values in the variables of one request are refused: checking 100,000 of them takes 100 ms. */
+const variableValuesMax = 10_000;
+
+/** Answers about the schema itself that are kept: of a whole one takes 15 to 50 ms, and always says the same. */
+const keptSchemaAnswersMax = 16;
 
 /** Documents are kept until their texts are this long together, or so many. */
 const keptCharactersMax = 8 << 20;
@@ -40,6 +51,7 @@ export class Operations {
   /** Where an operator reads about the limits. */
   readonly #limitsUrl: string;
   readonly #kept = new BoundedMap<string, Operation>(keptCharactersMax, (operation) => operation.weight);
+  readonly #schemaAnswers = new BoundedMap<Operation, ExecutionResult>(keptSchemaAnswersMax, () => 1);
 
   constructor(schema: GraphQLSchema, limits: CostLimits, limitsUrl: string) {
     this.#schema = schema;
@@ -48,12 +60,24 @@ export class Operations {
   }
 
   prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
+    try {
+      return this.#prepare(text, operationName, variables);
+    } catch (error) {
+      // Parser and rules call themselves for each level of nesting, of fields or of fragments.
+      if (error instanceof RangeError) return refused("Syntax Error: the document is nested too deeply.");
+      throw error;
+    }
+  }
+
+  #prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
+    if (text.length > charactersMax) return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
+    if (countValues(variables, variableValuesMax) > variableValuesMax) return refused(`the variables hold more than ${variableValuesMax} values`);
     const key = `${operationName ?? ""}\0${text}`;
     let operation = this.#kept.get(key);
     if (operation === undefined) {
       const read = readDocument(text);
       if (read instanceof GraphQLError) return { kind: "refused", status: 200, errors: [read] };
-      operation = new Operation(this.#schema, text, read, operationName);
+      operation = new Operation(this.#schema, text, read, operationName, this.#schemaAnswers);
       this.#kept.set(key, operation);
     }
     const errors = this.#excesses(operation.cost(variables));
@@ -74,15 +98,31 @@ function readDocument(text: string): DocumentNode | GraphQLError {
     return parse(text, { maxTokens: tokensMax });
   } catch (error) {
     if (error instanceof GraphQLError) return error;
-    // The parser calls itself for each level of nesting.
-    if (error instanceof RangeError) return new GraphQLError("Syntax Error: the document is nested too deeply.");
     throw error;
   }
 }
 
+function refused(message: string): Prepared {
+  return { kind: "refused", status: 200, errors: [new GraphQLError(message)] };
+}
+
+/** Values in a tree, counted until there are more than `max`. */
+function countValues(value: unknown, max: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const key in value) {
+    count += countValues((value as Readonly<Record<string, unknown>>)[key], max - count);
+    if (count > max) return count;
+  }
+  return count;
+}
+
 class Operation {
   readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
+  /** As written, until it is found to be within the limits; then without repetitions. */
+  #document: DocumentNode;
+  readonly #schemaAnswers: BoundedMap<Operation, ExecutionResult>;
+  readonly #isAboutSchema: boolean;
   readonly #name: string | undefined;
   readonly weight: number;
   /** The cost when no variable changes it. */
@@ -92,8 +132,10 @@ class Operation {
   #useCount = 0;
   #compiled: CompiledQuery | undefined;
 
-  constructor(schema: GraphQLSchema, text: string, document: DocumentNode, name: string | undefined) {
+  constructor(schema: GraphQLSchema, text: string, document: DocumentNode, name: string | undefined, schemaAnswers: BoundedMap<Operation, ExecutionResult>) {
     this.#schema = schema;
+    this.#schemaAnswers = schemaAnswers;
+    this.#isAboutSchema = isAboutSchema(document);
     this.#document = document;
     this.#name = name;
     this.weight = Math.max(text.length, keptCharactersMax / keptCountMax);
@@ -125,10 +167,19 @@ class Operation {
     }
     const choice = chooseOperation(this.#document, this.#name);
     if (choice !== undefined) return [choice];
+    this.#document = mergeFields(this.#document);
     return validate(this.#schema, this.#document, undefined, { maxErrors: validationErrorsMax });
   }
 
   #run(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
+    const known = this.#schemaAnswers.get(this);
+    if (known !== undefined) return known;
+    const result = this.#execute(context, variables);
+    if (this.#isAboutSchema && !(result instanceof Promise)) this.#schemaAnswers.set(this, result);
+    return result;
+  }
+
+  #execute(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
     this.#useCount++;
     if (this.#useCount === 2 && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax) this.#compiled = this.#compile();
     if (this.#compiled !== undefined) return this.#compiled.query(undefined, context, variables);
@@ -139,6 +190,12 @@ class Operation {
     const compiled = compileQuery(this.#schema, this.#document, this.#name, { disablingCapturingStackErrors: true });
     return isCompiledQuery(compiled) ? compiled : undefined;
   }
+}
+
+/** Whether every answer is the same: only the schema is asked about, and no variable has a say. */
+function isAboutSchema({ definitions }: DocumentNode): boolean {
+  return definitions.every((definition) => definition.kind !== Kind.OPERATION_DEFINITION || ((definition.variableDefinitions ?? []).length === 0
+    && definition.selectionSet.selections.every((selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith("__"))));
 }
 
 /** What is wrong with the choice of an operation, in the words that clients of this interface know. */

@@ -6,11 +6,8 @@ import type { ViewerHandler } from "./guard.js";
 import { acceptedEncoding } from "./sse.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
-/**
- * A request's body, before and after gzip. Reading 2 MiB of JSON takes 5 to 10 ms of the main thread, and no client's
- * documents come near it.
- */
-export const graphqlBytesMax = 2 << 20;
+/** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
+export const graphqlBytesMax = 1 << 20;
 
 /** Requests that may be answered at the same time; a further one is refused. */
 const concurrentMax = 256;

@@ -1,0 +1,58 @@
+/** What documents cost, and what is refused before it costs. */
+import { execute, parse, print } from "graphql";
+import t from "tap";
+import { costOf, excessOf, hasVariableCost, type Cost } from "../src/graphql/cost.js";
+import { mergeFields } from "../src/graphql/merge-fields.js";
+import { createSchema } from "../src/graphql/schema.js";
+
+const many = (count: number, text: (at: number) => string): string => Array.from({ length: count }, (_, at) => text(at)).join(" ");
+
+const rows: readonly (readonly [name: string, document: string, expected: Partial<Cost>])[] = [
+  ["one field", "{ a }", { fields: 1, depth: 1, aliases: 0, uniqueFields: 1, duplicateFields: 0 }],
+  ["aliases", "{ x: a y: b { z: c } }", { aliases: 3, fields: 3, depth: 2 }],
+  ["a fragment's aliases count for each spread", "{ ...f ...f } fragment f on Q { x: a }", { aliases: 2, fields: 2 }],
+  ["first multiplies what lies below", "{ a(first: 10) { b { c } } }", { fields: 21 }],
+  ["and limits inside each other multiply", "{ a(first: 10) { b(last: 5) { c } } }", { fields: 1 + 10 + 50 }],
+  ["nodes and __typename are free", "{ a(first: 10) { nodes { __typename b } } }", { fields: 11, uniqueFields: 4 }],
+  ["a negative limit multiplies nothing", "{ a(first: -3) { b } }", { fields: 2 }],
+  ["of inline fragments the dearest counts", "{ a { ... on X { b c } ... on Y { d } } }", { fields: 3, depth: 3 }],
+  ["a fragment's fields are multiplied where it is spread", "{ a(first: 100) { ...f } } fragment f on Q { b c }", { fields: 201 }],
+  ["named fragments add no depth", "{ a { ...f } } fragment f on Q { b { c } }", { depth: 2, expandedDepth: 3 }],
+  ["the same name twice", "{ a b { a } x: a }", { duplicateFields: 3, uniqueFields: 2 }],
+  ["operations are summed, their depths are not", "query q { a } query r { b { c } }", { fields: 3, depth: 2, uniqueFields: 3 }],
+  ["a fragment bomb is counted in one pass", `{ ...f0 } ${many(60, (i) => `fragment f${i} on Q { ...f${i + 1} ...f${i + 1} }`)} fragment f60 on Q { a }`, { fields: 2 ** 60 }],
+];
+
+t.test("cost", async (t) => {
+  for (const [name, document, expected] of rows) t.match(costOf(parse(document), {}), expected, name);
+  const document = parse("query ($n: Int = 7, $m: Int) { a(first: $n) { b } c(last: $m) { d } }");
+  t.equal(hasVariableCost(document), true);
+  t.equal(costOf(document, {})?.fields, 1 + 7 + 1 + 1, "a default counts, and without one it is 1");
+  t.equal(costOf(document, { n: 3, m: 4 })?.fields, 1 + 3 + 1 + 4);
+  t.equal(costOf(parse("{ ...f } fragment f on Q { ...g } fragment g on Q { ...f }"), {}), undefined, "a fragment that leads to itself");
+  t.equal(costOf(parse("{ ...f }"), {}), undefined, "a fragment that is not there");
+});
+
+t.test("limits", async (t) => {
+  const cost: Cost = { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4, expandedDepth: 6, writtenFields: 20 };
+  t.strictSame(excessOf(cost, { aliases: 10, fields: 100, depth: 5, duplicateFields: 2, uniqueFields: 3 }), [
+    { type: "alias count", limit: 10, actual: 11 }, { type: "field count", limit: 100, actual: 101 }, { type: "query depth", limit: 5, actual: 6 },
+    { type: "duplicate field count", limit: 2, actual: 3 }, { type: "unique field count", limit: 3, actual: 4 },
+  ]);
+  t.strictSame(excessOf(cost, { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 }), [], "0 lets everything through");
+  t.strictSame(excessOf(cost, { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4 }), [], "a limit is allowed itself");
+});
+
+t.test("fields side by side are joined", async (t) => {
+  const shape = (document: string): string => print(mergeFields(parse(document))).replace(/\s+/g, " ").trim();
+  t.equal(shape("{ a { b } a { c } }"), "{ a { b c } }");
+  t.equal(shape("{ a a a }"), "{ a }");
+  t.equal(shape("{ a(x: 1) a(x: 2) }"), "{ a(x: 1) a(x: 2) }", "what conflicts stays, so that it is refused");
+  t.equal(shape("{ a a @skip(if: true) }"), "{ a a @skip(if: true) }");
+  t.equal(shape("{ x: a x: b }"), "{ x: a x: b }");
+  t.equal(shape("{ a { b } a }"), "{ a { b } a }");
+  t.equal(shape("{ a { b { c } b { d } } }"), "{ a { b { c d } } }");
+  const schema = createSchema();
+  const document = parse("{ __schema { queryType { name } queryType { kind name } } __schema { queryType { name } } }");
+  t.same(await execute({ schema, document: mergeFields(document) }), await execute({ schema, document }));
+});
