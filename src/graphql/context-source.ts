@@ -1,36 +1,54 @@
+import { globalContextName, type SearchContext } from "../model/search-context.js";
 import { globalId } from "./ids.js";
 
-/** A search context. The global one, all repositories, is always there. */
-export interface ContextSource {
-  readonly __typename: "SearchContext";
-  readonly id: string;
-  readonly name: string;
-  readonly namespace: null;
-  readonly description: string;
-  readonly spec: string;
+/** A search context. Contexts are configured, so what changes them is a start, or an order to read the configuration again. */
+export class ContextSource {
+  readonly __typename = "SearchContext";
+  readonly namespace = null;
   readonly autoDefined: boolean;
-  readonly query: string;
-  readonly repositories: readonly never[];
-  readonly public: boolean;
-  readonly updatedAt: string;
-  readonly viewerCanManage: boolean;
-  readonly viewerHasAsDefault: boolean;
-  readonly viewerHasStarred: boolean;
+  readonly viewerCanManage = false;
+  readonly viewerHasStarred = false;
+  readonly context: SearchContext;
+
+  constructor(context: SearchContext) {
+    this.context = context;
+    this.autoDefined = context === globalContext;
+  }
+
+  get id(): string {
+    return globalId("SearchContext", this.spec);
+  }
+
+  get name(): string {
+    return this.context.name;
+  }
+
+  get spec(): string {
+    return this.context.name;
+  }
+
+  get description(): string {
+    return this.context.description;
+  }
+
+  get query(): string {
+    return this.context.query;
+  }
+
+  get public(): boolean {
+    return this.context.public;
+  }
+
+  /** When it was last changed is not recorded: the start of the daemon. */
+  get updatedAt(): string {
+    return new Date(performance.timeOrigin).toISOString();
+  }
+
+  /** What a query without `context:` searches is the global context. */
+  get viewerHasAsDefault(): boolean {
+    return this.autoDefined;
+  }
 }
 
-export const globalContext: ContextSource = {
-  __typename: "SearchContext",
-  id: globalId("SearchContext", "global"),
-  name: "global",
-  namespace: null,
-  description: "All repositories",
-  spec: "global",
-  autoDefined: true,
-  query: "",
-  repositories: [],
-  public: true,
-  updatedAt: "1970-01-01T00:00:00Z",
-  viewerCanManage: false,
-  viewerHasAsDefault: true,
-  viewerHasStarred: false,
-};
+/** All repositories; always there. */
+export const globalContext: SearchContext = { name: globalContextName, description: "All repositories", public: true, query: "", repositories: [] };

@@ -55,9 +55,9 @@ function bounds(wanted: readonly Repository[], { first, after, before }: PageArg
 }
 
 function placeOfCursor(wanted: readonly Repository[], cursor: string): number {
-  const id = Number(Buffer.from(cursor, "base64").toString());
-  if (!Number.isSafeInteger(id)) throw new TrawlError("bad-request", `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`);
-  return wanted.findIndex((repository) => repository.id === id);
+  const text = Buffer.from(cursor, "base64").toString();
+  if (!/^\d{1,15}$/.test(text)) throw new TrawlError("bad-request", `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`);
+  return wanted.findIndex((repository) => repository.id === Number(text));
 }
 
 function cursorOf({ id }: Repository): string {

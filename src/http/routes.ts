@@ -23,6 +23,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
   const graphql = graphqlHandler(services.graphql, (request) => ({ ...securityHeaders, ...corsHeaders(request) }));
   server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, guard(graphql));
   server.route("OPTIONS", "/.api/graphql", answerPreflight);
+  server.route("GET", "/.api/client-config", guard((request, response) =>
+    response.reply(200, { ...securityHeaders, ...corsHeaders(request), "Content-Type": "application/json" }, JSON.stringify(clientConfig))));
   server.route("GET", "/.api/search/trace/ID", guard((request, response, viewer) => {
     const text = services.search.trace(request.params["ID"] ?? "", viewer);
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
@@ -110,6 +112,12 @@ function streamHandler(services: Services): ViewerHandler {
     }
   };
 }
+
+/** What assistants in editors ask before they begin: all that they could do beside search is off. */
+const clientConfig = {
+  chatEnabled: false, autoCompleteEnabled: false, customCommandsEnabled: false, attributionEnabled: false, attribution: "none",
+  smartContextWindowEnabled: false, modelsAPIEnabled: false, userShouldUseEnterprise: false, latestSupportedCompletionsStreamAPIVersion: 0,
+};
 
 /** Nothing on these pages may be framed or taken for another type. */
 const securityHeaders: Headers = {

@@ -1,6 +1,7 @@
 import type { AllResolvers } from "../resolver-types.js";
 import { commit } from "./commit.js";
 import { comparison, fileDiff, fileDiffs, revisionRange } from "./comparison.js";
+import { searchContext } from "./contexts.js";
 import { blob, highlighted, tree } from "./files.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
@@ -28,6 +29,7 @@ export const allResolvers: AllResolvers = {
   Search: search,
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,
+  SearchContext: searchContext,
   Site: site,
   DefaultSettings: defaultSettings,
   RepoMeta: repoMeta,

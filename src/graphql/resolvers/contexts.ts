@@ -1,21 +1,36 @@
 import { pageOf } from "../connections.js";
-import { globalContext, type ContextSource } from "../context-source.js";
+import { ContextSource, globalContext } from "../context-source.js";
+import type { RequestContext } from "../context.js";
+import { RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 type Query = ResolversOf<"Query">;
 
 /** Search contexts, as queries name them by `context:`. */
 export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"> = {
-  searchContexts: (_, { first, after, query, namespaces }) => {
+  searchContexts: (_, { first, after, query, namespaces, descending }, context) => {
     const text = query?.toLowerCase() ?? "";
     const ofInstance = namespaces === null || namespaces.length === 0 || namespaces.includes(null);
-    return pageOf(allContexts().filter(({ spec }) => ofInstance && spec.toLowerCase().includes(text)), first, after);
+    const others = context.services.searcher.contexts.map((other) => new ContextSource(other)).sort((a, b) => (a.spec < b.spec ? -1 : 1));
+    if (descending === true) others.reverse();
+    const all = [new ContextSource(globalContext), ...others];
+    return pageOf(all.filter((source) => ofInstance && source.public && source.spec.toLowerCase().includes(text)), first, after);
   },
-  searchContextBySpec: (_, { spec }) => allContexts().find((context) => context.spec === spec) ?? null,
-  isSearchContextAvailable: (_, { spec }) => allContexts().some((context) => context.spec === spec),
-  defaultSearchContext: () => globalContext,
+  searchContextBySpec: (_, { spec }, context) => contextOf(spec, context),
+  isSearchContextAvailable: (_, { spec }, context) => contextOf(spec, context) !== null,
+  defaultSearchContext: () => new ContextSource(globalContext),
 };
 
-function allContexts(): readonly ContextSource[] {
-  return [globalContext];
+export const searchContext: ResolversOf<"SearchContext"> = {
+  repositories: ({ context: { repositories } }, _, { services: { catalog } }) => repositories.flatMap(({ name, revisions }) => {
+    const record = catalog.repositoryByName(name);
+    return record === undefined ? [] : [{ repository: new RepositorySource(record, undefined), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
+  }),
+};
+
+/** Who knows the name of a context that is not public may use it. Null when there is none. */
+export function contextOf(spec: string, { services: { searcher } }: RequestContext): ContextSource | null {
+  if (spec === globalContext.name) return new ContextSource(globalContext);
+  const found = searcher.contexts.find(({ name }) => name === spec);
+  return found === undefined ? null : new ContextSource(found);
 }

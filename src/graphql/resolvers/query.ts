@@ -1,5 +1,4 @@
 import { TrawlError } from "../../base/errors.js";
-import { globalContext } from "../context-source.js";
 import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
@@ -10,7 +9,7 @@ import { SearchSource } from "../search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
-import { contextQueries } from "./contexts.js";
+import { contextOf, contextQueries } from "./contexts.js";
 import { siteQueries } from "./site.js";
 
 export const query: ResolversOf<"Query"> = {
@@ -45,7 +44,7 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "Repository": return repositoryById(key, context);
     case "Site": return key === siteKey ? new SiteSource() : null;
     case "DefaultSettings": return new DefaultSettingsSource();
-    case "SearchContext": return key === globalContext.spec ? globalContext : null;
+    case "SearchContext": return typeof key === "string" ? contextOf(key, context) : null;
     case "GitCommit": return commitById(key, context);
     case "GitRef": return refById(key, context);
     case "User": case "Org": return null;

@@ -124,8 +124,9 @@ async function refPage(source: RepositorySource, prefixes: readonly string[],
   return { nodes: refs.map((ref) => new RefSource(source, ref)), totalCount, pageInfo: offsetPageInfo(0, refs.length, refs.length < totalCount) };
 }
 
-/** Reads `A..B`, `A...B` as `A..B`, or one revision. */
+/** Reads `A..B`, `A...B` as `A..B`, or one revision; nothing is HEAD, which an empty repository lacks. */
 async function revisionRange(source: RepositorySource, text: string, context: RequestContext): Promise<{ from: string[]; without: string[] }> {
+  if (text === "" && (await context.git.resolve(source, "")) === null) return { from: [], without: [] };
   const [, excluded, included] = /^(.*?)\.{2,3}(.*)$/.exec(text) ?? [undefined, undefined, text];
   const from = await commitOf(source, included, context);
   const without = excluded === undefined ? [] : [await commitOf(source, excluded, context)];
