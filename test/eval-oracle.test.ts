@@ -1,8 +1,12 @@
 import assert from "node:assert";
 import fc from "fast-check";
 import t from "tap";
+import { ShardFind } from "../src/eval/shard-find.js";
+import type { Kernel } from "../src/kernel/kernel.js";
 import { loadKernel } from "../src/kernel/load.js";
+import type { TextPlan } from "../src/query/plan.js";
 import { planQuery } from "../src/query/plan-query.js";
+import { noStats, type FindCondition } from "../src/task/search-options.js";
 import { testRepository, testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines, naiveSearch } from "./support/naive.js";
 
@@ -75,4 +79,34 @@ function shardsOf(kernelName: "native" | "ts", documents: readonly TestDocument[
 function wanted(plan: ReturnType<typeof planQuery>, documents: readonly { path: string; content: string; repositoryId: number }[]): string[] {
   return [1, 2].flatMap((id) => naiveSearch(plan, documents.filter((one) => one.repositoryId === id).map(({ path, content }) => ({ path, content: Buffer.from(content) })))
     .map((line) => `${id}/${line}`)).sort();
+}
+
+const argument = fc.tuple(fc.constantFrom("", "path:a", "path:k\\.go$", "path:^[bs]"), fc.constantFrom("", "content:ab", "content:a+b?k", "content:^k$", "content:[ab]k|"))
+  .filter(([path, content]) => path + content !== "").map(([path, content]) => `repo:has.file(${path} ${content})`);
+
+t.test("repositories that hold a file equal the oracle's", (t) => {
+  const kernel = loadKernel("native");
+  fc.assert(fc.property(corpus, fc.array(argument, { minLength: 1, maxLength: 3 }), fc.boolean(), fc.boolean(), fc.option(fc.nat(11)), (documents, given, split, pauses, dead) => {
+    const { conditions } = planQuery(given.join(" "), "standard").alternatives[0].repositories;
+    const shards = shardsOf("native", documents, split, dead === null ? new Set() : new Set([dead]));
+    const got = conditions.map(({ file }) => {
+      const found = new Int32Array(new SharedArrayBuffer(12));
+      for (const shard of shards) findInShard({ file, found, selection: { repositoryIds: undefined, revisions: undefined } }, shard, kernel, pauses);
+      return [1, 2].filter((id) => found[id] === 1);
+    });
+    const living = documents.filter((_, i) => i !== dead);
+    const want = conditions.map(({ file }) => [1, 2].filter((id) => holds(file, living.filter(({ repositoryId }) => repositoryId === id))));
+    assert.deepStrictEqual(got, want, given.join(" "));
+  }), { numRuns: runCount, verbose: false });
+  t.end();
+});
+
+function findInShard(condition: FindCondition, shard: TestShard, kernel: Kernel, pauses: boolean): void {
+  let from: number | undefined = 0;
+  while (from !== undefined) from = new ShardFind(condition, shard.reader, shard, kernel, () => undefined).run(from, noStats(), () => pauses);
+}
+
+function holds(text: TextPlan, documents: readonly { path: string; content: string }[]): boolean {
+  const plan = { ...planQuery("", "standard"), alternatives: [{ ...planQuery("", "standard").alternatives[0], text }] };
+  return naiveSearch(plan, documents.map(({ path, content }) => ({ path, content: Buffer.from(content) }))).length > 0;
 }

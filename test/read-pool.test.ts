@@ -5,8 +5,9 @@ import t from "tap";
 import { createLog } from "../src/base/log.js";
 import type { RevisionSpec } from "../src/model/revision.js";
 import { ReadPool } from "../src/worker/pools.js";
-import type { RevisionsOfRepository } from "../src/worker/read-messages.js";
-import type { GitFixture } from "./support/git-fixture.js";
+import type { CommitFact, CommitQuestion, RevisionsOfRepository } from "../src/worker/read-messages.js";
+import { PathMasks } from "../src/task/path-masks.js";
+import type { FixtureFiles, GitFixture } from "./support/git-fixture.js";
 import { errorOf, fixture } from "./support/git-mirror.js";
 
 const unstopped = (): Int32Array => new Int32Array(new SharedArrayBuffer(4));
@@ -126,6 +127,68 @@ t.test("a mirror that is not there fails by itself", async (t) => {
   const repositories = [999, repository].map((repositoryId) => ({ repositoryId, specs: named("main") }));
   const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, { timeoutMs: 20_000, stop: unstopped() });
   t.same(answer.repositories.map(({ error, revisions }) => [error?.code, revisions.length]), [["git", 0], [undefined, 1]]);
+});
+
+async function factsOf(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitFact> {
+  const commits = [{ repositoryId: mirrorOf(source), commit }];
+  return (await pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs: 20_000, stop: unstopped() })).facts[0];
+}
+
+t.test("whether a history has a younger commit", async (t) => {
+  const source = fixture(t);
+  const [first, second] = [0, 1].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
+  const seconds = Number(source.git("show", "-s", "--format=%ct", second));
+  const isAfter = async (commit: string, unixSeconds: number) => ((await factsOf(source, { kind: "commit-after", unixSeconds }, commit)) as { holds: boolean }).holds;
+  t.equal(await isAfter(second, seconds - 1), true);
+  t.equal(await isAfter(second, seconds), false, "not the very second");
+  t.equal(await isAfter(first, seconds - 1), false, "what comes later is no part of it");
+  t.equal(await isAfter(second, 0), true);
+});
+
+t.test("the CODEOWNERS file of a commit", async (t) => {
+  const rows: readonly (readonly [name: string, files: FixtureFiles, text: string | undefined])[] = [
+    ["at the root", { CODEOWNERS: "root" }, "root"],
+    ["the root comes first", { "docs/CODEOWNERS": "docs", ".gitlab/CODEOWNERS": "gitlab", ".github/CODEOWNERS": "github", CODEOWNERS: "root" }, "root"],
+    ["then .github", { "docs/CODEOWNERS": "docs", ".gitlab/CODEOWNERS": "gitlab", ".github/CODEOWNERS": "github" }, "github"],
+    ["then .gitlab", { "docs/CODEOWNERS": "docs", ".gitlab/CODEOWNERS": "gitlab" }, "gitlab"],
+    ["then docs", { "docs/CODEOWNERS": "docs" }, "docs"],
+    ["nowhere else", { "src/CODEOWNERS": "src", codeowners: "small" }, undefined],
+    ["no link", { CODEOWNERS: { symlink: "docs/CODEOWNERS" }, "docs/CODEOWNERS": "docs" }, "docs"],
+    ["no directory", { "CODEOWNERS/a": "a" }, undefined],
+    ["none that is larger than 3 MiB", { CODEOWNERS: "x".repeat(3 * 1024 * 1024 + 1) }, undefined],
+  ];
+  for (const [name, files, text] of rows) {
+    const source = fixture(t);
+    const fact = await factsOf(source, { kind: "code-owners" }, source.commit({ branch: "main", files }));
+    t.match(fact, { kind: "known", holds: text !== undefined }, name);
+    t.equal(fact.kind === "known" && fact.bytes !== undefined ? Buffer.from(fact.bytes).toString() : undefined, text, name);
+  }
+});
+
+t.test("who changed which paths", async (t) => {
+  const source = fixture(t);
+  const commitBy = (author: string, files: FixtureFiles) => source.commit({ branch: "main", files, author: `${author} 1700000000 +0000` });
+  commitBy("Ann <ann@x.test>", [["a", "1"], ["dir/b c", "1"], [Buffer.from("b\xffd", "latin1"), "1"], ["gone", "1"]]);
+  commitBy("Zoë Ü <zoe@y.test>", [["a", "2"], ["gone", { deleted: true }]]);
+  commitBy("nobody <>", [["\ntab\t", "1"]]);
+  const before = source.git("rev-parse", "main");
+  const last = commitBy("Ann <ann@x.test>", [["late", "1"]]);
+  const filters = [{ source: "ann", foldCase: true }, { source: "^Zoë", foldCase: false }, { source: "^$", foldCase: true }, { source: "X\\.TEST$", foldCase: true }];
+  const masks = async (commit: string, ...paths: (string | Buffer)[]) => {
+    const fact = await factsOf(source, { kind: "contributors", filters }, commit);
+    const read = new PathMasks((fact as { bytes: Uint8Array }).bytes);
+    return paths.map((path) => read.maskOf(Buffer.from(path)));
+  };
+  t.same(await masks(last, "a", "dir/b c", Buffer.from("b\xffd", "latin1"), "gone", "\ntab\t", "late", "never", "dir"), [11, 9, 9, 11, 4, 9, 0, 0]);
+  t.same(await masks(before, "a", "late"), [11, 0], "what comes later is no part of it");
+});
+
+t.test("a question about a commit that is not there", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "a" } });
+  for (const question of [{ kind: "commit-after", unixSeconds: 1 }, { kind: "code-owners" }, { kind: "contributors", filters: [] }] as const) {
+    t.match(await factsOf(source, question, "e".repeat(40)), { kind: "failed", error: { code: "git" } }, question.kind);
+  }
 });
 
 t.test("a read that is stopped, or takes too long", async (t) => {

@@ -12,17 +12,16 @@ const pathCountMax = 2_000_000;
 
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
+/** A request has few commits, and each takes a process or two, so all are asked at a time. */
 export async function answerCommitFacts({ question, commits }: ReadCommitFacts, context: ReadContext): Promise<CommitFacts> {
-  const facts: CommitFact[] = [];
-  for (const { repositoryId, commit } of commits) {
+  return { facts: await Promise.all(commits.map(async ({ repositoryId, commit }): Promise<CommitFact> => {
     try {
-      facts.push(await answer(question, mirrorOf(context, repositoryId), commit, context.stop));
+      return await answer(question, mirrorOf(context, repositoryId), commit, context.stop);
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      facts.push({ kind: "failed", error: serializeError(error) });
+      return { kind: "failed", error: serializeError(error) };
     }
-  }
-  return { facts };
+  })) };
 }
 
 async function answer(question: CommitQuestion, directory: string, commit: string, stop: StopSignal): Promise<CommitFact> {
