@@ -1,6 +1,6 @@
 /** The daemon as a process: starting, stopping, reloading, and what it refuses. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -218,5 +218,46 @@ t.test("a version file that a crash left empty is written again", async (t) => {
   writeFileSync(join(data, "version"), "");
   const daemon = await testDaemon(t, [], data);
   t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test("a full disk", async (t) => {
+  const mount = dataDirectory(t);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "trawl-test", mount], { stdio: "pipe" });
+  } catch (error) {
+    t.comment(`skipped: a small file system is needed, and mounting one is not allowed here (${String(error).split("\n")[0]})`);
+    return;
+  }
+  t.teardown(() => execFileSync("umount", ["-l", mount]));
+  const data = join(mount, "data");
+  mkdirSync(data);
+  const source = smallSource(t);
+  const daemon = await testDaemon(t, [], data);
+  await daemon.add("host/small", source.path);
+  const before = linesWith("host/small", readCommit(source.path, "main"), needle);
+
+  // Small in git, large in a shard.
+  const huge = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`huge/${i}.txt`, `${i} is a line of text\n`.repeat(150_000)]));
+  source.commit({ branch: "main", files: huge });
+  await t.rejects(daemon.sync("host/small"), { code: "storage", message: /cannot write shards: no space left on the disk/ }, "the sync fails, and says why");
+  t.match((await daemon.list())[0], { state: "searchable", error: /no space left on the disk/ }, "so does the list");
+  const during = await daemon.search(needle);
+  t.same([during.found, during.skipped], [before, []], "the last generation is searched");
+
+  const filler = join(mount, "filler");
+  execFileSync("sh", ["-c", `cat /dev/zero >${filler} 2>/dev/null || true`]);
+  const full = await daemon.search(needle);
+  t.same([full.found, full.skipped], [before, []], "and with not one byte left");
+  await t.rejects(daemon.add("host/other", source.path), "nothing can be added");
+  t.equal((await daemon.get("/healthz")).status, 200);
+
+  execFileSync("rm", [filler]);
+  source.commit({ branch: "main", files: { ...Object.fromEntries(Object.keys(huge).map((path) => [path, { deleted: true } as const])), "c.txt": `${needle} c\n` }, orphan: true });
+  await until("with room again it goes on", async () => {
+    await daemon.sync("host/small").catch(() => undefined);
+    return (await daemon.search("needle c")).found.length === 1;
+  });
+  t.equal((await daemon.control("POST", "/check", {}) as { faults: number }).faults, 0);
   t.equal(await daemon.stop(), 0);
 });

@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
 
@@ -13,15 +14,20 @@ const zeroCopyBytesMin = 16 * 1024 * 1024 + 1;
 /** From this size on a shard is padded past the zero-copy limit, which is cheaper than copying it on every search. */
 const padBytesMin = 8 * 1024 * 1024;
 
+/** What is left of a full disk: records and logs are written to it as well. */
+const roomLeftBytes = 4 * 1024 * 1024;
+
 /**
  * The LMDB environment that holds the shards, one value each, under their ids. All threads of the process share one
  * environment; each opens it for itself.
  */
 export class ShardStore {
+  readonly #folder: string;
   readonly #root: RootDatabase<Buffer, number>;
   readonly #shards: Database<Buffer, number>;
 
   constructor(folder: string) {
+    this.#folder = folder;
     try {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
       this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
@@ -40,6 +46,7 @@ export class ShardStore {
    * disk is full or a write fails, and then nothing has changed.
    */
   async put(shards: readonly { readonly id: number; readonly bytes: Buffer }[]): Promise<void> {
+    this.#requireRoom(shards.reduce((sum, { bytes }) => sum + bytes.length, 0));
     try {
       this.#root.transactionSync(() => {
         for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
@@ -48,6 +55,15 @@ export class ShardStore {
     } catch (error) {
       throw new TrawlError("storage", `cannot write shards: ${messageOf(error)}`, { cause: error });
     }
+  }
+
+  /** A file that LMDB has let grow until the disk was full would stay so, and leave no room for anything else. */
+  #requireRoom(byteCount: number): void {
+    const { bavail, bsize } = statfsSync(this.#folder);
+    const room = bavail * bsize - roomLeftBytes;
+    if (byteCount <= room) return;
+    const mebibytes = (bytes: number): string => `${Math.ceil(Math.max(0, bytes) / 2 ** 20)} MiB`;
+    throw new TrawlError("storage", `cannot write shards: no space left on the disk of ${this.#folder}: ${mebibytes(byteCount)} are needed, ${mebibytes(room)} are there`);
   }
 
   /** Deletes shards; ids that are not there are ignored. */
