@@ -136,7 +136,8 @@ function resultsOf(matches: readonly StreamMatch[], repositoryOf: RepositoryLook
     const revision = match.branches?.[0] ?? "";
     if (match.type === "repo") results.push(new RepositorySource(repository.record, revision === "" ? undefined : revision));
     else if (match.type === "commit") results.push(new CommitMatchSource(repository, match));
-    else {
+    // The schema has no results for owners.
+    else if (match.path !== undefined) {
       // A file whose matches need much JSON comes as several match objects.
       const key = `${match.repositoryID}@${revision}:${match.path}`;
       const known = fileOf.get(key);
