@@ -20,7 +20,7 @@ const keptAnswers = new WeakMap<ShardTable, Map<string, readonly Int32Array[]>>(
 export async function applyConditions(filters: readonly RepositoryFilter[], resolutions: readonly Resolution[], context: FindContext): Promise<Resolution[]> {
   const kept = keptOf(context.view.table);
   const asked = new Map<string, readonly FindCondition[]>();
-  const keys = filters.map((filter) => JSON.stringify(filter));
+  const keys = filters.map((filter, i) => keyOf(filter, resolutions[i]));
   filters.forEach(({ conditions }, i) => {
     if (conditions.length > 0 && !kept.has(keys[i])) asked.set(keys[i], conditionsOf(filters[i], resolutions[i]));
   });
@@ -32,6 +32,11 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
   for (const [key, conditions] of asked) answers.set(key, conditions.map(({ found }) => found));
   if (isComplete && !isStopped(context.control)) keep(kept, asked, answers);
   return filters.map((filter, i) => narrow(filter, resolutions[i], answers.get(keys[i]) ?? []));
+}
+
+/** Equal where the same is asked of the same revisions. A moment, which a date like "a month ago" moves, is not asked here. */
+function keyOf(filter: RepositoryFilter, { selection }: Resolution): string {
+  return JSON.stringify([{ ...filter, committedAfter: [] }, [...selection.revisions ?? []]]);
 }
 
 function keptOf(table: ShardTable): Map<string, readonly Int32Array[]> {
