@@ -14,6 +14,13 @@ const clauseCostFactor = 16;
  */
 const prefilterLiteralsMax = 4;
 
+/**
+ * Lines are not looked for when that reads the candidates' text more often than this: RE2 reads it once, at a twentieth
+ * of the kernel's speed. `(a|b|…) *\(` with 100 identifiers, whose literals are cut to three bytes, takes 390 ms over
+ * 120 MB in place of 1,600.
+ */
+const scannedTimesMax = 8;
+
 /** One literal to scan for, with the units it can start in; no units: anywhere. */
 export interface LiteralScan {
   readonly needle: Buffer;
@@ -64,7 +71,19 @@ export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useInd
   if (exact !== undefined) {
     return { method: "literals", scans, candidates, exceptions, postingBytes };
   }
-  return { method: leaf.analysis.crossesLines ? "contents" : "lines", scans, candidates, exceptions, postingBytes };
+  const inLines = !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
+  return { method: inLines ? "lines" : "contents", scans, candidates, exceptions, postingBytes };
+}
+
+function scannedUnits(scans: readonly LiteralScan[]): number {
+  return scans.reduce((sum, { units }) => sum + (units?.length ?? 0), 0);
+}
+
+function unitsOfContents(contents: ContentSet, { contentFirstUnit, contentCount }: ShardReader): number {
+  if (contents === undefined) return contentFirstUnit[contentCount];
+  let sum = 0;
+  for (const content of contents) sum += contentFirstUnit[content + 1] - contentFirstUnit[content];
+  return sum;
 }
 
 function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exceptions: Uint32Array): LeafPlan {
