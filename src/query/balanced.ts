@@ -3,17 +3,22 @@ import { fieldAt } from "./fields.js";
 
 const operatorWord = /(?:and|or|not) /iy;
 
+const refused = -1;
+
 /**
  * Finds words that hold balanced parentheses, such as `foo(a, b)`, and refuses those that look like a group of the
  * query language, such as `(a or b)`.
  *
  * A refused scan may have looked at all of the rest of the text, and the next word starts inside what it saw. To stay
- * linear it remembers the parentheses that were open when it gave up: a scan that enters one of them meets the same end.
+ * linear, what was found out is kept: how far each parenthesis reaches, and for each place that a scan came by outside
+ * of parentheses, where the word ends that it is in.
  */
 export class BalancedScanner {
   readonly #text: string;
-  /** Places of `(` from which no word closes. */
-  readonly #hopeless = new Set<number>();
+  /** By place of a `(`: the index after its `)`, or `refused`. */
+  readonly #groupEnds = new Map<number, number>();
+  /** By place: the end of the word, or `refused`. */
+  readonly #wordEnds = new Map<number, number>();
   /** Places of `(` that no `)` closes, whatever stands between. */
   readonly #unclosed = new Set<number>();
 
@@ -27,23 +32,50 @@ export class BalancedScanner {
    */
   wordEnd(from: number): number | undefined {
     if (this.#looksLikeQuery(from)) return undefined;
-    const open: number[] = [];
+    const passed: number[] = [];
     let at = from;
-    for (; at < this.#text.length; at++) {
+    let end = this.#wordEnds.get(at);
+    while (end === undefined) {
+      passed.push(at);
+      const next = this.#step(at);
+      if (next === at) end = at;
+      else if (next === refused) end = refused;
+      else end = this.#wordEnds.get((at = next));
+    }
+    for (const place of passed) this.#wordEnds.set(place, end);
+    return end === refused ? undefined : end;
+  }
+
+  /** The next place outside of parentheses; `at` itself where the word ends. */
+  #step(at: number): number {
+    const character = this.#text[at];
+    if (character === undefined || character === ")" || isSpaceAt(this.#text, at)) return at;
+    if (character === "\\") return Math.min(at + 2, this.#text.length);
+    if (character !== "(") return at + 1;
+    if (!this.#groupEnds.has(at)) this.#findGroupEnds(at);
+    return this.#groupEnds.get(at) ?? refused;
+  }
+
+  /** Finds where the group at `from` ends, and all groups in it. */
+  #findGroupEnds(from: number): void {
+    const open: number[] = [];
+    for (let at = from; at < this.#text.length; at++) {
       const character = this.#text[at];
       if (character === "\\") {
         at++;
       } else if (character === "(") {
-        open.push(at);
-        if (this.#hopeless.has(at) || this.#looksLikeQuery(at + 1)) return this.#giveUp(open);
+        const known = this.#groupEnds.get(at);
+        if (known === undefined) open.push(at);
+        if (known === refused || this.#looksLikeQuery(at + 1)) break;
+        if (known !== undefined) at = known - 1;
       } else if (character === ")") {
-        if (open.pop() === undefined) return at;
-      } else if (isSpaceAt(this.#text, at)) {
-        if (open.length === 0) return at;
-        if (this.#looksLikeQuery(at + 1)) return this.#giveUp(open);
+        this.#groupEnds.set(open.pop() ?? from, at + 1);
+        if (open.length === 0) return;
+      } else if (isSpaceAt(this.#text, at) && this.#looksLikeQuery(at + 1)) {
+        break;
       }
     }
-    return open.length === 0 ? this.#text.length : this.#giveUp(open);
+    for (const place of open) this.#groupEnds.set(place, refused);
   }
 
   /** The index after the `)` that closes the `(` at `from`, whatever stands between; undefined when none does. */
@@ -68,10 +100,5 @@ export class BalancedScanner {
   #looksLikeQuery(at: number): boolean {
     operatorWord.lastIndex = at;
     return operatorWord.test(this.#text) || fieldAt(this.#text, at) !== undefined;
-  }
-
-  #giveUp(open: readonly number[]): undefined {
-    for (const place of open) this.#hopeless.add(place);
-    return undefined;
   }
 }
