@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check config graphql bench bench-quick clean install kernel typescript
+.PHONY: help run build test check fuzz config graphql bench bench-quick clean install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -24,6 +24,7 @@ help:
 	@echo "make build            install what the lockfile says, compile the kernel and the TypeScript"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
+	@echo "make fuzz             give the query parser ten million random texts; INPUTS=N for another number"
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
@@ -80,6 +81,9 @@ check: build
 	@mkdir -p .tap
 	@node dist/test/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }
 	@echo "types and house rules: good"
+
+fuzz: build
+	@TAP_TIMEOUT=36000 FUZZ_INPUTS=$(or $(INPUTS),10000000) node dist/test/query-fuzz.test.js
 
 config: build
 	@node dist/scripts/write-config.js

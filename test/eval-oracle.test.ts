@@ -4,11 +4,12 @@ import t from "tap";
 import { ShardFind } from "../src/eval/shard-find.js";
 import type { Kernel } from "../src/kernel/kernel.js";
 import { loadKernel } from "../src/kernel/load.js";
-import type { TextPlan } from "../src/query/plan.js";
+import type { SearchPlan, TextPlan } from "../src/query/plan.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { noStats, type FindCondition } from "../src/task/search-options.js";
-import { testRepository, testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
+import { testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines, naiveSearch } from "./support/naive.js";
+import { corpus, expression, filters, planOrSkip, repositories } from "./support/search-generator.js";
 
 // search(query, shards) == naive(query, documents), for every kernel, however the documents are cut into shards, with
 // and without the index, in one go and with pauses.
@@ -16,39 +17,14 @@ import { engineLines, naiveSearch } from "./support/naive.js";
 /** More by hand: `FUZZ_RUNS=100000 node dist/test/eval-oracle.test.js`. */
 const runCount = Number(process.env["FUZZ_RUNS"] ?? 600);
 
-const repositories = [testRepository(1, "one"), testRepository(2, "two")];
-
-/** A small alphabet makes matches, overlaps and folding collisions likely; the two odd letters fold to k and s. */
-const word = fc.stringMatching(/^[abkKsS_\u017f\u212a\u00e9]{1,5}$/);
-const gap = fc.constantFrom(" ", "\n", "\r\n", "\n\n", "    ", "");
-const filler = fc.constantFrom("", "", "", "x".repeat(4090), "y ".repeat(2040), "abk\n".repeat(1030), "z".repeat(4096));
-const content = fc.array(fc.oneof(word, gap, filler), { maxLength: 12 }).map((parts) => parts.join(""));
-const document = fc.record({ path: fc.stringMatching(/^[abks]{1,3}(\/[abks_]{1,4})?\.(c|go)$/), content, repositoryId: fc.constantFrom(1, 2) });
-const corpus = fc.uniqueArray(document, { maxLength: 12, selector: (one) => `${one.repositoryId} ${one.path}` });
-
-const literal = fc.oneof(word, fc.constantFrom("abk", "ask_", "abk abk", "ks", "x", "aaa"));
-const regexp = fc.constantFrom("a+b?k", "(abk|ask)_?", "^ab", "k$", "[ab]{2,3}", "a.*k", "s\\s+a", "[^a]k", "abk|ask|kas", "kask|akk|sak", "aka|aaka|kak", "abs|ask_|sbk|bka", "(a|b)(k|s)_", "abk|", "_+", "x{3,}", "\\bab", "é");
-const atom = fc.oneof(literal.filter((text) => !/[\s]/.test(text)), regexp.map((source) => `/${source}/`), literal.map((text) => `content:"${text}"`));
-const expression = fc.letrec<{ tree: string }>((tie) => ({
-  tree: fc.oneof({ maxDepth: 3 }, atom, fc.tuple(tie("tree"), fc.constantFrom("and", "or"), tie("tree")).map(([a, op, b]) => `(${a} ${op} ${b})`), atom.map((text) => `not ${text}`)),
-})).tree;
-const filters = fc.array(fc.constantFrom("case:yes", "file:a", "-file:k", "file:\\.go$", "type:file", "type:path", "type:file type:path", "file:has.content(ab)", "-file:has.content(k$)", "file:has.content([ab]k|)"), { maxLength: 2 });
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));
-
-function planOrSkip(text: string): ReturnType<typeof planQuery> | undefined {
-  try {
-    return planQuery(text, "standard");
-  } catch {
-    return undefined;
-  }
-}
 
 for (const kernelName of ["native", "ts"] as const) {
   t.test(`search equals the oracle: ${kernelName} kernel`, (t) => {
     const kernel = loadKernel(kernelName);
     let planned = 0;
     fc.assert(fc.property(corpus, query, fc.boolean(), fc.boolean(), fc.option(fc.nat(11)), (documents, text, split, useIndex, dead) => {
-      const plan = planOrSkip(text);
+      const plan = planOrSkip(text, "standard");
       if (plan === undefined) return;
       planned++;
       const living = documents.filter((_, i) => i !== dead);
@@ -76,7 +52,7 @@ function shardsOf(kernelName: "native" | "ts", documents: readonly TestDocument[
 }
 
 /** The oracle's answer, one repository after the other: the engine is asked the same way. */
-function wanted(plan: ReturnType<typeof planQuery>, documents: readonly { path: string; content: string; repositoryId: number }[]): string[] {
+function wanted(plan: SearchPlan, documents: readonly { path: string; content: string; repositoryId: number }[]): string[] {
   return [1, 2].flatMap((id) => naiveSearch(plan, documents.filter((one) => one.repositoryId === id).map(({ path, content }) => ({ path, content: Buffer.from(content) })))
     .map((line) => `${id}/${line}`)).sort();
 }

@@ -1,15 +1,23 @@
 import fc from "fast-check";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
+import { BalancedScanner } from "../src/query/balanced.js";
+import { isSpaceAt } from "../src/query/characters.js";
+import { fieldAt } from "../src/query/fields.js";
 import { parseQuery } from "../src/query/parse.js";
 import { choosePatternType } from "../src/query/pattern-type.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { printPlan, printTree } from "../src/query/print.js";
 import { QueryError } from "../src/query/query-error.js";
 import type { QueryType } from "../src/query/query-type.js";
+import { randomFrom } from "./support/random.js";
 
 /** More by hand: `FUZZ_RUNS=200000 node dist/test/query-fuzz.test.js`. */
 const runCount = Number(process.env["FUZZ_RUNS"] ?? 1000);
+
+/** `make fuzz` runs ten million. */
+const inputCount = Number(process.env["FUZZ_INPUTS"] ?? 5000);
+const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 
 /** Generous: on an idle core the slowest text below takes a fifth of it. */
 const planMsMax = 4000;
@@ -25,12 +33,13 @@ const anyText = fc.oneof(
 );
 
 /** Pieces that mean something to some part of the parser, glued with and without space. */
-const piece = fc.constantFrom(
+const pieces = [
   "(", "(", ")", ")", "and", "or", "not", "AND", "Or", "NOT", `"`, "'", "/", "\\", "-", "a", "b", "aé", " ", " ", " ", "\n", "\u00a0", "@", ":", ".", "*", "[", "|", "{2}",
   "repo:", "r:", "-repo:", "file:", "-f:", "lang:go", "lang:", "content:", "-content:", "count:", "count:2", "count:all", "timeout:1s", "type:", "type:repo", "type:path",
   "case:", "case:yes", "fork:", "rev:", "select:", "select:repo", "patternType:", "patterntype:regexp", "repo:has.path(", "repo:has.file(path:", "file:has.content(", "rev:at.time(",
   "author:", "before:", "index:only", "context:", "g:", "foo:", "()", "(?i)", "\\b", "\\.", "\u{1f600}",
-);
+];
+const piece = fc.constantFrom(...pieces);
 const soup = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
 const spacedSoup = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.join(" "));
 
@@ -53,6 +62,40 @@ t.test("any text gives a plan or an error with a place", async () => {
   for (const text of [anyText, soup, spacedSoup]) {
     fc.assert(fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""), { numRuns: runCount });
   }
+});
+
+t.test(`random inputs (seed ${seed})`, async (t) => {
+  const random = randomFrom(seed);
+  const inputs = { bytes: () => Buffer.from(Array.from({ length: random(48) }, () => random(256))).toString(), pieces: () => Array.from({ length: random(20) }, () => pieces[random(pieces.length)]).join(random(2) === 0 ? "" : " ") };
+  for (let i = 0; i < inputCount; i++) {
+    const text = random(3) === 0 ? inputs.bytes() : inputs.pieces();
+    const type = types[random(types.length)];
+    if (outcomeOf(text, type) === "") t.fail(`${type}: ${JSON.stringify(text)}`);
+  }
+  t.pass(`${inputCount} inputs`);
+});
+
+/** What `BalancedScanner.wordEnd` promises, without its memory. */
+function wordEndOf(text: string, from: number): number | undefined {
+  const isQuery = (at: number): boolean => /^(?:and|or|not) /i.test(text.slice(at)) || fieldAt(text, at) !== undefined;
+  if (isQuery(from)) return undefined;
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (depth === 0 && (text[at] === ")" || isSpaceAt(text, at))) return at;
+    else if ((text[at] === "(" || isSpaceAt(text, at)) && isQuery(at + 1)) return undefined;
+    else if (text[at] === "(") depth++;
+    else if (text[at] === ")") depth--;
+  }
+  return depth === 0 ? text.length : undefined;
+}
+
+t.test("words with parentheses end where they should, in whatever order they are asked for", async () => {
+  const short = fc.array(fc.constantFrom("(", "(", ")", ")", " ", "a", "\\", "or ", "f:"), { maxLength: 14 }).map((all) => all.join(""));
+  fc.assert(fc.property(short, fc.array(fc.nat(14), { maxLength: 6 }), (text, places) => {
+    const scanner = new BalancedScanner(text);
+    return places.filter((place) => place <= text.length).every((place) => scanner.wordEnd(place) === wordEndOf(text, place));
+  }), { numRuns: runCount });
 });
 
 t.test("a tree prints whenever a plan is made", async () => {
@@ -112,6 +155,9 @@ t.test("long and deep texts end soon", async (t) => {
     calls: filled("f("),
     "calls and groups": filled("f(a) (b "),
     "refused words": filled("f(a or "),
+    "pairs and one that stays open": `${filled(":()").slice(3)}(`,
+    "flags": filled("(?i)-"),
+    "filters with pairs and one that stays open": `${filled("file:\\\\r:(?i)").slice(14)}(`,
     colons: filled("a:"),
     minuses: filled("-"),
     "repository filters": "repo:a ".repeat(9000),
