@@ -55,6 +55,15 @@ export const metricTable = {
     kind: "counter", name: "trawl_http_requests_total", labels: ["method", "status"],
     help: "HTTP requests answered, by method and status.",
   },
+  graphqlRequests: {
+    kind: "counter", name: "trawl_graphql_requests_total", labels: ["outcome"],
+    help: "GraphQL requests answered, by outcome: good, errors (of fields), refused (not executed).",
+  },
+  graphqlSeconds: {
+    kind: "histogram", name: "trawl_graphql_seconds", labels: [],
+    buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
+    help: "Time from the request to its answer's last byte being made.",
+  },
   workersLost: {
     kind: "counter", name: "trawl_workers_lost_total", labels: ["pool"],
     help: "Worker threads that died and were replaced, by pool: search, ingest.",

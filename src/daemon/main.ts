@@ -8,7 +8,7 @@ import { AuditLog, type Doer } from "../account/audit-log.js";
 import { Gate, type AccessTokenPolicy } from "../account/gate.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
-import { createMetrics } from "../base/metrics.js";
+import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
 import { GraphqlExecutor } from "../graphql/executor.js";
@@ -136,7 +136,7 @@ class Daemon implements Controlled {
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
-      graphql: this.#graphql(options), search: this.searcher,
+      graphql: this.#graphql(options, metrics.metrics), search: this.searcher,
       readiness: (viewer) => readiness(this.sync.statuses(), () => viewer !== undefined), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
@@ -145,7 +145,7 @@ class Daemon implements Controlled {
     for (const shard of lost) this.sync.repair(shard.record.id);
   }
 
-  #graphql(options: ResolvedOptions): GraphqlExecutor {
+  #graphql(options: ResolvedOptions, metrics: Metrics): GraphqlExecutor {
     const { catalog, searcher, sync } = this;
     const { rateLimits } = options;
     const services = {
@@ -156,7 +156,7 @@ class Daemon implements Controlled {
       aliases: rateLimits.graphQLMaxAliases, fields: rateLimits.graphQLMaxFieldCount, depth: rateLimits.graphQLMaxDepth,
       duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount, uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
     };
-    return new GraphqlExecutor(createSchema(), services, limits, options.graphql.timeoutSeconds * 1000, this.#log);
+    return new GraphqlExecutor(createSchema(), services, limits, options.graphql.timeoutSeconds * 1000, this.#log, metrics);
   }
 
   /** Opens the port and begins to sync; returns the address. */

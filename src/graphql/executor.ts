@@ -1,6 +1,7 @@
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
 import { errorTable, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import type { Viewer } from "../model/viewer.js";
 import { RequestContext, type GraphqlServices } from "./context.js";
 import type { CostLimits, Variables } from "./cost.js";
@@ -26,24 +27,33 @@ export class GraphqlExecutor {
   readonly #operations: Operations;
   readonly #log: Log;
   readonly #timeoutMs: number;
+  readonly #metrics: Metrics;
 
   /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
-  constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log) {
+  constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log, metrics: Metrics) {
     this.#services = services;
     this.#operations = new Operations(schema, limits, `${services.externalUrl}/help/api/graphql#cost-limits`);
     this.#timeoutMs = timeoutMs;
     this.#log = log;
+    this.#metrics = metrics;
   }
 
   /** `onGone` is handed what to call when the client has left. */
   async answer(request: GraphqlRequest, viewer: Viewer, onGone: (cancel: () => void) => void): Promise<GraphqlAnswer> {
+    const endTimer = this.#metrics.graphqlSeconds.startTimer();
     const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
-    if (prepared.kind === "refused") return this.#write(prepared.status, { errors: prepared.errors });
+    if (prepared.kind === "refused") {
+      this.#metrics.graphqlRequests.inc({ outcome: "refused" });
+      return this.#write(prepared.status, { errors: prepared.errors });
+    }
     const context = new RequestContext(this.#services, viewer, this.#timeoutMs);
     onGone(() => context.cancel());
     try {
-      return await this.#write(200, await prepared.run(context, request.variables));
+      const result = await prepared.run(context, request.variables);
+      this.#metrics.graphqlRequests.inc({ outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors" });
+      return await this.#write(200, result);
     } finally {
+      endTimer();
       context.close();
     }
   }

@@ -7,6 +7,8 @@ export function repositoryUrl(name: string, revision: string | undefined): strin
 
 /** Escapes what a path must not hold, and leaves slashes. */
 export function escapePath(path: string): string {
+  // Nearly all paths.
+  if (/^[\w./@:+-]*$/.test(path)) return path;
   return encodeURIComponent(path).replace(/%(2F|40|3A|2B|24|26|3D|2C|3B)/g, (escaped) => decodeURIComponent(escaped));
 }
 
