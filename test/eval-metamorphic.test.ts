@@ -153,7 +153,7 @@ relation("several revisions find what each of them finds", fc.record({ first: fi
   const shards = [testShard(kernel, documents.map((document, i) => ({ ...document, repositoryId: 1, path: `${i}${document.path}`, branchMask: masks[i] })), [indexed])];
   const at = (...names: string[]): string[] => {
     const plan = planQuery(prefixed(first, a), "standard");
-    const choices = names.map((typed) => ({ typed, bit: typed === "main" ? 0 : 1 }));
+    const choices = names.map((typed) => ({ typed, bit: typed === "main" ? 0 : 1, unindexed: undefined }));
     const selections = plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: new Map([[1, choices]]) }));
     const { matches } = runEngine(kernel, shards, plan, { selections });
     return names.flatMap((name) => engineLines(matches.filter(({ branches }) => branches[0] === name)).map((line) => `${name} ${line}`)).sort();

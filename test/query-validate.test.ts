@@ -214,10 +214,12 @@ bad("revisions", [
   ["repo:a@b rev:c", "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. Remove either @ or rev: and try again", "repo:a@b"],
   ["rev:c a", "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again", "rev:c"],
   ["-repo:a rev:c", "invalid syntax. The query contains `rev:` without `repo:`", "rev:c"],
+  ["repo:a@b:^c", `the revision "^c" leaves history out, which requires type:commit or type:diff in the query`, "repo:a@b:^c"],
+  ["repo:a rev:*!main", `the revision "*!main" must begin with *!refs/`, "rev:*!main"],
   ["repo: rev:c", "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again", "rev:c"],
 ]);
 
-good("revisions", ["repo:a rev:c", "repo:a rev:c:d", "repo:a@b -repo:c@d", "repo:a -repo:b@c rev:d", "r:a revision:b"]);
+good("revisions", ["repo:a rev:c", "repo:a rev:c:d", "repo:a@b -repo:c@d", "repo:a -repo:b@c rev:d", "r:a revision:b", "repo:a@b:^c type:commit", "repo:a@*!refs/heads/b:*"]);
 
 bad("fields that need a type", [
   ["author:a", "your query contains the field 'author', which requires type:commit or type:diff in the query", "author:a"],

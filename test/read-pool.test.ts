@@ -17,7 +17,7 @@ const globs = (...texts: string[]): RevisionSpec[] => texts.map((text) =>
 
 const dataFolder = mkdtempSync(join(tmpdir(), "trawl-reads-"));
 mkdirSync(join(dataFolder, "mirrors"));
-const pool = new ReadPool({ dataFolder, kernel: "ts" }, 1, createLog("error"));
+const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, createLog("error"));
 let mirrorCount = 0;
 
 t.teardown(async () => {

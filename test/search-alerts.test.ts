@@ -8,7 +8,7 @@ import { rewriteQuery } from "../src/query/rewrite.js";
 import { chooseAlert, type Alert } from "../src/search/alerts.js";
 import { number } from "../src/search/progress.js";
 import type { LeftOut } from "../src/search/preparation.js";
-import { resolveRepositories } from "../src/search/repository-resolver.js";
+import { resolveRepositories, withRevisions, type Resolution } from "../src/search/repository-resolver.js";
 import { testRepository } from "./support/engine.js";
 
 const table = new RepositoryTable([
@@ -30,9 +30,15 @@ interface Outcome {
 
 const foundNothing: Outcome = { hasResults: false, timedOutAfterMs: undefined, leftOut: [], unownedResults: 0 };
 
+/** As if no mirror had a revision that is not indexed. */
+function withoutOpen(resolution: Resolution): Resolution {
+  return withRevisions(resolution, new Map(resolution.open.map(({ repository: { id }, specs }) =>
+    [id, { repositoryId: id, revisions: [], missing: specs.map(({ typed }) => typed), malformed: [], error: undefined }])));
+}
+
 function planned(query: string) {
   const plan = planQuery(query, choosePatternType(query, "", ""), contexts);
-  return { plan, resolutions: plan.alternatives.map(({ repositories }) => resolveRepositories(table, repositories)) };
+  return { plan, resolutions: plan.alternatives.map(({ repositories }) => withoutOpen(resolveRepositories(table, repositories))) };
 }
 
 function alertFor(query: string, outcome: Outcome): Alert | undefined {

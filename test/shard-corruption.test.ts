@@ -31,7 +31,7 @@ function frozenDocuments(): Buffer {
   add(9, "empty", "", 1, "c", "");
   add(9, "kelvin.md", "Markdown", 2, "d", "300 \u212a\r\nneedle \u{1f9f5} no newline at the end");
   builder.addSkipped({ repositoryId: 7, path: Buffer.from("image.png"), branchMask: 1, oid: "e".repeat(40), language: "", skipReason: "binary" });
-  return builder.build((byteCount) => byteCount);
+  return builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount));
 }
 
 /** Every result of a few searches over one shard, as text. */
@@ -39,7 +39,7 @@ function searchAll(bytes: Buffer): string {
   const reader = openWhole(bytes);
   const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
   return ["needle", "line 1", "/o[nf] the/", "300", "png"].map((query) => {
-    const { matches } = runEngine(kernel, [{ reader, cards, tombstones: undefined }], planQuery(query, "standard"), { chunkMatches: false });
+    const { matches } = runEngine(kernel, [{ reader, cards, tombstones: undefined, sets: undefined }], planQuery(query, "standard"), { chunkMatches: false });
     return `${query}: ${matches.map((match) => JSON.stringify(match)).join("\n")}`;
   }).join("\n");
 }
@@ -142,7 +142,7 @@ t.test("half a million documents without content fit one shard", async (t) => {
   for (let i = 0; i < 500_000; i++) {
     builder.addSkipped({ repositoryId: 7, path: Buffer.from(`${i}.bin`), branchMask: 1, oid: "f".repeat(40), language: "", skipReason: "binary" });
   }
-  const reader = openWhole(builder.build((byteCount) => byteCount));
+  const reader = openWhole(builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount)));
   t.equal(reader.documentCount, 500_000);
   t.equal(reader.documentsAt(7, Buffer.from("499999.bin")).length, 1);
 });

@@ -124,5 +124,5 @@ export function buildShard(kernel: Kernel | undefined, documents: readonly Micro
     const content = builder.addContent(oid, text);
     builder.addDocument(content, { repositoryId: 1, path: Buffer.from(path), branchMask: 1, oid, language: "", skipReason: "none" });
   }
-  return builder.build((byteCount) => ShardStore.storedBytes(byteCount));
+  return builder.build("with-postings", (byteCount) => Buffer.alloc(ShardStore.storedBytes(byteCount)));
 }

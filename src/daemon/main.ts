@@ -18,6 +18,7 @@ import { ControlServer } from "../http/control-server.js";
 import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
 import { limitUnsentBytes } from "../kernel/socket.js";
+import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
 import { CommitFactReader } from "../search/commit-facts.js";
 import { SliceScheduler } from "../search/slice-scheduler.js";
@@ -106,13 +107,16 @@ class Daemon implements Controlled {
     this.accounts = new Accounts(this.#records, this.audit, log);
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     const settings = { dataFolder: options.data, kernel: options.kernel };
+    // Its memory is taken as it is used.
+    const cache = new RevisionCache(options.search.revisionCacheBytes);
     const pressure = new Int32Array(new SharedArrayBuffer(4));
-    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure }, options.workers, log);
-    this.#readPool = new ReadPool(settings, options.readers, log);
+    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, log);
+    const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
+    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, log);
     this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
-      limits: { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount },
+      limits,
       fetch: {
         silenceMs: options.sync.timeoutSeconds * 1000, home: options.git.home, sshCommand: options.git.sshCommand,
         credentialHelper: options.git.credentialHelper, followRedirects: options.git.followRedirects,
@@ -125,6 +129,7 @@ class Daemon implements Controlled {
       pool: this.#searchPool,
       scheduler: new SliceScheduler(options.workers, pressure),
       commitFacts: new CommitFactReader(this.#readPool, options.readers),
+      revisions: { reads: this.#readPool, cache, limits },
       log,
       defaultCount: options.search.defaultCount,
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,

@@ -56,6 +56,10 @@ export const optionTable = {
     kind: "integer", default: 64, min: 1, max: 10_000, unit: "searches",
     description: "Searches that run at the same time; each may hold up to 1 MiB of results that its client has not read.",
   },
+  "search.revisionCacheBytes": {
+    kind: "integer", default: 256 << 20, min: 16 << 20, max: 2 ** 40, unit: "bytes",
+    description: "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found by name only there.",
+  },
   "search.queue": {
     kind: "integer", default: 256, min: 0, max: 100_000, unit: "searches",
     description: "Searches that wait for a place; a further one is refused with HTTP 503.",

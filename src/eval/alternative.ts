@@ -9,12 +9,19 @@ import { LeafScan } from "./leaf-scan.js";
 import { matchPaths } from "./path-match.js";
 import type { People } from "./people.js";
 import type { Rows } from "./rows.js";
-import type { RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
+import type { CommitSets, RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
 
 /** What a search sees of a live shard, besides its bytes. */
 export interface ShardSight {
   readonly cards: Uint8Array;
   readonly tombstones: Uint32Array | undefined;
+  /** Where commits are searched that are not indexed: the set of each document, and what the sets are. */
+  readonly sets: DocumentSets | undefined;
+}
+
+/** `CommitSets` of one shard. */
+export interface DocumentSets extends Pick<CommitSets, "setStarts" | "setRanges"> {
+  readonly ofDocuments: Uint32Array;
 }
 
 /** One place of a leaf in the tree, bound to a shard. */
@@ -43,6 +50,7 @@ type BoundNode =
   | { readonly kind: "and" | "or"; readonly children: readonly BoundNode[]; result: Uint8Array };
 
 const noBits = new Uint8Array(0);
+const noChoices: readonly RevisionChoice[] = [];
 
 interface BoundFilter {
   readonly filter: PathFilter;
@@ -84,6 +92,8 @@ export class Alternative {
   readonly #peopleFilters: readonly PeopleFilter[];
   /** By place in `documents`: the revisions at which the filters on people hold. Empty where these are not asked. */
   #heldRevisions: (readonly RevisionChoice[])[] = [];
+  /** By set of commits; a place is filled when it is first asked for. The documents of a set are of one repository. */
+  readonly #unindexedOfSet: (readonly RevisionChoice[] | undefined)[] = [];
   /** False when no path has anything to highlight. */
   readonly #hasPathRows: boolean;
   /** Place in the block's contents of each entry of `documents`. */
@@ -112,7 +122,7 @@ export class Alternative {
 
   /** True when this alternative searches some repository of the shard. */
   get hasRepositories(): boolean {
-    return this.#reader.repositories.some((_, number) => this.#choicesOf(number).length > 0);
+    return this.#reader.repositories.some((_, number) => this.#choicesOf(number).length > 0 || this.#unindexedOf(number).length > 0);
   }
 
   /** From here on the branches of `branchMask` of repository number `number` are not searched. False when none is left. */
@@ -185,9 +195,11 @@ export class Alternative {
   /** The revisions of document `documents[i]` that this alternative searches. */
   #searchedRevisions(i: number): readonly RevisionChoice[] {
     const document = this.documents[i];
-    const mask = this.#reader.documentBranches[document];
     const choices = this.#choicesOf(this.#reader.documentRepository[document]);
-    return choices.length === 1 ? choices : choices.filter((choice) => ((mask >>> choice.bit) & 1) === 1);
+    if (this.#sight.sets === undefined) return choices.length === 1 ? choices : choices.filter((choice) => this.#hasBranch(document, choice.bit));
+    const unindexed = this.#unindexedAt(document);
+    if (choices.length === 0 || this.#isDead(document)) return unindexed;
+    return [...choices.filter((choice) => this.#hasBranch(document, choice.bit)), ...unindexed];
   }
 
   cardOf(document: number): RepositoryCard {
@@ -280,12 +292,30 @@ export class Alternative {
   }
 
   #isVisible(document: number): boolean {
-    const { tombstones } = this.#sight;
-    if (tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1) return false;
+    if (this.#sight.sets !== undefined && this.#unindexedAt(document).length > 0) return true;
+    if (this.#isDead(document)) return false;
     const mask = this.#reader.documentBranches[document];
     const choices = this.#choicesOf(this.#reader.documentRepository[document]);
     for (let i = 0; i < choices.length; i++) if (((mask >>> choices[i].bit) & 1) === 1) return true;
     return false;
+  }
+
+  #isDead(document: number): boolean {
+    const { tombstones } = this.#sight;
+    return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
+  }
+
+  #hasBranch(document: number, bit: number): boolean {
+    return ((this.#reader.documentBranches[document] >>> bit) & 1) === 1;
+  }
+
+  /** The revisions that are not indexed and have the document, which may be dead: a tombstone tells of branches. */
+  #unindexedAt(document: number): readonly RevisionChoice[] {
+    const { sets } = this.#sight;
+    const set = sets?.ofDocuments[document] ?? 0;
+    if (sets === undefined || set === 0) return noChoices;
+    return this.#unindexedOfSet[set] ??= this.#unindexedOf(this.#reader.documentRepository[document])
+      .filter(({ unindexed }) => unindexed !== undefined && isInSet(sets, set, unindexed.number));
   }
 
   #passesFilters(document: number): boolean {
@@ -298,7 +328,13 @@ export class Alternative {
     return this.#filterVerdicts[document] === passes;
   }
 
-  /** Revisions to search of repository number `number`; none when it is hidden or not selected. */
+  /** Revisions of repository number `number` that are not indexed; none when it is hidden or not selected. */
+  #unindexedOf(number: number): readonly RevisionChoice[] {
+    if (this.#sight.sets === undefined || this.#card(number) === undefined) return noChoices;
+    return this.#selection.revisions?.get(this.#reader.repositories[number])?.filter(({ unindexed }) => unindexed !== undefined) ?? noChoices;
+  }
+
+  /** Indexed revisions to search of repository number `number`; none when it is hidden or not selected. */
   #choicesOf(number: number): readonly RevisionChoice[] {
     return this.#choices[number] ??= this.#findChoices(number);
   }
@@ -310,8 +346,8 @@ export class Alternative {
     const card = this.#card(number);
     if (card === undefined) return [];
     const chosen = revisions?.get(id);
-    if (chosen !== undefined) return chosen;
-    return card.defaultBit < 0 ? [] : [{ typed: "", bit: card.defaultBit }];
+    if (chosen !== undefined) return chosen.every(({ bit }) => bit >= 0) ? chosen : chosen.filter(({ bit }) => bit >= 0);
+    return card.defaultBit < 0 ? noChoices : [{ typed: "", bit: card.defaultBit, unindexed: undefined }];
   }
 
   #card(number: number): RepositoryCard | undefined {
@@ -382,6 +418,11 @@ export class Alternative {
       if (alive[i] === 1 && leaf.rowTo[place] > leaf.rowFrom[place]) result[i] = 1;
     }
   }
+}
+
+function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: number): boolean {
+  for (let i = setStarts[set]; i < setStarts[set + 1]; i++) if (setRanges[2 * i] <= commit && commit < setRanges[2 * i + 1]) return true;
+  return false;
 }
 
 /** Positive leaves by number of candidates, then the rest in written order. */

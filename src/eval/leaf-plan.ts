@@ -54,7 +54,7 @@ export interface LeafPlan {
 export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean): LeafPlan {
   const { exact, clauses } = literalsOf(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
-  const lookups = useIndex ? lookUpClauses(clauses, reader) : [];
+  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;
   const scans = best.alternatives.filter((found) => found.lists.length > 0)

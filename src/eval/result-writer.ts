@@ -416,7 +416,7 @@ function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
     repoStars: card.stars > 0 ? card.stars : undefined,
     repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
     branches: [revision.typed],
-    commit: commitOf(card, revision.bit) || undefined,
+    commit: revision.unindexed?.commit ?? (commitOf(card, revision.bit) || undefined),
   };
   return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
 }

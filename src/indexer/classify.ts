@@ -10,6 +10,11 @@ export interface ContentLimits {
   readonly trigramCountMax: number;
 }
 
+/** The limits, from options as they are configured. */
+export function contentLimitsOf(options: { readonly fileBytesMax: number; readonly largeFiles: readonly string[]; readonly trigramCountMax: number }): ContentLimits {
+  return { ...options, largeFiles: globsToRegExp(options.largeFiles) };
+}
+
 /** Below this size a content cannot have more trigrams than any sensible limit. */
 const trigramCheckBytesMin = 100_000;
 
@@ -39,7 +44,7 @@ export function languageOf(path: Buffer, content: Buffer): string {
  * One regexp for a list of globs: `*` and `?` stay within a path segment, `**` crosses them. A glob without a slash is
  * matched against the file name, another one against the whole path. Undefined for an empty list.
  */
-export function globsToRegExp(globs: readonly string[]): RegExp | undefined {
+function globsToRegExp(globs: readonly string[]): RegExp | undefined {
   if (globs.length === 0) return undefined;
   return new RegExp(globs.map((glob) => (glob.includes("/") ? `^${globSource(glob)}$` : `(?:^|/)${globSource(glob)}$`)).join("|"), "s");
 }

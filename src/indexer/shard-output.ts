@@ -1,3 +1,4 @@
+import { uninitializedBytes } from "../base/bytes.js";
 import type { ShardRecord } from "../catalog/catalog.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
@@ -57,7 +58,7 @@ export class ShardOutput {
   async flush(): Promise<void> {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;
-    const bytes = this.#builder.build((byteCount) => ShardStore.storedBytes(byteCount));
+    const bytes = this.#builder.build("with-postings", (byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);

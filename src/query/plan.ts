@@ -1,3 +1,4 @@
+import type { RevisionSpec } from "../model/revision.js";
 import type { PatternType } from "../model/search-request.js";
 import type { RegexpAnalysis } from "../regexp/analysis.js";
 
@@ -53,6 +54,8 @@ export interface RepositoryFilter {
   readonly forkGiven: boolean;
   readonly archivedGiven: boolean;
   readonly visibility: "any" | "public" | "private";
+  /** "only" leaves out revisions that are not indexed, "no" searches without the help of posting lists. */
+  readonly index: YesNoOnly;
   /** All must hold for a repository, each at the revision that is searched. */
   readonly conditions: readonly RepositoryCondition[];
   /** All must hold for a repository, each for the history of the commit that is searched. */
@@ -75,7 +78,7 @@ export interface RepositoryInclude {
   /** RE2 source; empty where it is about revisions only. */
   readonly source: string;
   /** Revisions as typed after `@` or in `rev:`; empty for the default branch. */
-  readonly revisions: readonly string[];
+  readonly revisions: readonly RevisionSpec[];
   /** The one name that the filter can match (`^...$` around literal text); else undefined. */
   readonly exactName: string | undefined;
 }

@@ -66,6 +66,7 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
     ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
     ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),
+    ...(filter.index === "yes" ? [] : [`index:${filter.index}`]),
     ...filter.conditions.map(({ negated, file }) => (negated ? `not(${printCondition(file)})` : printCondition(file))),
     ...filter.committedAfter.map(({ negated, unixSeconds }) => `${negated ? "-" : ""}commit.after:${unixSeconds}`),
   ];
@@ -79,7 +80,7 @@ function printCondition(file: TextPlan): string {
 
 function printInclude({ source, revisions, exactName }: RepositoryInclude): string {
   const name = exactName === undefined ? `/${source}/` : JSON.stringify(exactName);
-  return revisions.length === 0 ? name : `${name}@${revisions.join(":")}`;
+  return revisions.length === 0 ? name : `${name}@${revisions.map(({ typed }) => typed).join(":")}`;
 }
 
 function printText(text: TextPlan): string {

@@ -1,11 +1,13 @@
+import type { RevisionSpec } from "../model/revision.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
 import { planCommittedAfter, planRepositoryConditions } from "./repository-conditions.js";
 import { factsOf } from "./repository-facts.js";
+import { planRevisions, specOf } from "./revisions.js";
 import { contextNameOf, type ContextGroup } from "./search-contexts.js";
-import { fieldOf, revisionsOf } from "./validate.js";
+import { fieldOf } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 
 /**
@@ -15,9 +17,9 @@ import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 export function planRepositories(query: BasicQuery, group: ContextGroup | undefined, analyses: Analyses, nowMs: number): RepositoryFilter {
   const revision = fieldOf(query, "rev");
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
-  const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, revisionsOf(revision ?? field), analyses));
-  const ofAll = includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(revisionsOf(revision))];
-  const ofGroup = group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions)];
+  const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, planRevisions(revision ?? field, nowMs), analyses));
+  const ofAll = includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(planRevisions(revision, nowMs))];
+  const ofGroup = group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions.map(specOf))];
   return {
     context: contextNameOf(query),
     among: group?.names,
@@ -31,16 +33,17 @@ export function planRepositories(query: BasicQuery, group: ContextGroup | undefi
     forkGiven: fieldOf(query, "fork") !== undefined,
     archivedGiven: fieldOf(query, "archived") !== undefined,
     visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
+    index: readYesNoOnly("index", fieldOf(query, "index")?.value ?? "yes"),
     conditions: planRepositoryConditions(query, analyses),
     committedAfter: planCommittedAfter(query, nowMs),
   };
 }
 
-function ofAllRepositories(revisions: readonly string[]): RepositoryInclude {
+function ofAllRepositories(revisions: readonly RevisionSpec[]): RepositoryInclude {
   return { source: "", revisions, exactName: undefined };
 }
 
-function planInclude({ value, place }: FieldNode, revisions: readonly string[], analyses: Analyses): RepositoryInclude {
+function planInclude({ value, place }: FieldNode, revisions: readonly RevisionSpec[], analyses: Analyses): RepositoryInclude {
   const { source } = splitRepository(value);
   return { source, revisions, exactName: exactNameOf(source, place, analyses) };
 }

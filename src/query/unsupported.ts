@@ -3,15 +3,13 @@ import type { BasicQuery } from "./basic.js";
 import { fields } from "./fields.js";
 import { isFact } from "./repository-facts.js";
 import { UnsupportedError } from "./query-error.js";
-import { isRevisionGlob, readYesNoOnly } from "./values.js";
-import { revisionsOf } from "./validate.js";
 
 const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
 const builtSelects: ReadonlySet<string> = new Set(["repo", "content", "file", "file.path", "file.directory", "file.owners"]);
 const builtPredicates: ReadonlySet<string> = new Set([
   "file:has.content", "file:contains.content", "repo:has.path", "repo:contains.path", "repo:has.content", "repo:contains.content",
   "repo:has.file", "repo:contains.file", "repo:contains", "repo:has.commit.after", "repo:contains.commit.after",
-  "file:has.owner", "file:has.contributor",
+  "file:has.owner", "file:has.contributor", "rev:at.time",
 ]);
 
 /** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
@@ -32,7 +30,5 @@ function unbuiltPart(field: FieldNode): string | undefined {
   if (!fields[name].built) return `${name}:`;
   if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
   if (name === "select" && !builtSelects.has(value)) return `select:${value}`;
-  if (name === "index" && readYesNoOnly("index", value) === "no") return "index:no";
-  const revision = revisionsOf(field).find((typed) => isRevisionGlob(typed) || typed.startsWith("^"));
-  return revision === undefined ? undefined : `the revision ${revision}`;
+  return undefined;
 }

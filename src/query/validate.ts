@@ -47,6 +47,7 @@ export class Validator {
     this.#checkSymbolType(query);
     this.#checkCommitFields(query);
     this.#checkIndexedGlobs(query);
+    this.#checkRevisionKinds(query);
   }
 
   #checkFields(query: BasicQuery): void {
@@ -151,6 +152,17 @@ export class Validator {
     const index = fieldOf(query, "index");
     if (index === undefined || readYesNoOnly("index", index.value) !== "only") return;
     if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.place);
+  }
+
+  /** Only a search of history can leave the history of a revision out. An exclusion is a glob over full names of refs. */
+  #checkRevisionKinds(query: BasicQuery): void {
+    for (const field of query.fields) {
+      for (const revision of revisionsOf(field)) {
+        const isOfHistory = hasType(query, "commit") || hasType(query, "diff");
+        if (revision.startsWith("^") && !isOfHistory) throw this.#error(`the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`, field.place);
+        if (revision.startsWith("*!") && !revision.startsWith("*!refs/")) throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.place);
+      }
+    }
   }
 
   #error(message: string, place: Place): QueryError {

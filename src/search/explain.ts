@@ -57,12 +57,13 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map((resolution, i) =>
       `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${catalog.repositoryCount}`
-      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
+      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
+      + (resolution.open.length > 0 ? `; revisions of ${resolution.open.length} that are not indexed are not explained` : ""));
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
       ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
       people,
-      selections: resolutions.map((resolution) => resolution.selection), useIndex: true,
+      selections: resolutions.map((resolution) => resolution.selection), useIndex: true, commitSets: undefined,
     };
     return [...lines, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
@@ -80,7 +81,7 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   do {
     const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
       scheduler.schedule("exhaustive", () =>
-        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, kept: [], control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
     });
     for (const { shard, stats } of result.shardStats) {
       const known = byShard.get(shard) ?? noStats();

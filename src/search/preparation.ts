@@ -53,6 +53,12 @@ export async function prepare(plan: SearchPlan, resolutions: readonly Resolution
   return { ...people, leftOut: leftOut.all };
 }
 
+/** What an alternative leaves out that needs preparation, which knows of indexed branches only. */
+export function unindexedOf({ repositories, selection }: Resolution): LeftOut[] {
+  return repositories.flatMap(({ id, name }) => (selection.revisions?.get(id) ?? []).filter(({ unindexed }) => unindexed !== undefined)
+    .map(({ typed }) => ({ repository: name, reason: `the revision "${typed}" is not indexed, and what the query asks of it is known of indexed branches only`, isLate: false })));
+}
+
 function asksPeople(plan: SearchPlan): boolean {
   return plan.alternatives.some((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
 }

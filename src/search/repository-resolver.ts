@@ -1,8 +1,10 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
-import type { RepositoryFilter, RepositoryInclude } from "../query/plan.js";
+import type { RepositoryFilter } from "../query/plan.js";
+import type { RevisionsOfRepository } from "../worker/read-messages.js";
 import { chooseRepositories } from "./repository-choice.js";
+import { choicesOf, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
 
 /** What a repository filter chose, and what the user has to hear of. */
 export interface Resolution {
@@ -13,7 +15,9 @@ export interface Resolution {
   /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
   readonly excludedForks: readonly number[];
   readonly excludedArchived: readonly number[];
-  readonly missingRevisions: readonly { readonly repository: string; readonly revision: string }[];
+  /** Revisions that only the mirrors know: `withRevisions` adds them. */
+  readonly open: readonly OpenRevisions[];
+  readonly missingRevisions: readonly MissingRevision[];
   /** Chosen repositories that were never indexed, because no sync has ended, or none succeeded. */
   readonly cloning: readonly string[];
   readonly missing: readonly string[];
@@ -22,8 +26,8 @@ export interface Resolution {
 /** Chooses the repositories of one basic query, and the revisions to search of each. */
 export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
   const { repositories, excludedForks, excludedArchived } = chooseRepositories(table, filter);
-  const { revisions, missingRevisions, withoutRevision } = resolveRevisions(repositories, filter.include);
-  const chosen = withoutRevision.size === 0 ? repositories : repositories.filter((repository) => !withoutRevision.has(repository.id));
+  const { revisions, open, missing, without } = resolveInMemory(repositories, filter);
+  const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
   const unindexed = chosen.filter(({ generation }) => generation === 0);
   return {
     repositories: chosen,
@@ -33,44 +37,40 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
     },
     excludedForks,
     excludedArchived,
-    missingRevisions,
+    open,
+    missingRevisions: missing,
     cloning: unindexed.filter(({ lastError }) => lastError === "").map(({ name }) => name),
     missing: unindexed.filter(({ lastError }) => lastError !== "").map(({ name }) => name),
   };
 }
 
-/** The indexed branch that a revision names: a branch, a full ref, HEAD, or the commit itself; -1 when none does. */
-export function bitOfRevision(repository: Repository, revision: string): number {
-  if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
-  const name = revision.replace(/^refs\/heads\//, "");
-  const branch = repository.indexedBranches.find((indexed) => indexed.name === name || indexed.commit === revision.toLowerCase());
-  return branch?.bit ?? -1;
+/** The resolution with what mirrors answered about its open revisions. */
+export function withRevisions(resolution: Resolution, answers: ReadonlyMap<number, RevisionsOfRepository>): Resolution {
+  const revisions = new Map(resolution.selection.revisions);
+  const chosen = new Set(resolution.repositories);
+  const missingRevisions = [...resolution.missingRevisions];
+  for (const { repository } of resolution.open) {
+    const answer = answers.get(repository.id);
+    if (answer === undefined) continue;
+    const known = revisions.get(repository.id) ?? [];
+    const found = choicesOf(repository, answer).filter(({ typed }) => !known.some((choice) => choice.typed === typed));
+    missingRevisions.push(...[...answer.missing, ...answer.malformed].map((revision) => ({ repository: repository.name, revision })));
+    if (known.length + found.length === 0) continue;
+    revisions.set(repository.id, [...known, ...found]);
+    chosen.add(repository);
+  }
+  const repositories = [...chosen].sort((a, b) => b.stars - a.stars || b.id - a.id);
+  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories), revisions }, open: [], missingRevisions };
 }
 
-/** Revisions by repository: those that every filter with revisions asks for. */
-function resolveRevisions(repositories: readonly Repository[], includes: readonly RepositoryInclude[]): {
-  revisions: Map<number, RevisionChoice[]>;
-  missingRevisions: { repository: string; revision: string }[];
-  withoutRevision: Set<number>;
-} {
-  const revisions = new Map<number, RevisionChoice[]>();
-  const missingRevisions: { repository: string; revision: string }[] = [];
-  const withoutRevision = new Set<number>();
-  const asked = includes.filter((include) => include.revisions.length > 0).map((include) => include.revisions);
-  if (asked.length === 0) return { revisions, missingRevisions, withoutRevision };
-  const common = [...new Set(asked[0])].filter((revision) => asked.every((list) => list.includes(revision)));
-  for (const repository of repositories) {
-    const choices: RevisionChoice[] = [];
-    for (const typed of common) {
-      const bit = bitOfRevision(repository, typed);
-      if (bit >= 0) choices.push({ typed, bit });
-      else if (typed !== "HEAD" && repository.generation > 0) missingRevisions.push({ repository: repository.name, revision: typed });
-    }
-    if (common.length === 0) missingRevisions.push({ repository: repository.name, revision: asked.flat().join(":") });
-    if (choices.length === 0) withoutRevision.add(repository.id);
-    else revisions.set(repository.id, choices);
-  }
-  return { revisions, missingRevisions, withoutRevision };
+/** What the index alone can answer of the selection. */
+export function indexedSelection(selection: RepositorySelection): RepositorySelection {
+  const { repositoryIds, revisions } = selection;
+  if (revisions === undefined || repositoryIds === undefined) return selection;
+  const ids = new Uint32Array(repositoryIds);
+  const left = new Map([...revisions].map(([id, choices]) => [id, choices.filter(({ bit }) => bit >= 0)]));
+  for (const [id, choices] of left) if (choices.length === 0) ids[id >>> 5] &= ~(1 << (id & 31));
+  return { repositoryIds: ids, revisions: left };
 }
 
 /** The resolution less the revisions that fail, and the repositories that have no other. `bit` is -1 where nothing is indexed. */

@@ -2,7 +2,7 @@ import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
-import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type RepositorySelection, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { endRules, makeRuleLimits, takeMatches, type RuleLimits } from "../task/rule-limits.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { addTally, emptyTally } from "../task/tally.js";
@@ -15,10 +15,12 @@ import { chooseAlert } from "./alerts.js";
 import type { CommitFactReader } from "./commit-facts.js";
 import { EventStream, SearchClock, type Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
-import { needsPreparation, prepare, type LeftOut, type Preparation } from "./preparation.js";
+import { needsPreparation, prepare, unindexedOf, type LeftOut, type Preparation } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import { compileNamePlan, repositoryMatch } from "./repository-results.js";
-import { resolveRepositories, type Resolution } from "./repository-resolver.js";
+import { indexedSelection, keepRevisions, resolveRepositories, withRevisions, type Resolution } from "./repository-resolver.js";
+import { readRevisions } from "./revision-resolver.js";
+import { hasUnindexed, roundsOf, type RevisionReading, type Round } from "./revision-rounds.js";
 import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
@@ -46,6 +48,8 @@ export interface SearchEnvironment {
   readonly pool: SearchPool;
   readonly scheduler: SliceScheduler;
   readonly commitFacts: CommitFactReader;
+  /** How revisions are searched that are not indexed. */
+  readonly revisions: RevisionReading;
   readonly log: Log;
   readonly defaultCount: number;
   readonly defaultTimeoutMs: number;
@@ -77,6 +81,9 @@ export interface SearchEnd {
  * batches while it runs, and ends when there is no more, when others wait, or when the client has not read what was
  * sent (credit). In the last case the slice is parked here, without a worker, and goes on once the sink has
  * drained, so a slow client costs neither a thread nor more than its credit of memory.
+ *
+ * Slices come in rounds, of which most searches have one: what is indexed. Commits that are not indexed are searched in further
+ * rounds, each prepared while the one before it runs. A round begins when all slices of the last one have ended.
  */
 export class RunningSearch {
   readonly #id: number;
@@ -88,7 +95,7 @@ export class RunningSearch {
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
   #resolutions: readonly Resolution[];
-  #leftOut: readonly LeftOut[] = [];
+  #leftOut: LeftOut[] = [];
   readonly #timeoutMs: number;
   readonly #namePlans: readonly RepositoryNamePlan[];
   readonly #matchCountMax: number;
@@ -101,8 +108,15 @@ export class RunningSearch {
   readonly #displayCountMax: number;
   readonly #control: Int32Array;
   #options: SearchOptions;
-  /** Places of the shards to search in the view's table. */
+  /** Places of the shards to search: in the view's table, then in the round's kept shards. */
   #places: Uint32Array;
+  /** Undefined when there are no further rounds. */
+  #rounds: AsyncGenerator<Round, undefined> | undefined;
+  /** The round after the one that runs, or undefined in place of it. */
+  #nextRound: Promise<Round | undefined> | undefined;
+  #round: Round | undefined;
+  /** True while the next round is awaited. */
+  #isAdvancing = false;
   readonly #lane: Lane;
   readonly #stream: EventStream;
   /** One for the search, and one for each set of rules whose time is shorter. */
@@ -159,7 +173,8 @@ export class RunningSearch {
       ruleLimits: this.#ruleLimits,
       people: undefined,
       selections: this.#resolutions.map((resolution) => resolution.selection),
-      useIndex: true,
+      useIndex: plan.alternatives.every(({ repositories }) => repositories.index !== "no"),
+      commitSets: undefined,
     };
     this.#places = this.#choosePlaces();
     this.#stream = new EventStream(sink, { filters: (final) => this.#filters(final), progress: (done) => this.#progress(done) },
@@ -178,7 +193,7 @@ export class RunningSearch {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#grantCredit());
     this.#environment.pool.onBatch(this.#id, (message, giveBack) => this.#receive(message, giveBack));
-    if (needsPreparation(this.#plan)) void this.#prepare();
+    if (needsPreparation(this.#plan) || this.#resolutions.some(({ open }) => open.length > 0)) void this.#prepare();
     else this.#begin();
   }
 
@@ -186,6 +201,7 @@ export class RunningSearch {
   async #prepare(): Promise<void> {
     this.#activeSlices++;
     try {
+      await this.#readRevisions();
       const preparation = await this.#findOut();
       if (!this.#isStopped) this.#take(preparation);
     } catch (error) {
@@ -195,6 +211,26 @@ export class RunningSearch {
     }
     this.#activeSlices--;
     this.#begin();
+  }
+
+  /** Asks the mirrors for the revisions that memory does not know. */
+  async #readRevisions(): Promise<void> {
+    const { revisions, maxTimeoutMs } = this.#environment;
+    this.#resolutions = await Promise.all(this.#resolutions.map(async (resolution, i) => {
+      if (resolution.open.length === 0) return resolution;
+      const answers = await readRevisions(resolution.open, revisions.reads, this.#control, maxTimeoutMs);
+      const failures = [...answers.values()].flatMap(({ repositoryId, error }) =>
+        (error === undefined ? [] : [`revisions of ${this.#environment.catalog.repository(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
+      this.#shardFailures.push(...failures);
+      return this.#leaveOutUnprepared(withRevisions(resolution, answers), i);
+    }));
+  }
+
+  /** What is found out before a search is known of indexed branches: an alternative that needs it leaves other commits out. */
+  #leaveOutUnprepared(resolution: Resolution, alternative: number): Resolution {
+    if (!needsPreparation({ ...this.#plan, alternatives: [this.#plan.alternatives[alternative]] })) return resolution;
+    this.#leftOut.push(...unindexedOf(resolution));
+    return keepRevisions(resolution, ({ id }, bit) => bit >= 0 || resolution.selection.revisions?.get(id) === undefined);
   }
 
   #findOut(): Promise<Preparation> {
@@ -209,13 +245,55 @@ export class RunningSearch {
 
   #take({ resolutions, people, leftOut }: Preparation): void {
     this.#resolutions = resolutions;
-    this.#leftOut = leftOut;
-    this.#options = { ...this.#options, people, selections: resolutions.map((resolution) => resolution.selection) };
+    this.#leftOut.push(...leftOut);
+    const selections = resolutions.map((resolution) => resolution.selection);
+    this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
     this.#places = this.#choosePlaces();
+    this.#planRounds(selections);
+  }
+
+  /** Begins to prepare the search of commits that are not indexed, if there are any. */
+  #planRounds(selections: readonly RepositorySelection[]): void {
+    const texts = this.#plan.alternatives.map(({ text }) => text);
+    const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
+    if (!hasUnindexed(ofTexts)) return;
+    const { revisions, catalog, maxTimeoutMs } = this.#environment;
+    this.#rounds = roundsOf(ofTexts, {
+      ...revisions, texts, catalog, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs, onFailure: (sentence) => this.#shardFailures.push(sentence),
+    });
+    this.#prepareRound();
+  }
+
+  #prepareRound(): void {
+    this.#nextRound = this.#rounds?.next().then(({ value }) => value ?? undefined);
+  }
+
+  /** Goes on to the next round when it is ready; after the last one the search ends. */
+  async #advance(): Promise<void> {
+    if (this.#isAdvancing) return;
+    this.#isAdvancing = true;
+    for (const clock of this.#clocks) clock.resume();
+    this.#round?.release();
+    this.#round = await this.#nextRound;
+    this.#isAdvancing = false;
+    if (this.#ended) return this.#round?.release();
+    if (this.#round === undefined) {
+      this.#rounds = undefined;
+      return this.#endIfDone();
+    }
+    this.#prepareRound();
+    this.#options = { ...this.#options, selections: this.#round.selections, commitSets: this.#round.commitSets };
+    this.#places = this.#round.places;
+    Atomics.store(this.#control, controlWords.nextShard, 0);
+    this.#startSlices();
   }
 
   #begin(): void {
     this.#sendRepositories();
+    this.#startSlices();
+  }
+
+  #startSlices(): void {
     const sliceCount = this.#isStopped ? 0 : Math.min(this.#environment.pool.workerCount, this.#places.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#scheduleSlice(slot, undefined);
     this.#endIfDone();
@@ -314,7 +392,8 @@ export class RunningSearch {
     const slice = this.#sliceCount++;
     try {
       const result = await this.#environment.pool.run({
-        searchId: this.#id, slice, options: this.#options, table: this.#view.table.memory, filter: this.#view.filter.memory, places: this.#places, control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
+        searchId: this.#id, slice, options: this.#options, table: this.#view.table.memory, filter: this.#view.filter.memory, places: this.#places,
+        kept: this.#round?.kept ?? [], control: this.#control, slot, lane: this.#lane, resume: place, explain: false,
       });
       this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, result);
@@ -350,13 +429,18 @@ export class RunningSearch {
   /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
   #loseWorker(slot: number, slice: number, error: unknown): void {
     const place = this.#places[Atomics.load(this.#control, firstSlotWord + slot) - 1] as number | undefined;
-    const shardId = place === undefined ? undefined : this.#view.table.idOf(place);
+    const shardId = place === undefined ? undefined : this.#shardIdAt(place);
     const where = shardId === undefined ? "before its first shard" : `in shard ${shardId}`;
     this.#noteLostWorker(where, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lostSlices.add(slice);
     const hasMore = Atomics.load(this.#control, controlWords.nextShard) < this.#places.length;
     if (hasMore && !this.#isStopped) this.#scheduleSlice(slot, undefined);
+  }
+
+  #shardIdAt(place: number): number | undefined {
+    const { table } = this.#view;
+    return place < table.count ? table.idOf(place) : this.#round?.kept[place - table.count]?.id;
   }
 
   #noteLostWorker(where: string, shardId: number | undefined, error: unknown): void {
@@ -436,13 +520,16 @@ export class RunningSearch {
       for (const clock of this.#clocks) clock.pause();
       return;
     }
-    if (this.#missingBatches.size === 0 || this.#sink.closed) this.#finish();
+    if (this.#missingBatches.size > 0 && !this.#sink.closed) return;
+    if (this.#rounds !== undefined && !this.#isStopped) void this.#advance();
+    else this.#finish();
   }
 
   #finish(): void {
     if (this.#ended) return;
     this.#ended = true;
     for (const clock of this.#clocks) clock.stop();
+    this.#endRounds();
     this.#view.release();
     this.#environment.pool.forget(this.#id);
     const durationMs = performance.now() - this.#startedMs;
@@ -452,6 +539,16 @@ export class RunningSearch {
       outcome: this.#outcome(isCancelled), matchCount: this.#matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs, stats: this.#stats, shardFailures: this.#shardFailures,
       notSearched: this.#notSearched(),
     });
+  }
+
+  /** Lets go of what rounds hold. What is being read for them ends by the stop word. */
+  #endRounds(): void {
+    this.#round?.release();
+    if (this.#rounds === undefined) return;
+    this.#requestStop();
+    // While the next round is awaited there, it is released there.
+    if (!this.#isAdvancing) void this.#nextRound?.then((round) => round?.release());
+    void this.#rounds.return(undefined);
   }
 
   #outcome(isCancelled: boolean): SearchOutcome {
@@ -535,6 +632,8 @@ export class RunningSearch {
     });
   }
 }
+
+const noRepositories: RepositorySelection = { repositoryIds: new Uint32Array(0), revisions: undefined };
 
 /** How many repositories are in the lists of all resolutions together. */
 function countOfAll(resolutions: readonly Resolution[], listOf: (resolution: Resolution) => readonly number[]): number {

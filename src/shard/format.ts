@@ -55,9 +55,13 @@ export const headerWords = {
   unitCount: 7,
   oidBytes: 8,
   sectionCount: 9,
+  flags: 10,
 } as const;
 
 export const headerWordCount = 16;
+
+/** Bit of the header's flags: the shard has no posting lists, so that every content is a candidate. */
+export const withoutPostings = 1;
 
 /** Words of one entry of the section table: offset, length, CRC-32. */
 export const sectionWordCount = 3;

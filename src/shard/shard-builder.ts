@@ -6,7 +6,7 @@ import { fileKindMaskOf } from "../model/file-kind.js";
 import { skipReasons, type SkipReason } from "../model/skip-reason.js";
 import {
   alignUp, contentPaddingBytes, formatVersion, headerBytes, headerWordCount, headerWords, magic, newlineStepBytes,
-  overlapBytes, packDocumentInfo, sections, sectionWordCount, unitBytes, type Section,
+  overlapBytes, packDocumentInfo, sections, sectionWordCount, unitBytes, withoutPostings, type Section,
 } from "./format.js";
 
 /** One document as the builder takes it. */
@@ -95,11 +95,14 @@ export class ShardBuilder {
     this.#skipped.push(document);
   }
 
-  /** The shard's bytes, `storedBytes(size)` long (zeros at the end). The builder is empty afterwards. */
-  build(storedBytes: (byteCount: number) => number): Buffer {
+  /**
+   * The shard, in the memory that `place` gives for its size; what is longer there is filled with zeros. The builder is
+   * empty afterwards. Posting lists are most of the work: a shard that is searched once or twice does without.
+   */
+  build(postings: "with-postings" | "without-postings", place: (byteCount: number) => Buffer): Buffer {
     assert(!this.isEmpty, "a shard holds at least one document");
-    const parts = this.#makeSections();
-    const bytes = assemble(parts, storedBytes);
+    const parts = this.#makeSections(postings);
+    const bytes = assemble(parts, place);
     this.#reset();
     return bytes;
   }
@@ -120,11 +123,11 @@ export class ShardBuilder {
     this.#contentOfOid = new Map();
   }
 
-  #makeSections(): SectionParts {
+  #makeSections(kind: "with-postings" | "without-postings"): SectionParts {
     const text = this.#text.subarray(0, this.#textBytes);
     const contentStart = Uint32Array.from([...this.#contentStart, this.#textBytes]);
     const { contentFirstUnit, units } = makeUnits(contentStart);
-    const postings = this.#kernel.buildPostings(text, units, units.length / 2);
+    const postings = kind === "without-postings" ? noPostings : this.#kernel.buildPostings(text, units, units.length / 2);
     const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
     this.#kernel.newlineTable(text, newlineStepBytes, newlines);
     const documents = makeDocuments(this.#documentsOfContent, this.#skipped);
@@ -135,6 +138,7 @@ export class ShardBuilder {
         documentCount: documents.documentCount,
         unitCount: units.length / 2,
         oidBytes: documents.oidBytes,
+        flags: kind === "without-postings" ? withoutPostings : 0,
       },
       bytesOf: {
         ...documents.bytesOf,
@@ -163,7 +167,7 @@ export class ShardBuilder {
 }
 
 interface SectionParts {
-  readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number };
+  readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number; flags: number };
   readonly bytesOf: Record<Section, Uint8Array>;
 }
 
@@ -264,14 +268,17 @@ function numberDistinct<T>(values: readonly T[]): { values: T[]; numberOf: Map<T
   return { values: [...numberOf.keys()], numberOf };
 }
 
-function assemble(parts: SectionParts, storedBytes: (byteCount: number) => number): Buffer {
+const noPostings = { keys: new Uint32Array(0), offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
+
+function assemble(parts: SectionParts, place: (byteCount: number) => Buffer): Buffer {
   const offsets = new Map<Section, number>();
   let total = headerBytes;
   for (const section of sections) {
     offsets.set(section, total);
     total += alignUp(parts.bytesOf[section].length);
   }
-  const bytes = uninitializedBytes(storedBytes(total));
+  const bytes = place(total);
+  assert(bytes.length >= total && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
   bytes.fill(0, 0, headerBytes);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
   words[headerWords.magic0] = magic[0];
@@ -283,6 +290,7 @@ function assemble(parts: SectionParts, storedBytes: (byteCount: number) => numbe
   words[headerWords.unitCount] = parts.counts.unitCount;
   words[headerWords.oidBytes] = parts.counts.oidBytes;
   words[headerWords.sectionCount] = sections.length;
+  words[headerWords.flags] = parts.counts.flags;
   sections.forEach((section, i) => {
     const source = parts.bytesOf[section];
     const offset = offsets.get(section) ?? 0;

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
 import {
-  formatVersion, headerBytes, headerWordCount, headerWords, magic, sections, sectionWordCount,
+  formatVersion, headerBytes, headerWordCount, headerWords, magic, sections, sectionWordCount, withoutPostings,
   type Section,
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
@@ -19,6 +19,8 @@ export class ShardReader {
   readonly documentCount: number;
   readonly unitCount: number;
   readonly oidBytes: number;
+  /** False when the shard was built without posting lists. */
+  readonly hasPostings: boolean;
   /** Repository ids, by the number that `documentRepository` holds. */
   readonly repositories: Uint32Array;
   /** Content i is `content[contentStart[i], contentStart[i + 1])`. */
@@ -59,6 +61,7 @@ export class ShardReader {
     this.documentCount = this.#words[headerWords.documentCount];
     this.unitCount = this.#words[headerWords.unitCount];
     this.oidBytes = this.#words[headerWords.oidBytes];
+    this.hasPostings = (this.#words[headerWords.flags] & withoutPostings) === 0;
     const contentCount = this.contentCount;
     const documentCount = this.documentCount;
     this.repositories = this.#wordsOf("repositories", undefined);

@@ -16,8 +16,10 @@ export interface SearchOptions {
   readonly people: SharedArrayBuffer | undefined;
   /** By alternative of the plan: which repositories it searches. */
   readonly selections: readonly RepositorySelection[];
-  /** False makes every document a candidate: a test of the verification alone. */
+  /** False makes every document a candidate: `index:no`, and a test of the verification alone. */
   readonly useIndex: boolean;
+  /** Undefined when all revisions are indexed branches. */
+  readonly commitSets: CommitSets | undefined;
 }
 
 export interface RepositorySelection {
@@ -27,10 +29,30 @@ export interface RepositorySelection {
   readonly revisions: ReadonlyMap<number, readonly RevisionChoice[]> | undefined;
 }
 
-/** A revision of one repository as the user wrote it, and the indexed branch that it names. */
+/** A revision of one repository as the user wrote it, and the indexed branch or the commit that it names. */
 export interface RevisionChoice {
   readonly typed: string;
+  /** Of the indexed branch; -1 for a commit that is not indexed. */
   readonly bit: number;
+  readonly unindexed: UnindexedCommit | undefined;
+}
+
+export interface UnindexedCommit {
+  /** Full oid. */
+  readonly commit: string;
+  /** Its place among the commits that `CommitSets` are made of. */
+  readonly number: number;
+}
+
+/** Which documents commits have that are not indexed: arrays in shared memory, written before they are shared. */
+export interface CommitSets {
+  /** By index into a task's places: where the sets of the shard's documents begin in `words`. */
+  readonly starts: Uint32Array;
+  /** A word per document: the number of its set, 0 for no commit. */
+  readonly words: Uint32Array;
+  /** Set i is the pairs `[setStarts[i], setStarts[i + 1])` of `setRanges`: commits from this number to before that. */
+  readonly setStarts: Uint32Array;
+  readonly setRanges: Uint32Array;
 }
 
 /** Which repositories hold a file that a search has a condition on. */

@@ -7,7 +7,7 @@ import { Mirror } from "../git/mirror.js";
 import type { RefState } from "../git/refs.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
 import type { StopSignal } from "../git/run.js";
-import { globsToRegExp, type ContentLimits } from "../indexer/classify.js";
+import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
 import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
 import { entriesOfBranches, indexEntries, noCounts, type DocumentCounts, type IndexContext } from "../indexer/index-repository.js";
@@ -17,7 +17,7 @@ import { branchCountMax, type IndexedBranch, type Repository } from "../model/re
 import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
-  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IndexLimits, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
+  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { settingsOf } from "./settings.js";
@@ -173,7 +173,7 @@ async function indexOne(input: SyncInput, { mirror, state, date }: Fetched, task
   }
   const reads = { blobCount: 0, byteCount: 0 };
   const context: IndexContext = {
-    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimits(task.limits), stop, reads,
+    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimitsOf(task.limits), stop, reads,
     onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
   };
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
@@ -282,10 +282,6 @@ function wantedBranches(state: RefState, configured: readonly string[]): Map<str
 
 function isSame(indexed: readonly IndexedBranch[], wanted: ReadonlyMap<string, string>, defaultBefore: string, defaultAfter: string): boolean {
   return defaultBefore === defaultAfter && indexed.length === wanted.size && indexed.every((branch) => wanted.get(branch.name) === branch.commit);
-}
-
-function contentLimits(limits: IndexLimits): ContentLimits {
-  return { fileBytesMax: limits.fileBytesMax, largeFiles: globsToRegExp(limits.largeFiles), trigramCountMax: limits.trigramCountMax };
 }
 
 function post(progress: SyncProgress): void {

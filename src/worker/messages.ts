@@ -15,6 +15,8 @@ export interface WorkerSettings {
 export interface SearchWorkerSettings extends WorkerSettings {
   /** Word 0: how many slices wait for a worker. A running slice gives way when it is not 0. */
   readonly pressure: Int32Array;
+  /** The memory of the revision cache. */
+  readonly arena: SharedArrayBuffer;
 }
 
 /** One slice of a search: it takes shards from the search's shared counter until it is done or gives way. */
@@ -29,6 +31,8 @@ export interface SearchTask {
   readonly filter: SharedArrayBuffer;
   /** The shards to search, as places in the table. */
   readonly places: Uint32Array;
+  /** Shards of the revision cache: they have the places after those of the table. */
+  readonly kept: readonly KeptSight[];
   readonly control: Int32Array;
   /** Which of the search's places this slice has: the control word that names the shard it is in. */
   readonly slot: number;
@@ -36,6 +40,14 @@ export interface SearchTask {
   readonly resume: SearchPlace | undefined;
   /** True to return stats by shard. */
   readonly explain: boolean;
+}
+
+/** A shard in the memory of the revision cache, from a byte offset to another, and the cards of its repositories. */
+export interface KeptSight {
+  readonly id: number;
+  readonly from: number;
+  readonly to: number;
+  readonly cards: Uint8Array;
 }
 
 /** Interactive searches have a bounded count; exhaustive ones give way to them. */

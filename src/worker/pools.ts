@@ -7,7 +7,7 @@ import type {
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
-import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask } from "./read-messages.js";
+import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask, ReadWorkerSettings } from "./read-messages.js";
 
 /** Tasks that may wait in a pool's own queue; our own queues are in front of it, so it is never reached. */
 const poolQueueMax = 100_000;
@@ -132,7 +132,7 @@ export class ReadPool {
   readonly #pool: Piscina<ReadTask, ReadOutcome>;
   #count = 0;
 
-  constructor(settings: WorkerSettings, workerCount: number, log: Log) {
+  constructor(settings: ReadWorkerSettings, workerCount: number, log: Log) {
     this.#pool = startPool(readWorkerEntry, settings, workerCount, log, () => undefined);
   }
 

@@ -1,3 +1,4 @@
+import type { IndexLimits, WorkerSettings } from "./messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
 import type { GitReadKinds } from "./git-messages.js";
@@ -9,6 +10,8 @@ import type { GitReadKinds } from "./git-messages.js";
 export interface ReadKinds extends GitReadKinds {
   "commit-facts": { readonly request: ReadCommitFacts; readonly answer: CommitFacts };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
+  "find-documents": { readonly request: FindDocuments; readonly answer: FoundDocuments };
+  "keep-documents": { readonly request: KeepDocuments; readonly answer: KeptDocuments };
 }
 
 export type ReadKind = keyof ReadKinds;
@@ -80,3 +83,70 @@ export type CommitFact =
   /** `bytes` is a text, or `encodePathMasks`; undefined when there is none. */
   | { readonly kind: "known"; readonly holds: boolean; readonly bytes: Uint8Array | undefined }
   | { readonly kind: "failed"; readonly error: SerializedError };
+/** Which documents of shards commits of one repository have, and which documents no shard has. */
+export interface FindDocuments {
+  readonly kind: "find-documents";
+  readonly repositoryId: number;
+  /** An indexed branch, to which the commits are compared; undefined when none is indexed. */
+  readonly base: { readonly bit: number; readonly commit: string } | undefined;
+  readonly commits: readonly string[];
+  /** Live shards that hold documents of the repository. */
+  readonly live: readonly { readonly id: number; readonly tombstones: Uint32Array | undefined }[];
+  /** The same of the revision cache: where they are in its memory. */
+  readonly kept: readonly KeptPlace[];
+  readonly limits: IndexLimits;
+}
+
+/** A shard in the memory of the revision cache. */
+export interface KeptPlace {
+  readonly id: number;
+  /** Byte offsets. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * A document's *set* says which of the commits have it: a number, 0 for none of them. Set i is the pairs
+ * `[setStarts[i], setStarts[i + 1])` of `setRanges`: from this place in `commits` to before that.
+ */
+export interface FoundDocuments {
+  /** The commits that are covered, the oldest first: all, or as many as memory allows. */
+  readonly commits: readonly string[];
+  readonly setStarts: Uint32Array;
+  readonly setRanges: Uint32Array;
+  /** The set of each document of the shards, in the order asked; in shared memory. */
+  readonly live: readonly Uint32Array[];
+  readonly kept: readonly Uint32Array[];
+  /** Documents that no shard has, in parts that each become one shard of the revision cache. */
+  readonly parts: readonly MissingPart[];
+}
+
+export interface MissingPart {
+  /** For `KeepDocuments`. */
+  readonly entries: Uint8Array;
+  /** No shard of them is larger. */
+  readonly shardBytesMax: number;
+}
+
+/** Make a shard of documents in the memory of the revision cache. */
+export interface KeepDocuments {
+  readonly kind: "keep-documents";
+  readonly repositoryId: number;
+  readonly entries: Uint8Array;
+  readonly place: KeptPlace;
+  readonly limits: IndexLimits;
+}
+
+export interface KeptDocuments {
+  /** Bytes of the shard. */
+  readonly byteCount: number;
+  /** Blobs that were read from the mirror. */
+  readonly readCount: number;
+  readonly sets: Uint32Array;
+}
+
+/** What read workers are started with. */
+export interface ReadWorkerSettings extends WorkerSettings {
+  /** The memory of the revision cache. */
+  readonly arena: SharedArrayBuffer;
+}

@@ -1,21 +1,27 @@
+import { join } from "node:path";
 import { workerData } from "node:worker_threads";
 import { serializeError, TrawlError } from "../base/errors.js";
-import type { WorkerSettings } from "./messages.js";
-import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask } from "./read-messages.js";
+import { loadKernel } from "../kernel/load.js";
+import { ShardStore } from "../store/shard-store.js";
+import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask, ReadWorkerSettings } from "./read-messages.js";
 import type { ReadContext } from "./read/context.js";
 import { answerCommitFacts } from "./read/commit-facts.js";
+import { answerFindDocuments } from "./read/find-documents.js";
+import { answerKeepDocuments } from "./read/keep-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { settingsOf } from "./settings.js";
 
-const settings = settingsOf<WorkerSettings>(workerData);
+const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
+const kernel = loadKernel(kernelName);
+let opened: ShardStore | undefined;
 
 /** Answers one request from the mirrors. */
 export default async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   const stop = (): boolean => stops.some((word) => Atomics.load(word, 0) !== 0);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");
-    return { ok: true, answer: await answer(request, { dataFolder: settings.dataFolder, stop }) };
+    return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, stop }) };
   } catch (error) {
     return { ok: false, error: serializeError(error) };
   }
@@ -25,6 +31,13 @@ function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<
   switch (request.kind) {
     case "commit-facts": return answerCommitFacts(request, context);
     case "resolve-revisions": return answerResolveRevisions(request, context);
+    case "find-documents": return answerFindDocuments(request, context);
+    case "keep-documents": return answerKeepDocuments(request, context);
     default: return answerGitRead(request, context);
   }
+}
+
+function store(): ShardStore {
+  opened ??= new ShardStore(join(dataFolder, "shards"));
+  return opened;
 }

@@ -5,17 +5,18 @@ import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, noStats, stopReasons, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
 import { columnTextOf } from "../eval/column-text.js";
+import type { DocumentSets } from "../eval/alternative.js";
 import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";
 import { noColumn, ShardFilter } from "../catalog/shard-filter.js";
 import { ShardTable } from "../catalog/shard-table.js";
 import { ReaderCache } from "../shard/reader-cache.js";
-import type { ShardReader } from "../shard/shard-reader.js";
+import { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
@@ -97,7 +98,7 @@ class FindSlice {
     const place = this.#task.places[from.shard];
     try {
       const reader = openShard(snapshot, this.#table, place, this.#task.filter);
-      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
+      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place), sets: undefined };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
           () => verifyOnce(reader, this.#table, place, "content", contentVerified));
@@ -176,18 +177,38 @@ class Slice {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
     try {
-      const reader = openShard(snapshot, this.#table, place, this.#task.filter);
-      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place) };
-      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer,
-        () => verifyOnce(reader, this.#table, place, "content", contentVerified));
+      const { reader, cards, tombstones, checkContent } = place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
+      const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
+      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent);
       return search.run(position, stats, () => this.#mustPause());
     } catch (error) {
-      this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
+      const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#keptAt(place).id;
+      this.#failures.push({ shardId, error: serializeError(error) });
       return undefined;
     } finally {
       addStats(this.#stats, stats);
       if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
     }
+  }
+
+  #openLive(snapshot: ShardSnapshot, place: number): OpenShard {
+    const reader = openShard(snapshot, this.#table, place, this.#task.filter);
+    return {
+      reader, cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place),
+      checkContent: () => verifyOnce(reader, this.#table, place, "content", contentVerified),
+    };
+  }
+
+  #keptAt(place: number): KeptSight {
+    return this.#task.kept[place - this.#table.count];
+  }
+
+  /** The sets of commits of the documents of the shard at this index of the places. */
+  #setsOf(index: number, documentCount: number): DocumentSets | undefined {
+    const sets = this.#task.options.commitSets;
+    if (sets === undefined) return undefined;
+    const from = sets.starts[index];
+    return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
   }
 
   /** Looked at between blocks: sends what has waited, and says whether to give way. */
@@ -197,6 +218,20 @@ class Slice {
     if (!hasCredit(this.#task.control)) return true;
     return isOverdue(this.#startedMs, this.#task.lane);
   }
+}
+
+/** A shard ready to be searched. */
+interface OpenShard {
+  readonly reader: ShardReader;
+  readonly cards: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+  readonly checkContent: () => void;
+}
+
+/** A shard of the revision cache was made by this process and never left memory: its checksums are not looked at. */
+function openKept({ id, from, to, cards }: KeptSight): OpenShard {
+  const reader = new ShardReader(id, new Uint8Array(settings.arena, from, to - from));
+  return { reader, cards, tombstones: undefined, checkContent: () => undefined };
 }
 
 function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, filter: SharedArrayBuffer): ShardReader {

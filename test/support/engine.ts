@@ -26,6 +26,7 @@ export interface TestShard {
   readonly reader: ShardReader;
   readonly cards: Uint8Array;
   readonly tombstones: Uint32Array | undefined;
+  readonly sets: undefined;
 }
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
@@ -47,7 +48,7 @@ export function testShard(kernel: Kernel, documents: readonly TestDocument[], re
     if (input.skipReason === "none") builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);
     else builder.addSkipped(input);
   });
-  const reader = new ShardReader(1, builder.build((byteCount) => byteCount));
+  const reader = new ShardReader(1, builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount)));
   reader.verify("index");
   reader.verify("content");
   const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
@@ -55,7 +56,7 @@ export function testShard(kernel: Kernel, documents: readonly TestDocument[], re
   for (let document = 0; document < reader.documentCount; document++) {
     if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) tombstones[document >>> 5] |= 1 << (document & 31);
   }
-  return { reader, cards, tombstones };
+  return { reader, cards, tombstones, sets: undefined };
 }
 
 /** A match object as clients get it. */
@@ -105,6 +106,7 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
     people: given.people,
     selections: given.selections ?? plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
+    commitSets: undefined,
   };
   const control = new Int32Array(new SharedArrayBuffer(controlWordCount * 4));
   const matches: MatchObject[] = [];

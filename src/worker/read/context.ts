@@ -1,9 +1,16 @@
 import { join } from "node:path";
 import type { StopSignal } from "../../git/run.js";
+import type { Kernel } from "../../kernel/kernel.js";
+import type { ShardStore } from "../../store/shard-store.js";
 
 /** What a handler of the read pool works with. */
 export interface ReadContext {
   readonly dataFolder: string;
+  readonly kernel: Kernel;
+  /** The memory of the revision cache. */
+  readonly arena: SharedArrayBuffer;
+  /** Opened at the first call. */
+  readonly store: () => ShardStore;
   /** True when the caller has gone or time is over: to be looked at often. */
   readonly stop: StopSignal;
 }

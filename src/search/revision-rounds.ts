@@ -1,0 +1,249 @@
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import { encodeCards } from "../catalog/repository-cards.js";
+import { defaultBranchBit, type Repository } from "../model/repository.js";
+import type { TextPlan } from "../query/plan.js";
+import { controlWords, stopReasons, type CommitSets, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
+import type { IndexLimits, KeptSight } from "../worker/messages.js";
+import type { ReadPool } from "../worker/pools.js";
+import type { MissingPart } from "../worker/read-messages.js";
+import { chooseShards } from "./shard-choice.js";
+import type { FoundWave, KeptShard, RevisionCache } from "./revision-cache.js";
+
+/** What the search of commits that are not indexed works with. */
+export interface RevisionReading {
+  readonly reads: ReadPool;
+  readonly cache: RevisionCache;
+  /** Which files have content that is searched: as in the index. */
+  readonly limits: IndexLimits;
+}
+
+/** Shards that a search takes together, and what it looks for in them. */
+export interface Round {
+  readonly selections: readonly RepositorySelection[];
+  readonly commitSets: CommitSets;
+  /** Places in the view's table, then those of `kept`. */
+  readonly places: Uint32Array;
+  readonly kept: readonly KeptSight[];
+  /** To be called once, when nobody reads the shards any more. */
+  release(): void;
+}
+
+export interface RoundContext extends RevisionReading {
+  /** What is looked for in documents, by alternative; undefined where nothing is. */
+  readonly texts: readonly (TextPlan | undefined)[];
+  readonly catalog: Catalog;
+  readonly view: CatalogView;
+  /** The search's control block: its stop word ends the reads. */
+  readonly control: Int32Array;
+  readonly timeoutMs: number;
+  /** Told what could not be searched. */
+  readonly onFailure: (sentence: string) => void;
+}
+
+/** Commits that are looked at together: a document's sets of commits are made for them. */
+const commitsPerWave = 1024;
+
+/** Shards of a wave that are read ahead of the one that is searched. */
+const readAheadCount = 2;
+
+/**
+ * The rounds of a search in commits that are not indexed. Repositories come one after the other, their commits in waves:
+ * first the shards that are there with all commits of the wave, then each shard that is made of what was missing, which is
+ * read while earlier ones are searched. So each text is searched once for all commits of a wave that have it.
+ *
+ * What fails costs its repository. The rounds end early when the search is stopped.
+ */
+export async function* roundsOf(selections: readonly RepositorySelection[], context: RoundContext): AsyncGenerator<Round, undefined> {
+  for (const [repositoryId, commits] of commitsByRepository(selections)) {
+    const repository = context.catalog.repository(repositoryId);
+    if (repository === undefined) continue;
+    try {
+      for (let left = commits; left.length > 0 && !isStopped(context.control);) {
+        const covered: ReadonlySet<string> = yield* new Waves(repository, selections, context).search(left.slice(0, commitsPerWave));
+        left = left.filter((commit) => !covered.has(commit));
+      }
+    } catch (error) {
+      if (!isStopped(context.control)) context.onFailure(`revisions of ${repository.name} could not be read: ${messageOf(error)}`);
+    }
+  }
+}
+
+/** Whether some revision is not indexed. */
+export function hasUnindexed(selections: readonly RepositorySelection[]): boolean {
+  return selections.some(({ revisions }) => [...revisions?.values() ?? []].some((choices) => choices.some(({ unindexed }) => unindexed !== undefined)));
+}
+
+/** Distinct commits that are not indexed, in the order asked. */
+function commitsByRepository(selections: readonly RepositorySelection[]): Map<number, string[]> {
+  const commits = new Map<number, Set<string>>();
+  for (const { revisions } of selections) {
+    for (const [id, choices] of revisions ?? []) {
+      for (const { unindexed } of choices) if (unindexed !== undefined) commits.set(id, (commits.get(id) ?? new Set()).add(unindexed.commit));
+    }
+  }
+  return new Map([...commits].map(([id, set]) => [id, [...set]]));
+}
+
+function isStopped(control: Int32Array): boolean {
+  return Atomics.load(control, controlWords.stop) !== stopReasons.none;
+}
+
+type KeptWithSets = FoundWave["kept"][number];
+
+/** The waves of one repository. */
+class Waves {
+  readonly #repository: Repository;
+  readonly #selections: readonly RepositorySelection[];
+  readonly #context: RoundContext;
+  readonly #cards: Uint8Array;
+  /** Live shards with documents of the repository: id and place in the view. */
+  readonly #live: ReadonlyMap<number, number>;
+
+  constructor(repository: Repository, selections: readonly RepositorySelection[], context: RoundContext) {
+    this.#repository = repository;
+    this.#selections = selections;
+    this.#context = context;
+    this.#cards = encodeCards([repository]);
+    this.#live = new Map(context.view.shards.flatMap(({ record }, place) => (record.repositoryIds.includes(repository.id) ? [[record.id, place] as const] : [])));
+  }
+
+  /** Yields the rounds of one wave; returns the commits that it covers. */
+  async *search(commits: readonly string[]): AsyncGenerator<Round, ReadonlySet<string>> {
+    const { cache } = this.#context;
+    const known = cache.wave(this.#repository.id, commits, (id) => this.#live.has(id));
+    if (known !== undefined) {
+      cache.pin(known.kept.map(({ shard }) => shard));
+      yield this.#round(known, known.kept);
+      return new Set(known.commits);
+    }
+    const { wave, parts } = await this.#find(commits);
+    yield this.#round(wave, wave.kept);
+    const made: KeptWithSets[] = [];
+    for await (const kept of this.#readAhead(parts)) {
+      made.push(kept);
+      yield this.#round({ ...wave, live: [] }, [kept]);
+    }
+    cache.keepWave(commits, { ...wave, kept: [...wave.kept, ...made] });
+    return new Set(wave.commits);
+  }
+
+  /** What shards have, and what they lack. The kept ones stay pinned. */
+  async #find(commits: readonly string[]): Promise<{ wave: FoundWave; parts: readonly MissingPart[] }> {
+    const { cache, reads, limits, view, timeoutMs, control } = this.#context;
+    const kept = cache.keptOf(this.#repository.id);
+    cache.pin(kept);
+    try {
+      const found = await reads.run<"find-documents">({
+        kind: "find-documents", repositoryId: this.#repository.id, base: baseOf(this.#repository), commits, limits,
+        live: [...this.#live].map(([id, place]) => ({ id, tombstones: view.shards[place].tombstones })),
+        kept: kept.map(({ id, from, to }) => ({ id, from, to })),
+      }, { timeoutMs, stop: control });
+      const wave = {
+        repositoryId: this.#repository.id, commits: found.commits, setStarts: found.setStarts, setRanges: found.setRanges,
+        live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
+        kept: kept.map((shard, i) => ({ shard, sets: found.kept[i] })),
+      };
+      return { wave, parts: found.parts };
+    } catch (error) {
+      cache.unpin(kept);
+      throw error;
+    }
+  }
+
+  /** Makes the shards of the parts, in order, some ahead of the one that is asked for. Each comes pinned. */
+  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<KeptWithSets, undefined> {
+    const ahead: Promise<KeptWithSets>[] = [];
+    let begun = 0;
+    try {
+      for (let i = 0; i < parts.length; i++) {
+        while (begun < Math.min(parts.length, i + readAheadCount)) {
+          const made = this.#keep(parts[begun++]);
+          made.catch(() => undefined);
+          ahead.push(made);
+        }
+        yield await (ahead.shift() as Promise<KeptWithSets>);
+      }
+    } finally {
+      for (const made of ahead) made.then(({ shard }) => this.#context.cache.unpin([shard]), () => undefined);
+    }
+  }
+
+  async #keep({ entries, shardBytesMax }: MissingPart): Promise<KeptWithSets> {
+    const { cache, reads, limits, timeoutMs, control } = this.#context;
+    let shard = cache.reserve(this.#repository.id, shardBytesMax);
+    while (shard === undefined) {
+      await cache.released();
+      if (isStopped(control)) throw new TrawlError("cancelled", "the search was stopped");
+      shard = cache.reserve(this.#repository.id, shardBytesMax);
+    }
+    try {
+      const { id, from, to } = shard;
+      const { byteCount, sets } = await reads.run<"keep-documents">({
+        kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits,
+      }, { timeoutMs, stop: control });
+      cache.settle(shard, byteCount);
+      return { shard, sets };
+    } catch (error) {
+      cache.unpin([shard]);
+      throw error;
+    }
+  }
+
+  #round(wave: FoundWave, kept: readonly KeptWithSets[]): Round {
+    const { view, cache } = this.#context;
+    const shards: readonly KeptShard[] = kept.map(({ shard }) => shard);
+    const selections = this.#selections.map((selection) => this.#narrow(selection, wave.commits));
+    const live = wave.live.length === 0 ? [] : this.#candidates(wave.live, selections);
+    let isReleased = false;
+    return {
+      selections,
+      commitSets: joinSets(wave, [...live, ...kept].map(({ sets }) => sets)),
+      places: Uint32Array.from([...live.map(({ id }) => this.#live.get(id) ?? 0), ...kept.map((_, i) => view.shards.length + i)]),
+      kept: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        cache.unpin(shards);
+      },
+    };
+  }
+
+  /** Those of the live shards that may hold a result. */
+  #candidates(live: FoundWave["live"], selections: readonly RepositorySelection[]): FoundWave["live"] {
+    const choices = this.#context.texts.flatMap((text, i) => (text === undefined ? [] : [{ text, selection: selections[i] }]));
+    const places = new Set(chooseShards(this.#context.view, choices).places);
+    return live.filter(({ id }) => places.has(this.#live.get(id) ?? -1));
+  }
+
+  /** The repository alone, at those of its revisions that are commits of the wave. */
+  #narrow({ revisions }: RepositorySelection, commits: readonly string[]): RepositorySelection {
+    const { id } = this.#repository;
+    const numberOf = new Map(commits.map((commit, number) => [commit, number]));
+    const choices = (revisions?.get(id) ?? []).flatMap(({ typed, bit, unindexed }): RevisionChoice[] => {
+      const number = unindexed === undefined ? undefined : numberOf.get(unindexed.commit);
+      return unindexed === undefined || number === undefined ? [] : [{ typed, bit, unindexed: { commit: unindexed.commit, number } }];
+    });
+    const repositoryIds = new Uint32Array((id >>> 5) + 1);
+    if (choices.length > 0) repositoryIds[id >>> 5] = 1 << (id & 31);
+    return { repositoryIds, revisions: new Map([[id, choices]]) };
+  }
+}
+
+/** The default branch, to which other commits mostly are nearest; without it some other one. */
+function baseOf(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
+  const bit = defaultBranchBit(repository);
+  return repository.indexedBranches.find((branch) => branch.bit === bit) ?? repository.indexedBranches[0];
+}
+
+function joinSets({ setStarts, setRanges }: FoundWave, parts: readonly Uint32Array[]): CommitSets {
+  const words = new Uint32Array(new SharedArrayBuffer(4 * parts.reduce((sum, { length }) => sum + length, 0)));
+  const starts = new Uint32Array(parts.length);
+  let at = 0;
+  parts.forEach((part, i) => {
+    starts[i] = at;
+    words.set(part, at);
+    at += part.length;
+  });
+  return { starts, words, setStarts, setRanges };
+}

@@ -1,0 +1,145 @@
+import { BlobReader } from "../../git/blob-reader.js";
+import { contentLimitsOf, isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "../../indexer/classify.js";
+import type { SkipReason } from "../../model/skip-reason.js";
+import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
+import { ShardReader } from "../../shard/shard-reader.js";
+import type { IndexLimits } from "../messages.js";
+import type { KeepDocuments, KeptDocuments } from "../read-messages.js";
+import { mirrorOf, type ReadContext } from "./context.js";
+import { decodeEntries, type MissingEntry } from "./missing-entries.js";
+
+/** git counts as hung when it takes longer for one step of reading. */
+const readSilenceMs = 120_000;
+
+/** A blob takes at most this part of the revision cache. */
+const arenaBytesPerBlob = 4;
+
+/** Larger blobs are not read for the revision cache; their documents are found by path. */
+export function contentBytesMaxOf(limits: IndexLimits, arena: SharedArrayBuffer): number {
+  const wanted = limits.largeFiles.length === 0 ? limits.fileBytesMax : arena.byteLength;
+  return Math.min(wanted, Math.floor(arena.byteLength / arenaBytesPerBlob));
+}
+
+/** Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once. */
+export async function answerKeepDocuments(request: KeepDocuments, context: ReadContext): Promise<KeptDocuments> {
+  const shard = new KeptShard(request.repositoryId, contentLimitsOf(request.limits), context);
+  const entriesOf = new Map<string, MissingEntry[]>();
+  for (const entry of decodeEntries(request.entries)) {
+    if (!entry.isFile) shard.addSkipped(entry, "not-regular");
+    else entriesOf.set(entry.oid, [...(entriesOf.get(entry.oid) ?? []), entry]);
+  }
+  copyKnown(entriesOf, shard, context);
+  await readOthers(request, entriesOf, shard, context);
+  const { from, to } = request.place;
+  const byteCount = shard.build((size) => Buffer.from(context.arena, from, Math.min(size, to - from)));
+  return { byteCount, readCount: entriesOf.size, sets: shard.sets };
+}
+
+/** Takes what live shards have, and takes it out of `entriesOf`. */
+function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, context: ReadContext): void {
+  const known = [...entriesOf].filter(([, [{ source }]]) => source !== undefined);
+  if (known.length === 0) return;
+  const snapshot = context.store().read();
+  try {
+    const shardIds = new Set(known.flatMap(([, [{ source }]]) => (source === undefined ? [] : [source.shardId])));
+    for (const id of shardIds) {
+      // Without its shard a blob is read from the mirror like any other.
+      const bytes = snapshot.get(id);
+      if (bytes === undefined) continue;
+      const reader = new ShardReader(id, bytes);
+      for (const [oid, entries] of known) {
+        const { source } = entries[0];
+        if (source?.shardId !== id) continue;
+        shard.addBlob(entries, reader.content.subarray(reader.contentStart[source.content], reader.contentStart[source.content + 1]));
+        entriesOf.delete(oid);
+      }
+    }
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function readOthers({ repositoryId, limits }: KeepDocuments, entriesOf: ReadonlyMap<string, readonly MissingEntry[]>, shard: KeptShard,
+  context: ReadContext): Promise<void> {
+  if (entriesOf.size === 0) return;
+  const contentBytesMax = contentBytesMaxOf(limits, context.arena);
+  const reader = new BlobReader({ directory: mirrorOf(context, repositoryId), contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
+  const groups = [...entriesOf];
+  try {
+    await reader.read(groups.map(([oid]) => oid), (index, outcome) => {
+      const entries = groups[index][1];
+      if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
+      else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
+    });
+  } finally {
+    reader.close();
+  }
+}
+
+/** A shard in the making, and the sets of its documents in the order in which the shard has them. */
+class KeptShard {
+  readonly #repositoryId: number;
+  readonly #limits: ContentLimits;
+  readonly #context: ReadContext;
+  readonly #builder: ShardBuilder;
+  /** By content. */
+  readonly #sets: number[][] = [];
+  readonly #skippedSets: number[] = [];
+
+  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext) {
+    this.#repositoryId = repositoryId;
+    this.#limits = limits;
+    this.#context = context;
+    this.#builder = new ShardBuilder(context.kernel);
+  }
+
+  /** The set of each document; those without content come last. */
+  get sets(): Uint32Array {
+    const sets = [...this.#sets.flat(), ...this.#skippedSets];
+    const words = new Uint32Array(new SharedArrayBuffer(sets.length * 4));
+    words.set(sets);
+    return words;
+  }
+
+  /** The entries of one blob. */
+  addBlob(entries: readonly MissingEntry[], content: Buffer): void {
+    const readable: MissingEntry[] = [];
+    for (const entry of entries) {
+      if (isTooLarge(content.length, Buffer.from(entry.path, "latin1"), this.#limits)) this.addSkipped(entry, "too-large");
+      else readable.push(entry);
+    }
+    if (readable.length === 0) return;
+    const [first] = readable;
+    const reason = skipReasonOfContent(content, Buffer.from(first.path, "latin1"), this.#limits, this.#context.kernel);
+    if (reason !== "none") {
+      for (const entry of readable) this.addSkipped(entry, reason);
+      return;
+    }
+    const number = this.#builder.addContent(first.oid, content);
+    this.#sets[number] ??= [];
+    for (const entry of readable) {
+      this.#builder.addDocument(number, this.#documentOf(entry, content, "none"));
+      this.#sets[number].push(entry.set);
+    }
+  }
+
+  addSkipped(entry: MissingEntry, reason: SkipReason): void {
+    this.#builder.addSkipped(this.#documentOf(entry, Buffer.alloc(0), reason));
+    this.#skippedSets.push(entry.set);
+  }
+
+  /** Returns the shard's size. */
+  build(place: (byteCount: number) => Buffer): number {
+    let size = 0;
+    this.#builder.build("without-postings", (byteCount) => {
+      size = byteCount;
+      return place(byteCount);
+    });
+    return size;
+  }
+
+  #documentOf({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
+    const bytes = Buffer.from(path, "latin1");
+    return { repositoryId: this.#repositoryId, path: bytes, branchMask: 0, oid, language: languageOf(bytes, content), skipReason };
+  }
+}
