@@ -208,6 +208,17 @@ t.test("a wrong query is told from one that comes too early", async (t) => {
   }
 });
 
+t.test("what would hold up the main thread is refused", async (t) => {
+  const rows: readonly (readonly [text: string, message: RegExp])[] = [
+    [Array.from({ length: 1001 }, (_, i) => `repo:r${i}`).join(" "), /^the query has more than 1000 repo: filters; one regexp can name many/],
+    [`repo:${"r".repeat(8193)}`, /^a repo: filter is longer than 8192 characters; write several/],
+    [`repo:has.description(${"d".repeat(1025)})`, /^invalid predicate value: has.description argument: a regexp longer than 1024 characters/],
+    [`repo:has.meta(/${"d".repeat(1025)}/)`, /^invalid predicate value: has.meta key argument: a regexp longer than 1024 characters/],
+  ];
+  for (const [text, message] of rows) t.throws(() => planQuery(text, "standard"), { name: "QueryError", message }, text.slice(0, 40));
+  planQuery(Array.from({ length: 1000 }, (_, i) => `repo:r${i}`).join(" "), "standard");
+});
+
 t.test("a structural pattern", async (t) => {
   t.throws(() => planQuery("foo(:[x])", "structural"), new TrawlError("bad-request", "Structural search is disabled in the site configuration."));
   t.throws(() => planQuery("lang:klingon foo", "structural"), { message: `unknown language: "klingon"` }, "other errors come first");

@@ -9,6 +9,12 @@ export const queryLimits = {
   groupDepthMax: 500,
   /** Fields and patterns in the text. */
   termCountMax: 10_000,
+  /** `repo:` filters in the text: all names are asked for each, which takes up to 2 ms for 10,000 of them. */
+  repositoryFilterCountMax: 1_000,
+  /** UTF-16 units of the regexp of a `repo:` filter, which the main thread compiles. 200 long names fit. */
+  repositoryFilterLengthMax: 8_192,
+  /** The same of a regexp that is tried on repository names; a longer one gives no repository results. */
+  namePatternLengthMax: 1_024,
   /** Basic queries after `or` was distributed over fields. */
   basicQueryCountMax: 500,
   /** Fields and patterns of all basic queries together: distributing copies a shared one into each of them. */

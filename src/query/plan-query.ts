@@ -24,6 +24,7 @@ export function planQuery(text: string, type: QueryType, contexts?: SearchContex
   const tree = parseQuery(text, type);
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
   const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
+  boundRepositoryFilters(text, queries);
   const analyses = new Analyses(text);
   const nowMs = new Date().getTime();
   const validator = new Validator(text, analyses, nowMs);
@@ -44,6 +45,14 @@ function planBasic(query: BasicQuery, rules: number, contexts: SearchContexts | 
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = contextGroupsOf(query, contexts) ?? [undefined];
   return groups.map((group) => ({ repositories: planRepositories(query, group, analyses, nowMs), text, repositoryNames, rules }));
+}
+
+function boundRepositoryFilters(text: string, queries: readonly BasicQuery[]): void {
+  const filters = new Set(queries.flatMap(({ fields }) => fields.filter(({ name }) => name === "repo")));
+  const [excess] = [...filters].slice(queryLimits.repositoryFilterCountMax);
+  if (excess === undefined) return;
+  const message = `the query has more than ${queryLimits.repositoryFilterCountMax} repo: filters; one regexp can name many, as in repo:^(a|b)$`;
+  throw new QueryError(message, text, excess.place);
 }
 
 function tooManyGroups(text: string, queries: readonly BasicQuery[]): QueryError {

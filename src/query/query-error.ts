@@ -66,13 +66,18 @@ export class UnsupportedError extends QueryError {
 /** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
 export class RevisionSyntaxError extends QueryError {
   constructor(revision: string, query: string, place: Place) {
-    super(`the revision "${revision}" is none that git could read; write a branch, a tag, a commit, or one of these with ~N or ^N`, query, place);
+    super(`the revision "${shorten(revision)}" is none that git could read; write a branch, a tag, a commit, or one of these with ~N or ^N`, query, place);
     this.name = "RevisionSyntaxError";
   }
 
   override get title(): string {
     return "Invalid revision syntax";
   }
+}
+
+/** A text as messages show it. */
+function shorten(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 /** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */

@@ -1,6 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import type { FieldNode } from "./ast.js";
+import { queryLimits } from "./limits.js";
 import type { FactText, MetadataTest, RepositoryFact } from "./plan.js";
 
 /*
@@ -108,6 +109,7 @@ function metadata(key: FactText, value: MetadataTest["value"]): MetadataTest {
 }
 
 function checkRegexp(source: string, before: string): void {
+  if (source.length > queryLimits.namePatternLengthMax) throw bad(`${before}a regexp longer than ${queryLimits.namePatternLengthMax} characters`);
   try {
     analyseRegexp(source, false);
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Analyses } from "./analyses.js";
 import type { PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { FieldName } from "./fields.js";
+import { queryLimits } from "./limits.js";
 import type { RepositoryNamePlan } from "./plan.js";
 import { resultTypesOf } from "./result-types.js";
 import { isCaseSensitive } from "./validate.js";
@@ -43,14 +44,18 @@ function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): Repos
   return sources.size + groups.length === 0 ? undefined : { combine, sources: [...sources], exclude, groups, foldCase };
 }
 
+/** No name has more UTF-16 units. */
+const nameLengthMax = 255;
+
 /**
- * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, and when that text
- * is no regexp, as in `(a@b)`.
+ * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, when that text is no
+ * regexp, as in `(a@b)`, and when it is longer than a regexp on names may be.
  */
 function nameSource(pattern: PatternNode, foldCase: boolean, analyses: Analyses): string | undefined {
   if (pattern.contentOnly || pattern.value.startsWith("@")) return undefined;
   const at = pattern.value.indexOf("@");
   const value = at < 0 ? pattern.value : pattern.value.slice(0, at);
-  if (pattern.form === "literal") return escapeRegexp(value);
+  if (pattern.form === "literal") return value.length > nameLengthMax ? undefined : escapeRegexp(value);
+  if (value.length > queryLimits.namePatternLengthMax) return undefined;
   return at < 0 || analyses.isRegexp(value, foldCase, pattern.place) ? value : undefined;
 }

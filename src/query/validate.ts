@@ -7,6 +7,7 @@ import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
 import { readDateMs } from "./dates.js";
 import { fields, type FieldName } from "./fields.js";
+import { queryLimits } from "./limits.js";
 import { checkPredicate } from "./predicates.js";
 import { locateErrors, QueryError, RevisionSyntaxError } from "./query-error.js";
 import {
@@ -96,6 +97,7 @@ export class Validator {
         this.#analyses.regexp(value, true, place);
         return;
       case "repository":
+        if (value.length > queryLimits.repositoryFilterLengthMax) throw bad(`a repo: filter is longer than ${queryLimits.repositoryFilterLengthMax} characters; write several`);
         this.#analyses.regexp(splitRepository(value).source, true, place);
         return;
       case "refused":

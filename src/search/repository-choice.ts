@@ -1,7 +1,7 @@
 import { repositoryFlags, type RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
-import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
-import { matchingFacts, matchingNames, nameTest } from "./repository-marks.js";
+import type { RepositoryFact, RepositoryFilter, YesNoOnly } from "../query/plan.js";
+import { isKept, matchingFacts, matchingNames, nameTest } from "./repository-marks.js";
 
 /** The repositories that a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
@@ -15,6 +15,9 @@ export interface RepositoryChoice {
 /** Choices by defaults alone, by table and what the filter says: the same for all searches without a filter. */
 const keptDefaults = new WeakMap<RepositoryTable, Map<string, Verdict>>();
 
+/** What was worked out in turns before a search began. */
+const keptVerdicts = new WeakMap<RepositoryFilter, { readonly table: RepositoryTable; readonly verdict: Verdict }>();
+
 /** A choice as places of the table. */
 interface Verdict {
   readonly places: Places;
@@ -24,8 +27,30 @@ interface Verdict {
 
 /** Chooses among all repositories. Each condition looks only at what those before it left. */
 export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
-  const { places, excludedForks, excludedArchived } = verdictOf(table, filter);
+  const kept = keptVerdicts.get(filter);
+  const { places, excludedForks, excludedArchived } = kept?.table === table ? kept.verdict : verdictOf(table, filter);
   return { repositories: Array.from(places, (place) => table.at(place)), excludedForks, excludedArchived };
+}
+
+/** More names and facts to ask for than this are asked in turns before a search begins. */
+const unkeptCountMax = 16;
+
+/**
+ * The work of finding out what the filters ask for first, in pieces; undefined when it is little. What is found is kept,
+ * and makes the choice itself cheap.
+ */
+export function prepareChoice(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, void> | undefined {
+  const sources = new Set(filters.flatMap(({ include, exclude }) => [...include.map(({ source }) => source), ...exclude]));
+  const unkept = [...sources].filter((source) => source !== "" && !isKept(table, source, true));
+  const facts = new Map(filters.flatMap((filter) => filter.facts.map((fact) => [fact.label, fact])));
+  if (unkept.length + facts.size <= unkeptCountMax && filters.length <= unkeptCountMax) return undefined;
+  return chooseAll(table, unkept, [...facts.values()], filters);
+}
+
+function* chooseAll(table: RepositoryTable, sources: readonly string[], facts: readonly RepositoryFact[], filters: readonly RepositoryFilter[]): Generator<undefined, void> {
+  for (const source of sources) yield void matchingNames(table, source, true);
+  for (const fact of facts) yield void matchingFacts(table, fact);
+  for (const filter of filters) yield void keptVerdicts.set(filter, { table, verdict: verdictOf(table, filter) });
 }
 
 function verdictOf(table: RepositoryTable, filter: RepositoryFilter): Verdict {

@@ -1,26 +1,126 @@
+import { TrawlError } from "../base/errors.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryNamePlan } from "../query/plan.js";
-import { compileRegexp, type RangeSink } from "../regexp/compile.js";
+import { compileRegexp, type Matcher, type RangeSink } from "../regexp/compile.js";
 import { nameTest } from "./repository-marks.js";
 
-/** A condition on the name at a place of the table. */
-export type NameTest = (place: number) => boolean;
+/**
+ * Those of the repositories whose name the plan takes, in their order. Yields between pieces of work, of which a query of
+ * thousands of patterns makes many.
+ */
+export function* repositoriesByName(plan: RepositoryNamePlan, table: RepositoryTable, repositories: readonly Repository[]): Generator<undefined, readonly Repository[]> {
+  if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
+  const places = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
+  const kept = new Set(yield* keepPlaces(plan, table, places));
+  return repositories.filter(({ id }) => kept.has(table.placeOf(id) ?? -1));
+}
 
-/** Compiles the plan for repository results; about so many places will be asked. */
-export function compileNamePlan(plan: RepositoryNamePlan, table: RepositoryTable, askedCount: number): NameTest {
-  const testOf = (source: string): NameTest => nameTest(table, source, plan.foldCase, askedCount);
-  const tests = [...plan.sources.map(testOf), ...plan.groups.map((group) => compileNamePlan(group, table, askedCount))];
-  const excludes = plan.exclude.map(testOf);
-  const isExcluded: NameTest = (place) => excludes.some((test) => test(place));
-  if (tests.length === 0) return (place) => !isExcluded(place);
-  if (plan.combine === "or") return (place) => tests.some((test) => test(place));
-  return (place) => tests.every((test) => test(place)) && !isExcluded(place);
+function* keepPlaces(plan: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+  const hasPositive = plan.sources.length + plan.groups.length > 0;
+  let kept = places;
+  if (plan.combine === "or" && hasPositive) {
+    kept = yield* keepAny(plan, table, places);
+  } else {
+    for (const source of plan.sources) kept = yield* keepMatching([source], true, plan, table, kept);
+    for (const group of plan.groups) kept = yield* keepPlaces(group, table, kept);
+  }
+  return yield* keepMatching(plan.exclude, false, plan, table, kept);
+}
+
+function* keepAny(plan: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+  const found = new Set(yield* keepMatching(plan.sources, true, plan, table, places));
+  for (const group of plan.groups) for (const place of yield* keepPlaces(group, table, places)) found.add(place);
+  return places.filter((place) => found.has(place));
+}
+
+/** The places whose name any of the sources matches; with `wanted` false, those that none does. */
+function* keepMatching(sources: readonly string[], wanted: boolean, { foldCase }: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+  if (places.length === 0 || sources.length === 0) return wanted ? [] : places;
+  const marks = new Uint8Array(table.count);
+  for (const union of unionsOf(sources, foldCase)) {
+    const matches = nameTest(table, union, foldCase, places.length);
+    for (const place of places) if (matches(place)) marks[place] = 1;
+    yield;
+  }
+  return places.filter((place) => (marks[place] === 1) === wanted);
+}
+
+/** Ranges in names that the patterns of a search match, for highlights. */
+export class NameHighlighter {
+  readonly #matchers: readonly Matcher[];
+
+  constructor(plans: readonly RepositoryNamePlan[]) {
+    this.#matchers = [true, false].flatMap((foldCase) => {
+      const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
+      // In a union the first that matches wins: the longer one before what it begins with.
+      const ordered = [...sources].sort((a, b) => b.length - a.length);
+      return unionsOf(ordered, foldCase).map((union) => compileRegexp(union, foldCase));
+    });
+  }
+
+  /** Sorted and disjoint; of two that overlap the earlier one, then the longer one. */
+  ranges(name: Buffer): NameRange[] {
+    const pairs: [number, number][] = [];
+    const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
+    for (const matcher of this.#matchers) matcher.findAll(name, 0, sink);
+    pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+    const location = (offset: number) => ({ offset, line: 0 as const, column: [...name.subarray(0, offset).toString()].length });
+    const ranges: NameRange[] = [];
+    let last = -1;
+    for (const [start, end] of pairs) {
+      if (start < last) continue;
+      ranges.push({ start: location(start), end: location(end) });
+      last = end;
+    }
+    return ranges;
+  }
+}
+
+function allSources(plan: RepositoryNamePlan, foldCase: boolean): string[] {
+  return [...(plan.foldCase === foldCase ? plan.sources : []), ...plan.groups.flatMap((group) => allSources(group, foldCase))];
+}
+
+/** Few regexps stay by themselves; of many, so many of at most so many characters make one. */
+const apartCountMax = 32;
+const unionCountMax = 64;
+const unionLengthMax = 4096;
+
+/** Regexps that match where any of the sources does: thousands of them as about a hundred. */
+function unionsOf(sources: readonly string[], foldCase: boolean): readonly string[] {
+  if (sources.length <= apartCountMax) return sources;
+  const unions: string[][] = [];
+  let length = unionLengthMax;
+  for (const source of sources) {
+    length += source.length;
+    const last = unions.at(-1);
+    if (last === undefined || last.length >= unionCountMax || length >= unionLengthMax) {
+      unions.push([source]);
+      length = source.length;
+    } else {
+      last.push(source);
+    }
+  }
+  return unions.flatMap((union) => {
+    const joined = union.map((source) => `(?:${source})`).join("|");
+    return union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union;
+  });
+}
+
+/** Regexps that are good one by one may be too large together. */
+function isCompilable(source: string, foldCase: boolean): boolean {
+  try {
+    compileRegexp(source, foldCase);
+    return true;
+  } catch (error) {
+    if (error instanceof TrawlError) return false;
+    throw error;
+  }
 }
 
 /** One `repo` match object as JSON. `revision` is undefined when the query named none. */
-export function repositoryMatch(repository: Repository, revision: string | undefined, plans: readonly RepositoryNamePlan[]): string {
-  const ranges = nameRanges(repository, plans);
+export function repositoryMatch(repository: Repository, revision: string | undefined, highlighter: NameHighlighter): string {
+  const ranges = highlighter.ranges(Buffer.from(repository.name));
   return JSON.stringify({
     type: "repo",
     repositoryID: repository.id,
@@ -41,25 +141,4 @@ export function repositoryMatch(repository: Repository, revision: string | undef
 interface NameRange {
   readonly start: { readonly offset: number; readonly line: 0; readonly column: number };
   readonly end: { readonly offset: number; readonly line: 0; readonly column: number };
-}
-
-function nameRanges(repository: Repository, plans: readonly RepositoryNamePlan[]): NameRange[] {
-  const name = Buffer.from(repository.name);
-  const pairs: [number, number][] = [];
-  const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
-  for (const plan of plans) for (const source of allSources(plan)) compileRegexp(source, plan.foldCase).findAll(name, 0, sink);
-  pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
-  const location = (offset: number) => ({ offset, line: 0 as const, column: [...name.subarray(0, offset).toString()].length });
-  const ranges: NameRange[] = [];
-  let last = -1;
-  for (const [start, end] of pairs) {
-    if (start < last) continue;
-    ranges.push({ start: location(start), end: location(end) });
-    last = end;
-  }
-  return ranges;
-}
-
-function allSources(plan: RepositoryNamePlan): string[] {
-  return [...plan.sources, ...plan.groups.flatMap(allSources)];
 }

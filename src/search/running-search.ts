@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
+import { takeTurn } from "../base/steps.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type RepositorySelection, type SearchOptions, type SearchStats } from "../task/search-options.js";
@@ -17,7 +18,7 @@ import { EventStream, SearchClock, type Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
 import { needsPreparation, prepare, unindexedOf, type LeftOut, type Preparation } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
-import { compileNamePlan, repositoryMatch } from "./repository-results.js";
+import { NameHighlighter, repositoriesByName, repositoryMatch } from "./repository-results.js";
 import { indexedSelection, keepRevisions, resolveRepositories, withRevisions, type Resolution } from "./repository-resolver.js";
 import { readRevisions } from "./revision-resolver.js";
 import { hasUnindexed, roundsOf, type RevisionReading, type Round } from "./revision-rounds.js";
@@ -98,6 +99,10 @@ export class RunningSearch {
   #leftOut: LeftOut[] = [];
   readonly #timeoutMs: number;
   readonly #namePlans: readonly RepositoryNamePlan[];
+  /** Made for the first repository result. */
+  #highlighter: NameHighlighter | undefined;
+  /** Repository results that wait for the client to read. */
+  #parkedRepositories: Iterator<undefined, void> | undefined;
   readonly #matchCountMax: number;
   /** True when a larger count is of use to all alternatives alike. */
   readonly #isSuggestible: boolean;
@@ -289,8 +294,11 @@ export class RunningSearch {
   }
 
   #begin(): void {
+    // Whatever is done at once, the search is not done before all of it is begun.
+    this.#activeSlices++;
     this.#sendRepositories();
     this.#startSlices();
+    this.#endSlice();
   }
 
   #startSlices(): void {
@@ -304,6 +312,7 @@ export class RunningSearch {
     this.#shardFailures.push(reason);
     this.#requestStop();
     this.#parked.length = 0;
+    this.#parkedRepositories = undefined;
     this.#endIfDone();
   }
 
@@ -328,21 +337,44 @@ export class RunningSearch {
     return places;
   }
 
+  /** Begins with the repository results; they are made in turns, as there may be as many as repositories. */
   #sendRepositories(): void {
-    this.#plan.alternatives.forEach((alternative, i) => {
+    this.#activeSlices++;
+    this.#goOnWithRepositories(this.#makeRepositoryResults());
+  }
+
+  #goOnWithRepositories(work: Iterator<undefined, void>): void {
+    if (this.#isStopped || this.#takeTurn(work)) return this.#endSlice();
+    if (this.#sink.pendingBytes + this.#stream.gatheredBytes < creditBytes) {
+      setImmediate(() => this.#goOnWithRepositories(work));
+      return;
+    }
+    this.#parkedRepositories = work;
+    this.#endSlice();
+  }
+
+  /** True when the work is done, or cannot go on. */
+  #takeTurn(work: Iterator<undefined, void>): boolean {
+    try {
+      return takeTurn(work).done === true;
+    } catch (error) {
+      this.#shardFailures.push(messageOf(error));
+      return true;
+    }
+  }
+
+  *#makeRepositoryResults(): Generator<undefined, void> {
+    for (const [i, alternative] of this.#plan.alternatives.entries()) {
       const { select } = this.#plan.rules[alternative.rules];
-      if (alternative.repositoryNames === undefined || (select !== undefined && select !== "repo")) return;
-      const table = this.#environment.catalog.repositoryTable();
+      if (alternative.repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
       const { repositories, selection: { revisions } } = this.#resolutions[i];
-      const matches = compileNamePlan(alternative.repositoryNames, table, repositories.length);
-      for (const repository of repositories) {
-        if (this.#isStopped) return;
-        const place = table.placeOf(repository.id);
-        if (place === undefined || !matches(place)) continue;
+      const table = this.#environment.catalog.repositoryTable();
+      for (const repository of yield* repositoriesByName(alternative.repositoryNames, table, repositories)) {
         const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
         for (const revision of typed) this.#addRepository(repository.id, revision, alternative.rules);
+        yield;
       }
-    });
+    }
   }
 
   #addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
@@ -350,7 +382,7 @@ export class RunningSearch {
     if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, rules)) return;
     this.#repositoryResultCount++;
     this.#repositoriesWithResults.add(repositoryId);
-    if (this.#showOne()) this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#namePlans)));
+    if (this.#showOne()) this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter ??= new NameHighlighter(this.#namePlans))));
   }
 
   /**
@@ -490,14 +522,23 @@ export class RunningSearch {
       this.#owedBytes -= free;
       giveCredit(this.#control, free);
     }
+    if (this.#parkedRepositories !== undefined && this.#sink.pendingBytes === 0) this.#unparkRepositories(this.#parkedRepositories);
     if (Atomics.load(this.#control, controlWords.credit) <= 0) return;
     for (const { slot, place } of this.#parked.splice(0)) this.#scheduleSlice(slot, place);
+  }
+
+  #unparkRepositories(work: Iterator<undefined, void>): void {
+    this.#parkedRepositories = undefined;
+    this.#activeSlices++;
+    for (const clock of this.#clocks) clock.resume();
+    this.#goOnWithRepositories(work);
   }
 
   #expire(): void {
     this.#timedOut = true;
     this.#requestStop();
     this.#parked.length = 0;
+    this.#parkedRepositories = undefined;
     this.#endIfDone();
   }
 
@@ -511,12 +552,13 @@ export class RunningSearch {
   #cancel(): void {
     this.#requestStop();
     this.#parked.length = 0;
+    this.#parkedRepositories = undefined;
     if (this.#activeSlices === 0) this.#finish();
   }
 
   #endIfDone(): void {
     if (this.#activeSlices > 0 || this.#ended) return;
-    if (this.#parked.length > 0) {
+    if (this.#parked.length > 0 || this.#parkedRepositories !== undefined) {
       for (const clock of this.#clocks) clock.pause();
       return;
     }

@@ -1,4 +1,5 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
+import { workInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchContext } from "../model/search-context.js";
@@ -12,6 +13,7 @@ import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import type { Alert } from "./alerts.js";
 import { EventStream } from "./event-stream.js";
+import { prepareChoice } from "./repository-choice.js";
 import { explainQuery } from "./explain.js";
 import { RunningSearch, type SearchEnd, type SearchEnvironment } from "./running-search.js";
 import { TraceStore } from "./trace-store.js";
@@ -116,6 +118,21 @@ export class Searcher {
     if (sink.closed) return this.#startNext();
     const plan = this.#plan(request, sink);
     if (plan === undefined) return this.#startNext();
+    const work = prepareChoice(this.#environment.catalog.repositoryTable(), plan.alternatives.map(({ repositories }) => repositories));
+    if (work === undefined) return this.#begin(request, plan, sink, onEnd);
+    this.#startingCount++;
+    void workInTurns(work, () => !sink.closed && !this.#isStopping).then(() => {
+      this.#startingCount--;
+      if (sink.closed) this.#startNext();
+      else this.#begin(request, plan, sink, onEnd);
+    }, (error: unknown) => {
+      this.#startingCount--;
+      this.#answerError(request, sink, error);
+      this.#startNext();
+    });
+  }
+
+  #begin(request: SearchRequest, plan: SearchPlan, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined): void {
     const id = this.#nextId++;
     const environment = { ...this.#environment, traceUrl: (searchId: number) => `${this.#baseUrl}/.api/search/trace/${searchId}` };
     const search = new RunningSearch(id, request, plan, environment, sink, (end) => {
@@ -133,18 +150,23 @@ export class Searcher {
     try {
       return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.#contexts);
     } catch (error) {
-      const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
-      if (error instanceof QueryError) {
-        this.#environment.log.info({ query: request.query }, error.printWithCaret());
-        stream.end(alertOf(error), undefined);
-      } else {
-        const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
-        this.#environment.log[level]({ query: request.query }, messageOf(error));
-        stream.end(undefined, messageOf(error));
-      }
-      this.#metrics.searches.inc({ outcome: "failed" });
+      this.#answerError(request, sink, error);
       return undefined;
     }
+  }
+
+  /** Tells what is wrong with a query, in place of a search. */
+  #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
+    const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
+    if (error instanceof QueryError) {
+      this.#environment.log.info({ query: request.query }, error.printWithCaret());
+      stream.end(alertOf(error), undefined);
+    } else {
+      const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
+      this.#environment.log[level]({ query: request.query }, messageOf(error));
+      stream.end(undefined, messageOf(error));
+    }
+    this.#metrics.searches.inc({ outcome: "failed" });
   }
 
   #onEnd(id: number, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {

@@ -165,4 +165,17 @@ const revisionSyntax = rows("revisions that are none", "standard", [
   ["behind a good one", "repo:^parser$@main:a..b a", [`${invalid}"a..b" is none…`]],
 ]);
 
-export const repositoryCases = [descriptions, topics, metadata, olderNames, rules, searchContexts, revisionSyntax].flat();
+const many = (word: (i: number) => string): string => Array.from({ length: 100 }, (_, i) => word(i)).join(" or ");
+
+const manyPatterns = rows("repository names and many patterns", "standard", [
+  ["any of many", `type:repo ${many((i) => `none${i}`)} or odd or hid or parser`, ["hidden", "odd", "parser"]],
+  ["any of many regexps", `type:repo ${many((i) => `/^n${i}[a-c]/`)} or /^o.d$/`, ["odd"]],
+  ["with regard to case", `case:yes type:repo ${many((i) => `none${i}`)} or ODD`, []],
+  ["none of many", `type:repo d and not (${many((i) => `none${i}`)})`, [`${wrong}It looks like you tried to use an expression after NOT…`]],
+  ["one, and not many others", `type:repo d ${Array.from({ length: 50 }, (_, i) => `not x${i}`).join(" ")} not odd`, ["hidden"]],
+  ["a text longer than any name", `type:repo odd or ${"x".repeat(300)}`, ["odd"]],
+  ["a regexp too long for names", `type:repo odd or /${"x?".repeat(600)}/`, ["odd"]],
+  ["many filters, in turns before the search", `(${many((i) => `repo:^none${i}$`)} or repo:^odd$) type:repo`, ["odd"]],
+]);
+
+export const repositoryCases = [manyPatterns, descriptions, topics, metadata, olderNames, rules, searchContexts, revisionSyntax].flat();
