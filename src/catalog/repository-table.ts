@@ -38,6 +38,11 @@ export class RepositoryTable {
     this.names = Buffer.from(this.#repositories.map(({ name }) => `${name}\n`).join(""));
   }
 
+  /** In the table's order. */
+  values(): readonly Repository[] {
+    return this.#repositories;
+  }
+
   at(place: number): Repository {
     return this.#repositories[place];
   }

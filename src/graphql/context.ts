@@ -29,16 +29,16 @@ export interface GraphqlServices {
 export class RequestContext {
   readonly services: GraphqlServices;
   readonly viewer: Viewer;
-  /** Word 0 becomes 1 when nobody waits for the answer. Workers look at it. */
-  readonly stop = new Int32Array(new SharedArrayBuffer(4));
-  readonly git: GitReads;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
+  /** Both are made when they are first needed: many requests read no mirror, and shared memory is dear to make. */
+  #stop: Int32Array | undefined;
+  #git: GitReads | undefined;
+  #isCancelled = false;
 
   constructor(services: GraphqlServices, viewer: Viewer, timeoutMs: number) {
     this.services = services;
     this.viewer = viewer;
-    this.git = new GitReads(services.reads, services.gitCache, this);
     this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
@@ -47,13 +47,28 @@ export class RequestContext {
     return Math.max(1, this.#deadlineMs - monotonicMs());
   }
 
-  get isCancelled(): boolean {
-    return Atomics.load(this.stop, 0) !== 0;
+  /** Word 0 becomes 1 when nobody waits for the answer. Workers look at it. */
+  get stop(): Int32Array {
+    this.#stop ??= new Int32Array(new SharedArrayBuffer(4)).fill(this.#isCancelled ? 1 : 0);
+    return this.#stop;
   }
 
-  /** The client has left: what runs for it ends, and nothing new begins. Idempotent. */
+  get git(): GitReads {
+    this.#git ??= new GitReads(this.services.reads, this.services.gitCache, this);
+    return this.#git;
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /**
+   * The client has left, or the request is answered and what still runs for it, because another field failed, has
+   * nobody to answer: it ends, and nothing new begins. Idempotent.
+   */
   cancel(): void {
-    Atomics.store(this.stop, 0, 1);
+    this.#isCancelled = true;
+    if (this.#stop !== undefined) Atomics.store(this.#stop, 0, 1);
     for (const callback of this.#onCancel) callback();
     this.#onCancel.clear();
   }
@@ -63,11 +78,6 @@ export class RequestContext {
     if (this.isCancelled) callback();
     else this.#onCancel.add(callback);
     return () => this.#onCancel.delete(callback);
-  }
-
-  /** The request is answered. What still runs for it, because another field failed, has nobody to answer. */
-  close(): void {
-    this.cancel();
   }
 
   requireSiteAdmin(): void {

@@ -54,7 +54,7 @@ export class GraphqlExecutor {
       return await this.#write(200, result);
     } finally {
       endTimer();
-      context.close();
+      context.cancel();
     }
   }
 

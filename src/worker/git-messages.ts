@@ -14,7 +14,7 @@ export interface GitReadKinds {
   "list-refs": { readonly request: ListRefs; readonly answer: { readonly refs: readonly RefData[]; readonly totalCount: number } };
   "read-entries": { readonly request: ReadEntries; readonly answer: { readonly entries: readonly (EntryData | null)[] } };
   "list-directory": { readonly request: ListDirectory; readonly answer: { readonly entries: readonly EntryData[]; readonly totalCount: number } };
-  "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: string } };
+  "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: readonly string[] } };
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
   "read-diff": { readonly request: ReadDiff; readonly answer: DiffPage };
   "read-blame": { readonly request: ReadBlame; readonly answer: { readonly hunks: readonly BlameHunk[]; readonly startByte: number } };
