@@ -143,4 +143,24 @@ const atRevisions = rows("revisions", "standard", [
   ["rev: that is not there", "repo:^odd$ rev:nope a", ["alert: Some repositories could not be searched: The repository odd matched by your repo: filter could not be searched because it does not contain the revision \"nope\"…"]],
 ]);
 
-export const results: readonly CaseRow[] = [matching, selected, chosen, atRevisions].flat();
+/** What descriptions of the language leave open; `docs/query-syntax.md` lists it. */
+const decided = [
+  ...rows("decided", "standard", [
+    ["a query that begins with a pattern keeps a filter behind it on its side", "web or tokens file:parser.go", [...tools("CODEOWNERS:L3,L4", "web/app.ts", "web/app.tsx", "web/legacy/app.js"), ...parser("src/parser.go:L3")]],
+    ["a match over an empty line is shown on the lines that hold a part of it", `${inTools} /os\n\ndef/`, tools("tools/build.py:L2,L4")],
+    ["a byte that is not UTF-8 is matched by no dot", "r:^odd$ type:file /caf. alpha/", []],
+    ["content: finds no repositories", "type:repo content:odd", []],
+    ["a negated pattern finds no repositories", "type:repo not odd", []],
+    ["two languages have to hold both", "lang:python lang:rust", []],
+    ["type:path without anything finds nothing", "type:path repo:odd", []],
+    ["file:has.content may be negated", "r:^acme/tools$ -file:has.content(.) file:^a", []],
+    ["a context that is not there", "context:nowhere a", ["alert: Unable To Process Query: Search context \"nowhere\" not found"]],
+  ]),
+  ...rows("decided", "keyword", [
+    ["the phrase of all words is not looked for in addition", `${inTools} os import def`, tools("tools/build.py:L2,L4,L5")],
+    ["quotes outside of quotes are text", `${inTools} \\"TARGET\\"`, []],
+  ]),
+  ...rows("decided", "regexp", [["a leading group is and-ed", `${inTools} (^def or ^import) os`, tools("tools/build.py:L2,L4,L5")]]),
+];
+
+export const results: readonly CaseRow[] = [matching, selected, chosen, atRevisions, decided].flat();
