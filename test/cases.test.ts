@@ -19,6 +19,7 @@ import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
 import { predicates } from "./cases/predicates.js";
 import { contexts, repositoryCases } from "./cases/repositories.js";
 import { cases as queries } from "./cases/queries.js";
+import { revisionCases } from "./cases/revisions.js";
 import type { CaseRow } from "./cases/row.js";
 import { dataDirectory, testDaemon, until, type DaemonProcess } from "./support/daemon.js";
 import { runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
@@ -27,7 +28,7 @@ import { GitFixture } from "./support/git-fixture.js";
 // One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
 // the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.
 
-const cases = [...queries, ...predicates, ...repositoryCases];
+const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
 
 /** What the answers show of a match object. */
 interface ShownMatch {
@@ -140,7 +141,7 @@ function alertText({ title, description }: { readonly title: string; readonly de
 }
 
 /** Rows that the evaluator answers alone: without alerts, limits, what the main thread selects, and what mirrors are asked. */
-const fileRows = cases.filter(({ query, want, skipped }) =>
+const fileRows = cases.filter((row) => !revisionCases.includes(row)).filter(({ query, want, skipped }) =>
   !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)/.test(query) && !want.some((answer) => /^(alert|error): /.test(answer)) && !skipped?.includes("shard-match-limit"));
 
 for (const { kernelName, useIndex, shardCount } of [

@@ -39,6 +39,8 @@ export function resolveInMemory(repositories: readonly Repository[], { include, 
   if (asked.length === 0) return { revisions, open, missing, without };
   const common = asked[0].filter(({ typed }, i) => asked[0].findIndex((spec) => spec.typed === typed) === i
     && asked.every((specs) => specs.some((spec) => spec.typed === typed)));
+  // A repository without a commit has no HEAD, and is chosen all the same: there is nothing in it to find.
+  const isHead = common.length > 0 && common.every(({ typed }) => typed === "HEAD");
   for (const repository of repositories) {
     const choices: RevisionChoice[] = [];
     const unknown: RevisionSpec[] = [];
@@ -50,8 +52,8 @@ export function resolveInMemory(repositories: readonly Repository[], { include, 
     if (common.length === 0) missing.push({ repository: repository.name, revision: asked.flat().map(({ typed }) => typed).join(":") });
     else if (index === "only") missing.push(...unknown.map(({ typed }) => ({ repository: repository.name, revision: typed })));
     else if (unknown.length > 0) open.push({ repository, specs: unknown });
-    if (choices.length === 0) without.add(repository.id);
-    else revisions.set(repository.id, choices);
+    if (choices.length > 0) revisions.set(repository.id, choices);
+    else if (!isHead) without.add(repository.id);
   }
   return { revisions, open, missing, without };
 }

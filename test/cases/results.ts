@@ -154,6 +154,7 @@ const decided = [
     ["two languages have to hold both", "lang:python lang:rust", []],
     ["type:path without anything finds nothing", "type:path repo:odd", []],
     ["file:has.content may be negated", "r:^acme/tools$ -file:has.content(.) file:^a", []],
+    ["HEAD of a repository without commits is no mistake", "repo:^empty$@HEAD a", []],
     ["a context that is not there", "context:nowhere a", ["alert: Unable To Process Query: Search context \"nowhere\" not found"]],
   ]),
   ...rows("decided", "keyword", [
