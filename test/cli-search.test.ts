@@ -97,6 +97,8 @@ t.test("the request", async (t) => {
   const { url } = await search(t, progress(0, []) + done, false, { query: "a b&c+é", count: "all", patternType: "regexp" });
   t.equal(url.pathname, "/.api/search/stream");
   t.same(Object.fromEntries(url.searchParams), { q: "a b&c+é count:all", v: "V3", t: "regexp" });
+  const union = await search(t, progress(0, []) + done, false, { query: "repo:a x or repo:b y", count: "5" });
+  t.equal(union.url.searchParams.get("q"), "(repo:a x or repo:b y) count:5", "a count for all of it");
 });
 
 t.test("exit codes and standard error", async (t) => {
@@ -105,6 +107,7 @@ t.test("exit codes and standard error", async (t) => {
     suggested: { title: "increase limit", queryExpression: "count:2000" },
   };
   const alert = { title: "Unable To Process Query", description: "Unbalanced parentheses", proposedQueries: [{ query: "\\(" }] };
+  const placed = { title: "Unable To Process Query", description: "Unknown language", proposedQueries: null, place: { from: 3, to: 8 } };
   const found = event("matches", [repo]);
   const rows: [name: string, stream: string, code: number, err: string][] = [
     ["matches", found + progress(1, []) + done, 0, ""],
@@ -113,13 +116,15 @@ t.test("exit codes and standard error", async (t) => {
       "trawl: result limit hit: There may be more. (increase limit: count:2000)\n"],
     ["bad query", event("alert", alert) + done, 2,
       "trawl: Unable To Process Query: Unbalanced parentheses\n  try: \\(\n"],
+    ["bad query, and where", event("alert", placed) + done, 2,
+      "trawl: Unable To Process Query: Unknown language\n\n1:3 | é lang: x\n    |   ^^^^^\n"],
     ["alert beside an answer", progress(0, []) + event("alert", { title: "No repositories found", proposedQueries: null }) + done,
       1, "trawl: No repositories found\n"],
     ["error", event("error", { message: "no query found" }) + done, 2, "trawl: no query found\n"],
     ["events of another time", event("news", 1) + found + progress(1, []) + done, 0, ""],
   ];
   for (const [name, stream, code, err] of rows) {
-    const result = await search(t, stream, false, {});
+    const result = await search(t, stream, false, { query: "é lang: x" });
     t.equal(result.code, code, name);
     t.equal(result.err, err, name);
   }

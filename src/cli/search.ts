@@ -1,6 +1,11 @@
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { basicQueries } from "../query/basic.js";
+import { printCaret } from "../query/caret.js";
+import { placeOfBytes } from "../query/characters.js";
+import { parseQuery } from "../query/parse.js";
+import { choosePatternType } from "../query/pattern-type.js";
 import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
 import { SseDecoder, type StreamEvent } from "./sse-decoder.js";
 
@@ -31,7 +36,7 @@ export const exitCodes = { matches: 0, noMatches: 1, failed: 2 } as const;
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
   const response = await ask(searchUrl(command), command);
   const output = new Output(terminal.out);
-  const view = new SearchView(printerFor(command, terminal), terminal);
+  const view = new SearchView(queryOf(command), printerFor(command, terminal), terminal);
   const decoder = new SseDecoder();
   try {
     for await (const bytes of response as AsyncIterable<Uint8Array>) {
@@ -49,11 +54,26 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
 
 function searchUrl(command: SearchCommand): URL {
   const url = new URL(".api/search/stream", command.endpoint.endsWith("/") ? command.endpoint : `${command.endpoint}/`);
-  const count = command.count === undefined ? "" : ` count:${command.count}`;
-  url.searchParams.set("q", command.query + count);
+  url.searchParams.set("q", queryOf(command));
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
   return url;
+}
+
+/** The query as it is sent. A count holds for all of it, also where filters stand on both sides of an `or`. */
+function queryOf({ query, count, patternType }: SearchCommand): string {
+  if (count === undefined) return query;
+  return `${isUnion(query, patternType ?? "") ? `(${query})` : query} count:${count}`;
+}
+
+/** False for what is no query, too: the daemon tells what is wrong with it. */
+function isUnion(query: string, patternType: string): boolean {
+  try {
+    return basicQueries(parseQuery(query, choosePatternType(query, "", patternType))).length > 1;
+  } catch (error) {
+    if (error instanceof TrawlError) return false;
+    throw error;
+  }
 }
 
 function printerFor(command: SearchCommand, terminal: Terminal): MatchPrinter {
@@ -83,6 +103,7 @@ function brokenStream(cause: unknown): TrawlError {
 
 /** What the events of one search mean for the person who waits for it. */
 class SearchView {
+  readonly #query: string;
   readonly #print: MatchPrinter;
   readonly #terminal: Terminal;
   #matches = false;
@@ -91,7 +112,8 @@ class SearchView {
   #alert: Alert | undefined;
   done = false;
 
-  constructor(print: MatchPrinter, terminal: Terminal) {
+  constructor(query: string, print: MatchPrinter, terminal: Terminal) {
+    this.#query = query;
     this.#print = print;
     this.#terminal = terminal;
   }
@@ -126,7 +148,7 @@ class SearchView {
   finish(): number {
     const progress = this.#progress;
     for (const skipped of progress?.skipped ?? []) this.#note(skippedText(skipped));
-    if (this.#alert) this.#note(alertText(this.#alert));
+    if (this.#alert) this.#note(alertText(this.#alert, this.#query));
     if (progress && this.#terminal.isTerminal) {
       this.#note(`${progress.matchCount} ${progress.matchCount === 1 ? "match" : "matches"} in ${progress.durationMs} ms`);
     }
@@ -155,6 +177,8 @@ interface Alert {
   readonly title: string;
   readonly description?: string;
   readonly proposedQueries: readonly { readonly description?: string; readonly query: string }[] | null;
+  /** UTF-8 bytes of the query. */
+  readonly place?: { readonly from: number; readonly to: number };
 }
 
 function skippedText({ title, message, suggested }: Skipped): string {
@@ -162,9 +186,11 @@ function skippedText({ title, message, suggested }: Skipped): string {
   return `${title}: ${message}${hint}`;
 }
 
-function alertText({ title, description, proposedQueries }: Alert): string {
+/** A query that cannot be run is shown with a caret under the part that is to blame. */
+function alertText({ title, description, proposedQueries, place }: Alert, query: string): string {
+  const caret = place === undefined ? "" : `\n\n${printCaret(query, placeOfBytes(query, place.from, place.to))}`;
   const proposals = (proposedQueries ?? []).map((proposed) => `\n  try: ${proposed.query}`);
-  return `${title}${description ? `: ${description}` : ""}${proposals.join("")}`;
+  return `${title}${description ? `: ${description}` : ""}${caret}${proposals.join("")}`;
 }
 
 /** Writes no faster than the reader reads, and stops quietly when it is gone, as `head` is after its last line. */

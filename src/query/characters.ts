@@ -29,3 +29,10 @@ export function nextSpace(text: string, index: number): number {
 export function byteOffsetAt(text: string, index: number): number {
   return Buffer.byteLength(text.slice(0, index), "utf8");
 }
+
+/** The place of UTF-8 bytes; expects offsets between characters. */
+export function placeOfBytes(text: string, from: number, to: number): Place {
+  const bytes = Buffer.from(text);
+  const indexAt = (offset: number): number => bytes.subarray(0, offset).toString().length;
+  return { from: indexAt(from), to: indexAt(to) };
+}

@@ -8,6 +8,8 @@ export interface Alert {
   readonly title: string;
   readonly description?: string;
   readonly proposedQueries: readonly ProposedQuery[] | null;
+  /** The part of the query that is to blame, where the query cannot be run: UTF-8 bytes, `to` excluded. */
+  readonly place?: { readonly from: number; readonly to: number };
 }
 
 export interface ProposedQuery {

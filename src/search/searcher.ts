@@ -197,8 +197,8 @@ export class Searcher {
 
 const stopMessage = "the daemon is stopping";
 
-function alertOf({ title, description }: QueryError): Alert {
-  return { title, description, proposedQueries: null };
+function alertOf({ title, description, from, to }: QueryError): Alert {
+  return { title, description, proposedQueries: null, place: { from, to } };
 }
 
 function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd): string {
