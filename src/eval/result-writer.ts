@@ -106,7 +106,8 @@ export class ResultWriter {
   readonly #buffers: BufferSource;
   readonly #people: People | undefined;
   readonly #fragments = new Fragments();
-  readonly #shapes = new Map<RepositoryCard, ResultShape[]>();
+  /** By repository, then by revision as typed. */
+  readonly #shapes = new Map<RepositoryCard, Map<string, ResultShape>>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
   #shape: ResultShape | undefined;
   #tails: LanguageTail[] = [];
@@ -351,7 +352,7 @@ export class ResultWriter {
   /** Moves the counts of repositories and languages into the tally. */
   #sumUp(): void {
     for (const shapes of this.#shapes.values()) {
-      for (const shape of shapes) {
+      for (const shape of shapes.values()) {
         if (shape.matchCount > 0) increase(this.#tally.repositories, shape.key, shape.matchCount);
         shape.matchCount = 0;
       }
@@ -383,7 +384,7 @@ export class ResultWriter {
 
   #shapeOf(card: RepositoryCard, revision: RevisionChoice): ResultShape {
     if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed) return this.#shape;
-    this.#shape = this.#shapes.get(card)?.find((shape) => shape.typed === revision.typed) ?? this.#addShape(card, revision);
+    this.#shape = this.#shapes.get(card)?.get(revision.typed) ?? this.#addShape(card, revision);
     return this.#shape;
   }
 
@@ -392,8 +393,8 @@ export class ResultWriter {
     const from = this.#fragments.add(members);
     const shape = { card, typed: revision.typed, key: `${card.id}@${revision.typed}`, members, from, to: this.#fragments.length, matchCount: 0 };
     const known = this.#shapes.get(card);
-    if (known === undefined) this.#shapes.set(card, [shape]);
-    else known.push(shape);
+    if (known === undefined) this.#shapes.set(card, new Map([[revision.typed, shape]]));
+    else known.set(revision.typed, shape);
     return shape;
   }
 

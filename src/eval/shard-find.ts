@@ -7,6 +7,7 @@ import { Blocks } from "./shard-search.js";
 
 /** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
 const blockBytesMax = 256 * 1024;
+const blockContentCountMax = 1024;
 
 /**
  * Finds the repositories of one shard, by branch, that hold a document which satisfies a condition, and notes them in
@@ -39,7 +40,7 @@ export class ShardFind {
     if (this.#pending.length === 0) return undefined;
     const candidates = this.#alternative.candidates();
     if (from === 0) stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
-    const blocks = new Blocks(this.#reader, candidates, from);
+    const blocks = new Blocks(this.#reader, candidates, from, blockContentCountMax);
     const next = this.#decideBlocks(blocks, stats, pause);
     this.#alternative.addStats(stats);
     return next;

@@ -14,6 +14,12 @@ import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-
  * only literals to look for, a small part of the text is read, and at more than ten times RE2's speed.
  */
 const blockContentCountMax = 1024;
+
+/**
+ * With many revisions a content has many results, and a block fewer contents: a slice that comes back to a block goes over all of
+ * its results again. A million results at 200 revisions of Linux took 5.7 s with full blocks.
+ */
+const blockContentCountMin = 8;
 const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 
 /** The first block of a shard is small, so that a first result is found without a full block's work. */
@@ -65,6 +71,8 @@ export class ShardSearch {
   /** The last result that was counted, also when it was one too many. */
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
+  /** The same whenever a slice comes back to this shard. */
+  readonly #blockContentCountMax: number;
 
   /** `checkContent` is called before the first content is read; it throws when the content is damaged. */
   constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, kernel: Kernel,
@@ -81,6 +89,8 @@ export class ShardSearch {
       rulesOf.set(alternative, basic.rules);
     });
     const { ruleLimits } = options;
+    const revisionCount = sight.sets === undefined ? 1 : Math.max(1, ...options.selections.flatMap(({ revisions }) => [...revisions?.values() ?? []].map(({ length }) => length)));
+    this.#blockContentCountMax = Math.max(blockContentCountMin, Math.floor(blockContentCountMax / revisionCount));
     this.#ruleGather = ruleLimits === undefined ? undefined : new RuleGather(options.plan, ruleLimits, writer.control, rulesOf);
   }
 
@@ -95,7 +105,7 @@ export class ShardSearch {
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
-    const blocks = new Blocks(this.#reader, candidates, position.content);
+    const blocks = new Blocks(this.#reader, candidates, position.content, this.#blockContentCountMax);
     const bytesMax = blockBytesMax[this.#alternatives.every((alternative) => alternative.isCheap) ? "cheap" : "dear"];
     let from = position;
     // A block that goes on holds all that is counted, because it may be as large as the one that was left.
@@ -271,9 +281,11 @@ export class Blocks {
   readonly #candidates: ContentSet;
   /** Place in the candidates, or the content itself when all are candidates. */
   #at: number;
+  readonly #contentCountMax: number;
 
-  constructor(reader: ShardReader, candidates: ContentSet, fromContent: number) {
+  constructor(reader: ShardReader, candidates: ContentSet, fromContent: number, contentCountMax: number) {
     this.#reader = reader;
+    this.#contentCountMax = contentCountMax;
     this.#candidates = candidates;
     this.#at = candidates === undefined ? fromContent : lowerBound(candidates, fromContent);
   }
@@ -284,7 +296,7 @@ export class Blocks {
     const end = this.#candidates?.length ?? contentCount + 1;
     const first = this.#at;
     let bytes = 0;
-    while (this.#at < end && this.#at - first < blockContentCountMax && bytes < bytesMax) {
+    while (this.#at < end && this.#at - first < this.#contentCountMax && bytes < bytesMax) {
       const content = this.#candidates?.[this.#at] ?? this.#at;
       this.#at++;
       if (content < contentCount) bytes += contentStart[content + 1] - contentStart[content];
