@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { dataDirectory, testDaemon } from "./support/daemon.js";
+import { dataDirectory, runCommand, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { ask } from "./support/graphql.js";
 
@@ -127,6 +127,20 @@ t.test("answers", async (t) => {
     t.match(await query("{ searchContextBySpec(spec: \"hidden\") { spec query public } none: searchContextBySpec(spec: \"none\") { spec } isSearchContextAvailable(spec: \"mine\") }"),
       { data: { searchContextBySpec: { spec: "hidden", query: "repo:a", public: false }, none: null, isSearchContextAvailable: true } });
     t.match(await query(`{ node(id: "${id("SearchContext", "mine")}") { ... on SearchContext { name } } }`), { data: { node: { name: "mine" } } });
+  });
+
+  await t.test("accounts", async (t) => {
+    const token = (await runCommand("token", "create", "admin", "--data", data)).out.trim();
+    const asked = async (text: string): Promise<unknown> => {
+      const response = await fetch(`${daemon.url}/.api/graphql`, { method: "POST", headers: { Authorization: `token ${token}` }, body: JSON.stringify({ query: text }) });
+      return response.json();
+    };
+    t.match(await asked("{ currentUser { id username databaseID siteAdmin url organizations { nodes { id name } totalCount } emails { email } viewerCanAdminister session { canSignOut } } }"),
+      { data: { currentUser: { username: "admin", siteAdmin: true, url: "/users/admin", organizations: { nodes: [], totalCount: 0 }, emails: [], viewerCanAdminister: true } } });
+    t.match(await asked("{ site { viewerCanAdminister configuration { effectiveContents } } repository(name: \"example.org/a\") { mirrorInfo { remoteURL } } }"),
+      { data: { site: { viewerCanAdminister: true, configuration: { effectiveContents: /example\.org\/a/ } }, repository: { mirrorInfo: { remoteURL: source.path } } } });
+    t.match(await query("{ currentUser { id } user(username: \"admin\") { username viewerCanAdminister } none: user(username: \"none\") { id } }"),
+      { data: { currentUser: null, user: { username: "admin", viewerCanAdminister: false }, none: null } });
   });
 
   t.match(await query("{ site { configuration { effectiveContents } } }"), { errors: [{ message: "must be site admin" }] });

@@ -154,7 +154,7 @@ class Daemon implements Controlled {
     const { catalog, searcher, sync } = this;
     const { rateLimits } = options;
     const services = {
-      catalog, searcher, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      catalog, searcher, accounts: this.accounts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
     };
     const limits = {

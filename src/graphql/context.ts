@@ -1,3 +1,4 @@
+import type { Accounts } from "../account/accounts.js";
 import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -12,6 +13,7 @@ import { GitReads, type GitCache } from "./git-reads.js";
 export interface GraphqlServices {
   readonly catalog: Catalog;
   readonly searcher: Searcher;
+  readonly accounts: Accounts;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;

@@ -1,4 +1,3 @@
-import type { RequestContext } from "./context.js";
 import { globalId } from "./ids.js";
 
 /** The id of the site: there is one. */
@@ -34,6 +33,6 @@ export class DefaultSettingsSource {
 }
 
 /** The settings in force: there are no stored ones, so what holds is empty. */
-export function settingsCascade(_source: unknown, _args: unknown, _context: RequestContext) {
+export function settingsCascade() {
   return { subjects: [new DefaultSettingsSource(), new SiteSource()], final: "{}" };
 }

@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { organisationSource } from "../account-sources.js";
 import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
@@ -10,7 +11,7 @@ import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
 import { contextOf, contextQueries } from "./contexts.js";
-import { siteQueries } from "./site.js";
+import { siteQueries, userById } from "./site.js";
 
 export const query: ResolversOf<"Query"> = {
   node: (_, { id }, context) => nodeOf(id, context),
@@ -37,7 +38,6 @@ function isSameUrl(one: string, other: string): boolean {
   return one === other || (nameOfCloneUrl(one) !== undefined && nameOfCloneUrl(one) === nameOfCloneUrl(other));
 }
 
-/** The ids of what only accounts make are known, and name nothing yet. */
 async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
@@ -47,7 +47,11 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "SearchContext": return typeof key === "string" ? contextOf(key, context) : null;
     case "GitCommit": return commitById(key, context);
     case "GitRef": return refById(key, context);
-    case "User": case "Org": return null;
+    case "User": return userById(typeof key === "number" ? key : undefined, context);
+    case "Org": {
+      const organisation = typeof key === "number" ? context.services.accounts.organisation(key) : undefined;
+      return organisation === undefined ? null : organisationSource(organisation);
+    }
     default: throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`);
   }
 }

@@ -1,4 +1,5 @@
 import type { RepositoryStatus } from "../../model/repository-status.js";
+import { userSource } from "../account-sources.js";
 import { globalId } from "../ids.js";
 import { pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
@@ -14,8 +15,11 @@ type Query = ResolversOf<"Query">;
 export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices" | "highlightCode" | "settingsSubject" | "viewerSettings"
   | "viewerConfiguration" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
   | "clientConfiguration" | "enterpriseLicenseHasFeature" | "repoMeta"> = {
-  currentUser: () => null,
-  user: () => null,
+  currentUser: (_, __, context) => userById(context.viewer.userId, context),
+  user: (_, { username }, context) => {
+    const user = context.services.accounts.userByName(username ?? "");
+    return user === undefined ? null : userSource(user, context);
+  },
   externalServices: (_, { first, after, repo }, context) => {
     context.requireSiteAdmin();
     const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
@@ -66,6 +70,12 @@ export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
   values: ({ key }, { query, first, after }, context) =>
     pageOf(metadataTexts(context, (pair) => (pair.key === key ? pair.value : null), query), first, after),
 };
+
+/** Null when there is none, any more. */
+export function userById(id: number | undefined, context: RequestContext): ReturnType<typeof userSource> | null {
+  const user = id === undefined ? undefined : context.services.accounts.user(id);
+  return user === undefined ? null : userSource(user, context);
+}
 
 /** Keys or values of all repositories' metadata, each once and in order. */
 function metadataTexts({ services }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {
