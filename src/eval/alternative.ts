@@ -1,8 +1,9 @@
-import { commitOf, decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
+import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
 import type { ShardReader } from "../shard/shard-reader.js";
+import { commitOfChoice } from "./choice-commit.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { planLeaf, type LeafPlan } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
@@ -181,9 +182,9 @@ export class Alternative {
     });
   }
 
-  #isHeld(people: People, document: number, { bit }: RevisionChoice): boolean {
+  #isHeld(people: People, document: number, choice: RevisionChoice): boolean {
     const card = this.cardOf(document);
-    const commit = commitOf(card, bit);
+    const commit = commitOfChoice(card, choice);
     return people.hold(this.#peopleFilters, { repositoryId: card.id, commit }, this.#reader.pathOf(document));
   }
 

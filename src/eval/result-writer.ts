@@ -1,5 +1,5 @@
 import { uninitializedBytes } from "../base/bytes.js";
-import { commitOf, type RepositoryCard } from "../catalog/repository-cards.js";
+import type { RepositoryCard } from "../catalog/repository-cards.js";
 import { resultWordCount, resultWords, type Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
@@ -7,6 +7,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { hasCredit } from "../task/credit.js";
 import { controlWords, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
+import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
 import { People } from "./people.js";
@@ -286,7 +287,7 @@ export class ResultWriter {
   }
 
   #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
-    const place = { repositoryId: card.id, commit: commitOf(card, revision.bit) };
+    const place = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
     const owners = this.#people?.ownersOf(place, (this.#reader as ShardReader).pathOf(document)) ?? [];
     for (const { kind, text } of owners) {
       const json = JSON.stringify({ type: "person", [kind]: text });
@@ -417,7 +418,7 @@ function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
     repoStars: card.stars > 0 ? card.stars : undefined,
     repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
     branches: [revision.typed],
-    commit: revision.unindexed?.commit ?? (commitOf(card, revision.bit) || undefined),
+    commit: commitOfChoice(card, revision) || undefined,
   };
   return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
 }

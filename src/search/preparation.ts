@@ -1,13 +1,13 @@
 import type { Repository } from "../model/repository.js";
 import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
-import type { FindCondition } from "../task/search-options.js";
+import type { FindCondition, RevisionChoice } from "../task/search-options.js";
 import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import { commitKey, type CommitFactReader, type FactAnswers, type FactFailure, type KnownFact } from "./commit-facts.js";
 import { find, isStopped, type FindContext } from "./find.js";
 import { applyConditions, emptyFound } from "./repository-conditions.js";
-import { keepRevisions, searchedBits, type Resolution } from "./repository-resolver.js";
+import { keepRevisions, searchedChoices, type Resolution } from "./repository-resolver.js";
 
 /** Bytes of what is known of people that one search carries. */
 const peopleBytesMax = 128 * 1024 * 1024;
@@ -53,10 +53,10 @@ export async function prepare(plan: SearchPlan, resolutions: readonly Resolution
   return { ...people, leftOut: leftOut.all };
 }
 
-/** What an alternative leaves out that needs preparation, which knows of indexed branches only. */
+/** What an alternative leaves out that has conditions on what repositories hold, as these are known of indexed branches only. */
 export function unindexedOf({ repositories, selection }: Resolution): LeftOut[] {
   return repositories.flatMap(({ id, name }) => (selection.revisions?.get(id) ?? []).filter(({ unindexed }) => unindexed !== undefined)
-    .map(({ typed }) => ({ repository: name, reason: `the revision "${typed}" is not indexed, and what the query asks of it is known of indexed branches only`, isLate: false })));
+    .map(({ typed }) => ({ repository: name, reason: `the revision "${typed}" is not indexed, and what a repository holds is known of indexed branches only`, isLate: false })));
 }
 
 function asksPeople(plan: SearchPlan): boolean {
@@ -76,8 +76,8 @@ async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPla
   let left = resolution;
   for (const { unixSeconds, negated } of committedAfter) {
     const facts = await ask({ kind: "commit-after", unixSeconds }, [left], leftOut, context);
-    left = keepRevisions(left, (repository, bit) => {
-      const commit = commitAt(repository, bit);
+    left = keepRevisions(left, (repository, choice) => {
+      const commit = commitAt(repository, choice);
       // A repository without a commit has none that is younger.
       if (commit === undefined) return negated;
       const fact = facts.get(commitKey(commit));
@@ -110,8 +110,9 @@ async function preparePeople(plan: SearchPlan, resolutions: readonly Resolution[
   };
 }
 
+/** What is found in the index, and what the index does not know. */
 function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
-  return keepRevisions(resolution, ({ id }, bit) => found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1);
+  return keepRevisions(resolution, ({ id }, { bit, unindexed }) => unindexed !== undefined || (found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1));
 }
 
 function peopleOf(resolutions: readonly Resolution[], owners: ReadonlyMap<string, KnownFact>, contributors: ReadonlyMap<string, KnownFact>): PeopleOfCommit[] {
@@ -167,8 +168,8 @@ function commitsOf(resolutions: readonly Resolution[]): readonly CommitOfReposit
   const commits = new Map<string, CommitOfRepository>();
   for (const resolution of resolutions) {
     for (const repository of resolution.repositories) {
-      for (const bit of searchedBits(resolution, repository)) {
-        const commit = commitAt(repository, bit);
+      for (const choice of searchedChoices(resolution, repository)) {
+        const commit = commitAt(repository, choice);
         if (commit !== undefined) commits.set(commitKey(commit), commit);
       }
     }
@@ -176,8 +177,8 @@ function commitsOf(resolutions: readonly Resolution[]): readonly CommitOfReposit
   return [...commits.values()];
 }
 
-function commitAt({ id, indexedBranches }: Repository, bit: number): CommitOfRepository | undefined {
-  const commit = indexedBranches.find((branch) => branch.bit === bit)?.commit;
+function commitAt({ id, indexedBranches }: Repository, { bit, unindexed }: RevisionChoice): CommitOfRepository | undefined {
+  const commit = unindexed?.commit ?? indexedBranches.find((branch) => branch.bit === bit)?.commit;
   return commit === undefined ? undefined : { repositoryId: id, commit };
 }
 

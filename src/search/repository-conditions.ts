@@ -64,6 +64,6 @@ export function emptyFound({ repositories }: Resolution): Int32Array {
 /** The resolution less what the conditions rule out; `found` is the answer to each. */
 export function narrow({ conditions }: RepositoryFilter, resolution: Resolution, found: readonly Int32Array[]): Resolution {
   if (conditions.length === 0) return resolution;
-  return keepRevisions(resolution, ({ id }, bit) =>
+  return keepRevisions(resolution, ({ id }, { bit }) =>
     conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated));
 }

@@ -73,23 +73,21 @@ export function indexedSelection(selection: RepositorySelection): RepositorySele
   return { repositoryIds: ids, revisions: left };
 }
 
-/** The resolution less the revisions that fail, and the repositories that have no other. `bit` is -1 where nothing is indexed. */
-export function keepRevisions(resolution: Resolution, holds: (repository: Repository, bit: number) => boolean): Resolution {
+/** The resolution less the revisions that fail, and the repositories that have no other. */
+export function keepRevisions(resolution: Resolution, holds: (repository: Repository, choice: RevisionChoice) => boolean): Resolution {
   const { selection } = resolution;
   const revisions = new Map<number, readonly RevisionChoice[]>();
   const repositories = resolution.repositories.filter((repository) => {
-    const chosen = selection.revisions?.get(repository.id);
-    if (chosen === undefined) return holds(repository, defaultBranchBit(repository));
-    const left = chosen.filter(({ bit }) => holds(repository, bit));
-    if (left.length > 0) revisions.set(repository.id, left);
+    const left = searchedChoices(resolution, repository).filter((choice) => holds(repository, choice));
+    if (left.length > 0 && selection.revisions?.has(repository.id) === true) revisions.set(repository.id, left);
     return left.length > 0;
   });
   return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories), revisions: revisions.size === 0 ? undefined : revisions } };
 }
 
-/** The bits of the branches that are searched of a repository; -1 where nothing is indexed. */
-export function searchedBits({ selection }: Resolution, repository: Repository): readonly number[] {
-  return selection.revisions?.get(repository.id)?.map(({ bit }) => bit) ?? [defaultBranchBit(repository)];
+/** The revisions that are searched of a repository; the default branch has bit -1 where nothing of it is indexed. */
+export function searchedChoices({ selection }: Resolution, repository: Repository): readonly RevisionChoice[] {
+  return selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }];
 }
 
 /** A bit for each repository, by its id. */

@@ -227,15 +227,15 @@ export class RunningSearch {
       const failures = [...answers.values()].flatMap(({ repositoryId, error }) =>
         (error === undefined ? [] : [`revisions of ${this.#environment.catalog.repository(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
       this.#shardFailures.push(...failures);
-      return this.#leaveOutUnprepared(withRevisions(resolution, answers), i);
+      return this.#leaveOutUnknown(withRevisions(resolution, answers), i);
     }));
   }
 
-  /** What is found out before a search is known of indexed branches: an alternative that needs it leaves other commits out. */
-  #leaveOutUnprepared(resolution: Resolution, alternative: number): Resolution {
-    if (!needsPreparation({ ...this.#plan, alternatives: [this.#plan.alternatives[alternative]] })) return resolution;
+  /** What repositories hold is known of indexed branches: an alternative with conditions on it leaves other commits out. */
+  #leaveOutUnknown(resolution: Resolution, alternative: number): Resolution {
+    if (this.#plan.alternatives[alternative].repositories.conditions.length === 0) return resolution;
     this.#leftOut.push(...unindexedOf(resolution));
-    return keepRevisions(resolution, ({ id }, bit) => bit >= 0 || resolution.selection.revisions?.get(id) === undefined);
+    return keepRevisions(resolution, (_, { unindexed }) => unindexed === undefined);
   }
 
   #findOut(): Promise<Preparation> {

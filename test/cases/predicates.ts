@@ -72,6 +72,8 @@ const histories = rows("repo:has.commit.after", "standard", [
   ["the oldest name", "repohascommitafter:1700000000", ["acme/tools"]],
   ["the oldest name, quoted", `repohascommitafter:"14 november 2023"`, ["acme/tools", "hidden", "odd", "parser"]],
   ["at the branch that is searched", "repo:^parser$@main:dev repo:has.commit.after(1700000000) file:README", ["parser@dev:README.md"]],
+  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 repo:has.commit.after(1700000000) file:Makefile", ["acme/tools@main~1:Makefile"]],
+  ["not at an older one", "repo:^acme/tools$@main~2 repo:has.commit.after(1700000000) file:Makefile", ["alert: No repositories found: …"]],
   ["files of such repositories", "repo:has.commit.after(1700000000) type:file target file:rs$", ["acme/tools:src/mod.rs:L1,L2"]],
   ["beside a path", "repo:has.commit.after(1699999999) repo:has.path(README)", ["parser"]],
   ["a date that cannot be read", "repo:has.commit.after(someday)", ["alert: Unable To Process Query: Invalid predicate value: invalid date format"]],
@@ -94,6 +96,8 @@ const owners = rows("file:has.owner", "standard", [
   ["several all hold", "file:has.owner(ben) file:has.owner(ann@acme.test)", []],
   ["a repository without the file", "repo:^parser$ -file:has.owner() file:lexer", ["parser:src/lexer.c", "parser:src/lexer.h"]],
   ["for one side of or", "(file:has.owner(ben) type:path) or (file:lexer.c type:path)", [...bens, "parser:src/lexer.c"]],
+  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:has.owner(ann@acme.test)", ["acme/tools@main~1:tools/build.py"]],
+  ["there and on a branch", "repo:^acme/tools$@main~1:main file:has.owner(ben)", ["acme/tools@main:web/app.ts", "acme/tools@main:web/app.tsx"]],
   ["at each commit by itself", "repo:^acme/tools$@release/1.0:main file:has.owner() file:Makefile", ["acme/tools@main:Makefile"]],
   ["at each commit by itself, negated", "repo:^acme/tools$@release/1.0:main -file:has.owner() file:Makefile", ["acme/tools@release/1.0:Makefile"]],
 ]);
@@ -104,6 +108,7 @@ const ownersSelected = rows("select:file.owners", "standard", [
     "owner:@acme/everyone", "owner:@ben", "owner:ann@acme.test", "alert: Some results have no owners: …",
   ]],
   ["of a pattern's results", "type:file target select:file.owners", ["owner:@acme/everyone", "owner:ann@acme.test"]],
+  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:^tools/build select:file.owners", ["owner:ann@acme.test"]],
   ["counted as one each", "repo:^acme/tools$ file:^web/app select:file.owners count:1", ["owner:@ben"], []],
   ["not of repositories", "acme select:file.owners repo:^acme/tools$ type:repo", []],
 ]);
@@ -119,6 +124,8 @@ const contributors = rows("file:has.contributor", "standard", [
   ["beside a pattern, in all repositories", "type:file file:has.contributor(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
   ["beside an owner", "file:has.owner() file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
   ["at the branch that is searched", "repo:^acme/tools$@release/1.0 type:file file:has.contributor(ann) goal", ["acme/tools@release/1.0:tools/build.py:L3,L4"]],
+  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:has.contributor(ann)", ["acme/tools@main~1:tools/build.py"]],
+  ["not before the author came", "repo:^acme/tools$@main~2 file:has.contributor(ann)", []],
   ["nobody", "file:has.contributor(nobody)", []],
 ]);
 
