@@ -142,7 +142,7 @@ function alertText({ title, description }: { readonly title: string; readonly de
 
 /** Rows that the evaluator answers alone: without alerts, limits, what the main thread selects, and what mirrors are asked. */
 const fileRows = cases.filter((row) => !revisionCases.includes(row)).filter(({ query, want, skipped }) =>
-  !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)/.test(query) && !want.some((answer) => /^(alert|error): /.test(answer)) && !skipped?.includes("shard-match-limit"));
+  !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)|@main~/.test(query) && !want.some((answer) => /^(alert|error): /.test(answer)) && !skipped?.includes("shard-match-limit"));
 
 for (const { kernelName, useIndex, shardCount } of [
   { kernelName: "native", useIndex: false, shardCount: 1 },

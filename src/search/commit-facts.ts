@@ -44,7 +44,7 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
 /**
  * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
  *
- * What reads a whole history may take minutes; so many such requests run at a time that one reader is left for others.
+ * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one reader is left for others.
  * Requests of several searches take turns.
  */
 export class CommitFactReader {
@@ -70,7 +70,7 @@ export class CommitFactReader {
       if (kept !== undefined) facts.set(commitKey(commit), kept);
       return kept === undefined;
     });
-    const isLong = question.kind === "contributors";
+    const isLong = question.kind === "contributors" || question.kind === "has-file";
     const turns = isLong ? this.#long : this.#short;
     const batches = batchesOf(asked, isLong ? 1 : commitsPerRequest);
     const work = async (): Promise<void> => {

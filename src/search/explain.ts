@@ -27,7 +27,7 @@ const countAll = 99_999_999;
  * in one worker and its results are dropped.
  */
 export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
-  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts">): Promise<string> {
+  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions">): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type, contexts);
@@ -39,10 +39,10 @@ export async function explainQuery(query: string, patternType: string, contexts:
   }
 }
 
-type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts">;
+type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions">;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
-  const { catalog, pool, scheduler, commitFacts } = environment;
+  const { catalog, pool, scheduler, commitFacts, revisions } = environment;
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
   control[controlWords.credit] = unlimitedCredit;
@@ -50,7 +50,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   try {
     const chosen = plan.alternatives.map(({ repositories }) => resolveRepositories(catalog.repositoryTable(), repositories));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
-      pool, scheduler, commitFacts, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
+      pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
       onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
       onLost: (error) => failures.push(messageOf(error)),
     });

@@ -3,6 +3,7 @@ import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import type { FindCondition, RevisionChoice } from "../task/search-options.js";
 import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
+import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import { commitKey, type CommitFactReader, type FactAnswers, type FactFailure, type KnownFact } from "./commit-facts.js";
 import { find, isStopped, type FindContext } from "./find.js";
@@ -15,6 +16,8 @@ const peopleBytesMax = 128 * 1024 * 1024;
 /** What finding out before a search needs. */
 export interface PrepareContext extends FindContext {
   readonly commitFacts: CommitFactReader;
+  /** Which files have content that is searched: as in the index. */
+  readonly limits: IndexLimits;
   /** When reading mirrors ends, as of `performance.now()`. */
   readonly deadlineMs: number;
 }
@@ -47,16 +50,11 @@ export function needsPreparation(plan: SearchPlan): boolean {
 export async function prepare(plan: SearchPlan, resolutions: readonly Resolution[], context: PrepareContext): Promise<Preparation> {
   const leftOut = new LeftOutList(resolutions);
   let left: readonly Resolution[] = await applyConditions(plan.alternatives.map(({ repositories }) => repositories), resolutions, context);
+  left = await Promise.all(plan.alternatives.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)));
   left = await Promise.all(plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)));
   if (!asksPeople(plan) || isStopped(context.control)) return { resolutions: left, people: undefined, leftOut: leftOut.all };
   const people = await preparePeople(plan, left, leftOut, context);
   return { ...people, leftOut: leftOut.all };
-}
-
-/** What an alternative leaves out that has conditions on what repositories hold, as these are known of indexed branches only. */
-export function unindexedOf({ repositories, selection }: Resolution): LeftOut[] {
-  return repositories.flatMap(({ id, name }) => (selection.revisions?.get(id) ?? []).filter(({ unindexed }) => unindexed !== undefined)
-    .map(({ typed }) => ({ repository: name, reason: `the revision "${typed}" is not indexed, and what a repository holds is known of indexed branches only`, isLate: false })));
 }
 
 function asksPeople(plan: SearchPlan): boolean {
@@ -69,6 +67,25 @@ function asksOwners(plan: SearchPlan, { text, rules }: BasicPlan): boolean {
 
 function asksContributors({ text }: BasicPlan): boolean {
   return text !== undefined && text.people.some(({ kind }) => kind === "contributor");
+}
+
+/** Of the commits that are not indexed those that meet the conditions, which only the mirrors can tell. */
+async function keepWithFiles({ repositories: { conditions } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,
+  context: PrepareContext): Promise<Resolution> {
+  let left = resolution;
+  for (const { file, negated } of conditions) {
+    const unindexed = keepRevisions(left, (_, choice) => choice.unindexed !== undefined);
+    if (unindexed.repositories.length === 0) return left;
+    const path = file.pathFilters.length === 0 ? "" : file.pathFilters[0].source;
+    const content = file.leaves.length === 0 ? "" : file.leaves[0].source;
+    const facts = await ask({ kind: "has-file", path, content, limits: context.limits }, [unindexed], leftOut, context);
+    left = keepRevisions(left, (repository, choice) => {
+      const commit = commitAt(repository, choice);
+      const fact = choice.unindexed === undefined || commit === undefined ? undefined : facts.get(commitKey(commit));
+      return choice.unindexed === undefined || (fact !== undefined && fact.holds !== negated);
+    });
+  }
+  return left;
 }
 
 async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,

@@ -61,9 +61,9 @@ export function emptyFound({ repositories }: Resolution): Int32Array {
   return new Int32Array(new SharedArrayBuffer((idMax + 1) * 4));
 }
 
-/** The resolution less what the conditions rule out; `found` is the answer to each. */
+/** The resolution less the indexed branches that the conditions rule out; `found` is the answer to each. */
 export function narrow({ conditions }: RepositoryFilter, resolution: Resolution, found: readonly Int32Array[]): Resolution {
   if (conditions.length === 0) return resolution;
-  return keepRevisions(resolution, ({ id }, { bit }) =>
-    conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated));
+  return keepRevisions(resolution, ({ id }, { bit, unindexed }) => unindexed !== undefined
+    || conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated));
 }

@@ -16,10 +16,10 @@ import { chooseAlert } from "./alerts.js";
 import type { CommitFactReader } from "./commit-facts.js";
 import { EventStream, SearchClock, type Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
-import { needsPreparation, prepare, unindexedOf, type LeftOut, type Preparation } from "./preparation.js";
+import { needsPreparation, prepare, type LeftOut, type Preparation } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import { NameHighlighter, repositoriesByName, repositoryMatch } from "./repository-results.js";
-import { indexedSelection, keepRevisions, resolveRepositories, withRevisions, type Resolution } from "./repository-resolver.js";
+import { indexedSelection, resolveRepositories, withRevisions, type Resolution } from "./repository-resolver.js";
 import { readRevisions } from "./revision-resolver.js";
 import { hasUnindexed, roundsOf, type RevisionReading, type Round } from "./revision-rounds.js";
 import { chooseShards } from "./shard-choice.js";
@@ -221,27 +221,20 @@ export class RunningSearch {
   /** Asks the mirrors for the revisions that memory does not know. */
   async #readRevisions(): Promise<void> {
     const { revisions, maxTimeoutMs } = this.#environment;
-    this.#resolutions = await Promise.all(this.#resolutions.map(async (resolution, i) => {
+    this.#resolutions = await Promise.all(this.#resolutions.map(async (resolution) => {
       if (resolution.open.length === 0) return resolution;
       const answers = await readRevisions(resolution.open, revisions.reads, this.#control, maxTimeoutMs);
       const failures = [...answers.values()].flatMap(({ repositoryId, error }) =>
         (error === undefined ? [] : [`revisions of ${this.#environment.catalog.repository(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
       this.#shardFailures.push(...failures);
-      return this.#leaveOutUnknown(withRevisions(resolution, answers), i);
+      return withRevisions(resolution, answers);
     }));
   }
 
-  /** What repositories hold is known of indexed branches: an alternative with conditions on it leaves other commits out. */
-  #leaveOutUnknown(resolution: Resolution, alternative: number): Resolution {
-    if (this.#plan.alternatives[alternative].repositories.conditions.length === 0) return resolution;
-    this.#leftOut.push(...unindexedOf(resolution));
-    return keepRevisions(resolution, (_, { unindexed }) => unindexed === undefined);
-  }
-
   #findOut(): Promise<Preparation> {
-    const { pool, scheduler, commitFacts } = this.#environment;
+    const { pool, scheduler, commitFacts, revisions } = this.#environment;
     return prepare(this.#plan, this.#resolutions, {
-      pool, scheduler, commitFacts, view: this.#view, control: this.#control, lane: this.#lane,
+      pool, scheduler, commitFacts, limits: revisions.limits, view: this.#view, control: this.#control, lane: this.#lane,
       deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
       onResult: (result) => this.#addWork(result),
       onLost: (error) => this.#noteLostWorker("looking for repositories", undefined, error),

@@ -56,10 +56,19 @@ export interface RevisionsOfRepository {
 export type CommitQuestion =
   /** Whether it, or a commit that it reaches, was committed after the moment. */
   | { readonly kind: "commit-after"; readonly unixSeconds: number }
+  | HasFile
   /** The text of its CODEOWNERS file. */
   | { readonly kind: "code-owners" }
   /** By path, who changed it in the history of the commit: a bit for each filter that some author matches. At most 32. */
   | { readonly kind: "contributors"; readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[] };
+
+/** Whether it has a file whose path and text both match; "" where nothing is asked. Case is ignored. RE2 sources. */
+export interface HasFile {
+  readonly kind: "has-file";
+  readonly path: string;
+  readonly content: string;
+  readonly limits: IndexLimits;
+}
 
 export interface CommitOfRepository {
   readonly repositoryId: number;

@@ -58,6 +58,11 @@ const repositories = rows("repositories that hold", "standard", [
   ["of several branches those that have it", "repo:^parser$@main:dev repo:has.path(dev_only)", ["parser@dev"]],
   ["of several branches those that do not", "repo:^parser$@main:dev -repo:has.path(dev_only)", ["parser@main"]],
   ["rev: beside it alone", "rev:dev repo:has.path(dev_only) file:dev_only", ["parser@dev:src/dev_only.go", "alert: Some repositories could not be searched: …"]],
+  ["a path at a commit that is not indexed", "repo:^acme/tools$@main~1:main repo:has.path(^web/app)", ["acme/tools@main"]],
+  ["no such path there", "repo:^acme/tools$@main~1:main -repo:has.path(^WEB/app)", ["acme/tools@main~1"]],
+  ["text at a commit that is not indexed", "repo:^acme/tools$@main~1:main~2 repo:has.content(os\\.path) file:Makefile", ["acme/tools@main~1:Makefile"]],
+  ["one file with both at a commit that is not indexed", "repo:^acme/tools$@main~1 repo:has.file(path:\\.py$ content:IMPORT) repo:has.path(widget)", ["acme/tools@main~1"]],
+  ["two files are not one there", "repo:^acme/tools$@main~1 repo:has.file(path:\\.sh$ content:import)", ["alert: No repositories found: …"]],
   ["for each side of or", "(repo:has.path(README) type:repo) or (repo:has.path(Makefile) type:repo)", ["acme/tools", "parser"]],
 ]);
 

@@ -6,6 +6,7 @@ import { compileRegexp } from "../../regexp/compile.js";
 import { encodePathMasks } from "../../task/path-masks.js";
 import type { CommitFact, CommitFacts, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
+import { hasFile } from "./has-file.js";
 
 /** Paths of one history that are kept at most. */
 const pathCountMax = 2_000_000;
@@ -16,7 +17,7 @@ type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["fil
 export async function answerCommitFacts({ question, commits }: ReadCommitFacts, context: ReadContext): Promise<CommitFacts> {
   return { facts: await Promise.all(commits.map(async ({ repositoryId, commit }): Promise<CommitFact> => {
     try {
-      return await answer(question, mirrorOf(context, repositoryId), commit, context.stop);
+      return await answer(question, mirrorOf(context, repositoryId), commit, context);
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
       return { kind: "failed", error: serializeError(error) };
@@ -24,8 +25,11 @@ export async function answerCommitFacts({ question, commits }: ReadCommitFacts, 
   })) };
 }
 
-async function answer(question: CommitQuestion, directory: string, commit: string, stop: StopSignal): Promise<CommitFact> {
+async function answer(question: CommitQuestion, directory: string, commit: string, context: ReadContext): Promise<CommitFact> {
+  const { stop } = context;
   switch (question.kind) {
+    case "has-file":
+      return { kind: "known", holds: await hasFile(question, directory, commit, context), bytes: undefined };
     case "commit-after":
       return { kind: "known", holds: await hasCommitAfter(directory, commit, question.unixSeconds, stop), bytes: undefined };
     case "code-owners": {

@@ -1,0 +1,52 @@
+import { BlobReader } from "../../git/blob-reader.js";
+import { fileMode, listTree, type TreeEntry } from "../../git/objects.js";
+import { contentLimitsOf, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
+import { compileRegexp } from "../../regexp/compile.js";
+import type { HasFile } from "../read-messages.js";
+import type { ReadContext } from "./context.js";
+
+/** No larger content is read, whatever the limits say. */
+const contentBytesMax = 256 * 1024 * 1024;
+
+/** `git` that says nothing for this long is given up. */
+const silenceMs = 60_000;
+
+/**
+ * Whether the commit has a file as the question says: what the index answers for indexed branches, by the same rules of what
+ * counts as text. All paths are listed; texts are read one after the other until one matches.
+ */
+export async function hasFile(question: HasFile, directory: string, commit: string, context: ReadContext): Promise<boolean> {
+  const { path, content } = question;
+  const matcher = path === "" ? undefined : compileRegexp(path, true);
+  const entries = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
+  const named = matcher === undefined ? entries : entries.filter((entry) => matcher.test(entry.path));
+  return content === "" ? named.length > 0 : hasText(question, named, directory, context);
+}
+
+async function hasText({ content: source, limits }: HasFile, entries: readonly TreeEntry[], directory: string, context: ReadContext): Promise<boolean> {
+  const contentLimits = contentLimitsOf(limits);
+  const files = entries.filter(({ mode, size, path }) => isFile(mode) && size <= contentBytesMax && !isTooLarge(size, path, contentLimits));
+  const reader = new BlobReader({ directory, contentBytesMax, silenceMs, stop: context.stop });
+  let isFound = false;
+  // No further text is asked for after the one that matches; what is asked for is thrown away.
+  const oids = function* (): Generator<string> {
+    for (const { oid } of files) {
+      if (isFound) return;
+      yield oid;
+    }
+  };
+  try {
+    await reader.read(oids(), (i, outcome) => {
+      if (isFound || outcome.kind !== "content") return;
+      if (skipReasonOfContent(outcome.content, files[i].path, contentLimits, context.kernel) !== "none") return;
+      isFound = compileRegexp(source, true).next(outcome.content, 0);
+    });
+  } finally {
+    reader.close();
+  }
+  return isFound;
+}
+
+function isFile(mode: number): boolean {
+  return (mode & 0o170000) === (fileMode.regular & 0o170000);
+}
