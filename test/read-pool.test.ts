@@ -165,6 +165,22 @@ t.test("the CODEOWNERS file of a commit", async (t) => {
   }
 });
 
+t.test("whether a commit has a file", async (t) => {
+  const source = fixture(t);
+  const commit = source.commit({ branch: "main", files: {
+    "src/a.go": "package a\n\nimport b\n", "src/b.go": "package b\n", "data.bin": "package\0x", "large.txt": `${"x\n".repeat(600)}package large\n`, link: { symlink: "package" },
+  } });
+  const limits = { fileBytesMax: 1000, largeFiles: [], trigramCountMax: 20_000 };
+  const rows: readonly (readonly [path: string, content: string, holds: boolean])[] = [
+    ["^SRC/", "", true], ["nowhere", "", false], ["", "", true], ["", "PACKAGE B$", true], ["", "nothing", false],
+    ["a\\.go$", "^import", true], ["b\\.go$", "^import", false], ["bin$", "", true], ["bin$", "package", false], ["large", "package", false], ["link", "package", false],
+    ["", "$^", false], ["", "package|", true],
+  ];
+  for (const [path, content, holds] of rows) {
+    t.match(await factsOf(source, { kind: "has-file", path, content, limits }, commit), { kind: "known", holds }, `${path} ${content}`);
+  }
+});
+
 t.test("who changed which paths", async (t) => {
   const source = fixture(t);
   const commitBy = (author: string, files: FixtureFiles) => source.commit({ branch: "main", files, author: `${author} 1700000000 +0000` });
@@ -186,7 +202,8 @@ t.test("who changed which paths", async (t) => {
 t.test("a question about a commit that is not there", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "a" } });
-  for (const question of [{ kind: "commit-after", unixSeconds: 1 }, { kind: "code-owners" }, { kind: "contributors", filters: [] }] as const) {
+  const limits = { fileBytesMax: 1, largeFiles: [], trigramCountMax: 1 };
+  for (const question of [{ kind: "has-file", path: "a", content: "", limits }, { kind: "commit-after", unixSeconds: 1 }, { kind: "code-owners" }, { kind: "contributors", filters: [] }] as const) {
     t.match(await factsOf(source, question, "e".repeat(40)), { kind: "failed", error: { code: "git" } }, question.kind);
   }
 });
