@@ -54,7 +54,7 @@ class Site {
   #open(): [RecordStore, AuditLog, Accounts] {
     const store = new RecordStore(join(this.folder, "catalog"));
     const audit = new AuditLog(createFileLog(join(this.folder, "audit.log")));
-    return [store, audit, new Accounts(store, audit, silentLog())];
+    return [store, audit, new Accounts(store, audit, silentLog(), async () => undefined)];
   }
 
   async #close(): Promise<void> {

@@ -80,9 +80,10 @@ t.test("the table", async (t) => {
 
 t.test("over HTTP", async (t) => {
   const daemon = await daemonOf(t, corpus);
+  const { text: token } = await daemon.control("POST", "/.api/tokens", { user: "admin", scopes: ["user:all"], note: "", expires: "1d" }) as { text: string };
   for (let from = 0; from < cases.length; from += asked) {
     await Promise.all(cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {
-      const answer = await ask(daemon, query, request);
+      const answer = await ask(daemon, query, `${request}&token=${token}`);
       compare(t, comparable(answer.found, want), [...want].sort(), `${name}: ${query}`);
       if (skipped !== undefined) compare(t, answer.skipped, skipped, `${name}: skipped`);
     }));
@@ -167,7 +168,7 @@ const repositories: readonly Repository[] = corpus.map(({ name, branches, files,
   ...facts, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
 }));
 
-const table = new RepositoryTable(repositories);
+const table = new RepositoryTable(repositories, true);
 
 /** The repositories that the filter chooses, and whose shards meet its conditions. */
 function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly TestShard[]): RepositorySelection {

@@ -15,7 +15,7 @@ import { anonymous } from "../src/model/viewer.js";
 
 const oid = "a".repeat(40);
 const repository = (id: number): Repository => ({
-  id, name: `example.org/${id}`, url: "/nowhere", branches: [], fork: false, archived: false, private: false, stars: 0, description: "", topics: [], metadata: {},
+  id, name: `example.org/${id}`, url: "/nowhere", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
   intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: oid }], defaultBranch: "main", lastFetched: "2026-01-01T00:00:00Z",
   lastChanged: "2026-01-01T00:00:00Z", lastError: "", documentCount: 1, contentBytes: 1, skippedCounts: {}, configured: true,
 });
@@ -29,12 +29,9 @@ interface Read {
 function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSink) => void = () => undefined) {
   const reads: Read[] = [];
   const records = [repository(1), repository(2)];
-  const table = new RepositoryTable(records);
+  const table = new RepositoryTable(records, true);
   const services = {
-    catalog: {
-      repositoryTable: () => table, repositories: () => records.values(), repositoryCount: 2, repository: (id: number) => records.find((record) => record.id === id),
-      repositoryByName: (name: string) => records.find((record) => record.name === name), shardsOf: () => [],
-    },
+    catalog: { repositoryTable: () => table, shardsOf: () => [] },
     searcher: { admit: () => undefined, run: (_: unknown, sink: EventSink) => search(sink), contexts: [] },
     reads: {
       run: (request: Read["request"], limits: Read["limits"]) => {

@@ -23,6 +23,7 @@ function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
     },
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
+    seesAll: () => true,
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,

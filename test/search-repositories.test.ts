@@ -12,7 +12,7 @@ const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
 
 t.test("names searched as one text", async (t) => {
   fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 60 }), fc.constantFrom(...sources), fc.boolean(), (names, source, foldCase) => {
-    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)));
+    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)), true);
     const marks = matchingNames(table, source, foldCase);
     const alone = new RE2(source, foldCase ? "umi" : "um");
     const want = names.filter((one) => alone.test(one));
@@ -23,11 +23,11 @@ t.test("names searched as one text", async (t) => {
 
 t.test("the order, and what makes another table", async (t) => {
   const first = testRepository(1, "one", { stars: 5 });
-  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })]);
+  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })], true);
   t.same([0, 1, 2, 3].map((place) => table.at(place).name), ["four", "one", "three", "two"], "stars, then the newer");
   t.equal(table.replace({ ...first, lastError: "x", topics: [...first.topics] }), true);
   t.equal(table.at(1).lastError, "x");
-  for (const change of [{ stars: 6 }, { fork: true }, { name: "uno" }, { topics: ["x"] }, { metadata: { a: null } }, { description: "x" }]) {
+  for (const change of [{ stars: 6 }, { fork: true }, { name: "uno" }, { topics: ["x"] }, { metadata: { a: null } }, { description: "x" }, { readers: ["x"] }]) {
     t.equal(table.replace({ ...first, ...change }), false, JSON.stringify(change));
   }
   t.equal(table.replace(testRepository(9, "new")), false);

@@ -79,6 +79,7 @@ export class Accounts {
   readonly #store: RecordStore;
   readonly #audit: AuditLog;
   readonly #log: Log;
+  readonly #onNameGone: (name: string) => Promise<void>;
   readonly #users: RecordTable<User>;
   readonly #organisations: RecordTable<Organisation>;
   readonly #tokens: RecordTable<StoredToken>;
@@ -92,10 +93,12 @@ export class Accounts {
   #nextId = 1;
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(store: RecordStore, audit: AuditLog, log: Log) {
+  /** `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
+  constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
     this.#store = store;
     this.#audit = audit;
     this.#log = log;
+    this.#onNameGone = onNameGone;
     this.#users = new RecordTable(store, "user/", (before, after) => {
       reindex(this.#userIdOfName, before, after, ({ name }) => name.toLowerCase());
       this.#viewers.clear();
@@ -177,7 +180,9 @@ export class Accounts {
   }
 
   /** Deletes a user with its tokens and memberships. Rejects with `conflict` rather than leave no site admin. */
-  deleteUser(name: string, doer: Doer): Promise<User> {
+  async deleteUser(name: string, doer: Doer): Promise<User> {
+    this.#requireOtherAdmin(this.#requireUser(name));
+    await this.#onNameGone(name);
     return this.#commit(() => {
       const user = this.#requireUser(name);
       this.#requireOtherAdmin(user);
@@ -202,7 +207,9 @@ export class Accounts {
     }, ({ name }) => this.#audit.note("organisation-created", doer, { organisation: name }));
   }
 
-  deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
+  async deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
+    this.#requireOrganisation(name);
+    await this.#onNameGone(name);
     return this.#commit(() => {
       const organisation = this.#requireOrganisation(name);
       return { steps: [this.#organisations.remove(organisation)], result: organisation };

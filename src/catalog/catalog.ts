@@ -2,10 +2,15 @@ import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
-import { RepositoryTable } from "./repository-table.js";
+import type { Viewer } from "../model/viewer.js";
+import type { RepositoryTable } from "./repository-table.js";
 import { encodeCards } from "./repository-cards.js";
 import { FilterColumns, type ShardFilter } from "./shard-filter.js";
+import { VisibleTables } from "./visible-tables.js";
 import { ShardTable } from "./shard-table.js";
+
+/** Fields that records of an older program lack. */
+const laterFields = { readers: [] } as const;
 
 /** What is recorded of a live shard. */
 export interface ShardRecord {
@@ -72,8 +77,7 @@ export class Catalog {
   readonly #shards = new Map<number, LiveShard>();
   readonly #viewCountOfShard = new Map<number, number>();
   readonly #retiring = new Set<number>();
-  /** Undefined after a change that it cannot take, until it is asked for. */
-  #repositoryTable: RepositoryTable | undefined;
+  readonly #tables = new VisibleTables(() => this.#repositories.values());
   readonly #columns = new FilterColumns();
   #nextRepositoryId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
@@ -88,13 +92,14 @@ export class Catalog {
     this.#load();
   }
 
+  /** All repositories. Whoever answers a viewer asks `repositoryTable`. */
   repositories(): IterableIterator<Repository> {
     return this.#repositories.values();
   }
 
-  /** What choosing among all repositories reads. It shows later records, until a change makes another table. */
-  repositoryTable(): RepositoryTable {
-    return this.#repositoryTable ??= new RepositoryTable(this.#repositories.values());
+  /** The repositories that the viewer may see. The table shows later records, until a change makes another one. */
+  repositoryTable(viewer: Viewer): RepositoryTable {
+    return this.#tables.of(viewer);
   }
 
   get repositoryCount(): number {
@@ -266,7 +271,7 @@ export class Catalog {
       const name = this.#repositories.get(id)?.name;
       if (name !== undefined && this.#repositoryIdOfName.get(name) === id) this.#repositoryIdOfName.delete(name);
       this.#repositories.delete(id);
-      this.#repositoryTable = undefined;
+      this.#tables.clear();
     }
     for (const [id, shard] of shards) this.#shards.set(id, shard);
     this.#orderedShards = undefined;
@@ -283,13 +288,13 @@ export class Catalog {
   #setRepository(repository: Repository): void {
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
-    if (this.#repositoryTable?.replace(repository) === false) this.#repositoryTable = undefined;
+    this.#tables.replace(repository);
   }
 
   #load(): void {
     const counters = this.#store.get(countersKey);
     if (counters !== undefined) this.#nextRepositoryId = decode<{ nextRepositoryId: number }>(counters).nextRepositoryId;
-    for (const { value } of this.#store.withPrefix(repositoryPrefix)) this.#setRepository(decode<Repository>(value));
+    for (const { value } of this.#store.withPrefix(repositoryPrefix)) this.#setRepository({ ...laterFields, ...decode<Repository>(value) });
     for (const { value } of this.#store.withPrefix(shardPrefix)) {
       const record = decode<ShardRecord>(value);
       const stored = this.#store.get(tombstonePrefix + record.id);

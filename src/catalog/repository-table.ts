@@ -3,15 +3,22 @@ import type { Repository } from "../model/repository.js";
 /** Bits of `RepositoryTable.flags`. */
 export const repositoryFlags = { fork: 1, archived: 2, private: 4 } as const;
 
+let tableCount = 0;
+
 /**
- * The repositories in the order of results, those with more stars first and then the newer ones, with what choosing
+ * Repositories in the order of results, those with more stars first and then the newer ones, with what choosing
  * among them reads: all names in one piece of memory, and a byte of flags for each.
  *
  * A place is a number in this order. Order, names and facts never change; a change of those makes a new table, so what was
  * worked out from them holds as long as the table.
  */
 export class RepositoryTable {
+  /** No other table has it. */
+  readonly id = ++tableCount;
   readonly count: number;
+  /** True when it holds all repositories, false when there are others, which are not to be seen. */
+  readonly isWhole: boolean;
+  readonly hasPrivate: boolean;
   /** `repositoryFlags`, by place. */
   readonly flags: Uint8Array;
   /** Each name and a newline, which no name holds. */
@@ -24,12 +31,14 @@ export class RepositoryTable {
   readonly #placeOf = new Map<number, number>();
   #placeOfName: ReadonlyMap<string, number> | undefined;
 
-  constructor(repositories: Iterable<Repository>) {
+  constructor(repositories: Iterable<Repository>, isWhole: boolean) {
+    this.isWhole = isWhole;
     this.#repositories = [...repositories].sort((a, b) => b.stars - a.stars || b.id - a.id);
     this.count = this.#repositories.length;
     this.#nameViews = new Array<Buffer | undefined>(this.count);
     this.#descriptionViews = new Array<Buffer | undefined>(this.count);
     this.flags = Uint8Array.from(this.#repositories, flagsOf);
+    this.hasPrivate = this.flags.some((flags) => (flags & repositoryFlags.private) !== 0);
     this.nameStart = new Uint32Array(this.count + 1);
     this.#repositories.forEach(({ id, name }, place) => {
       this.#placeOf.set(id, place);
@@ -41,6 +50,16 @@ export class RepositoryTable {
   /** In the table's order. */
   values(): readonly Repository[] {
     return this.#repositories;
+  }
+
+  byId(repositoryId: number): Repository | undefined {
+    const place = this.#placeOf.get(repositoryId);
+    return place === undefined ? undefined : this.#repositories[place];
+  }
+
+  byName(name: string): Repository | undefined {
+    const place = this.placeOfName(name);
+    return place === undefined ? undefined : this.#repositories[place];
   }
 
   at(place: number): Repository {
@@ -87,8 +106,8 @@ export class RepositoryTable {
 /** Records that crossed threads are equal without being the same. */
 function hasSameFacts(a: Repository, b: Repository): boolean {
   if (a.stars !== b.stars || flagsOf(a) !== flagsOf(b) || a.description !== b.description) return false;
-  if (a.topics === b.topics && a.metadata === b.metadata) return true;
-  return JSON.stringify([a.topics, a.metadata]) === JSON.stringify([b.topics, b.metadata]);
+  if (a.topics === b.topics && a.metadata === b.metadata && a.readers === b.readers) return true;
+  return JSON.stringify([a.topics, a.metadata, a.readers]) === JSON.stringify([b.topics, b.metadata, b.readers]);
 }
 
 function flagsOf(repository: Repository): number {

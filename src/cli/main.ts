@@ -91,6 +91,7 @@ function addRepo(program: Command): void {
     .option("--no-fork", "it is no fork")
     .option("--no-archived", "it is not archived")
     .option("--no-private", "it is not private")
+    .option("--no-reader", "nobody but site admins may see it while it is private")
     .option("--no-topic", "it has no topics")
     .option("--no-meta", "it has no metadata")
     .action((name: string, typed: TypedFacts & { data: string }) => commands(typed).set(name, typed));
@@ -111,7 +112,8 @@ function addFacts(command: Command): Command {
   return command
     .option("--fork", "a fork: left out of searches without fork:yes")
     .option("--archived", "archived: left out of searches without archived:yes")
-    .option("--private", "found with visibility:private")
+    .option("--private", "seen by its readers and site admins only")
+    .option("--reader <name>", "a user or organisation that may see it while it is private; repeatable", collect)
     .option("--stars <n>", "repositories with more stars come first")
     .option("--description <text>", "shown with results; repo:has.description(...)")
     .option("--topic <topic>", "repo:has.topic(...); repeatable", collect)

@@ -9,6 +9,7 @@ export interface TypedFacts {
   readonly fork?: boolean;
   readonly archived?: boolean;
   readonly private?: boolean;
+  readonly reader?: readonly string[] | false;
   readonly stars?: string;
   readonly description?: string;
   readonly topic?: readonly string[] | false;
@@ -70,6 +71,7 @@ export class RepoCommands {
     const megabytes = (status.contentBytes / 1e6).toFixed(1);
     const fields = [status.name, status.state, `${status.documentCount} documents`, `${megabytes} MB`, status.url];
     for (const fact of ["fork", "archived", "private"] as const) if (status[fact]) fields.push(fact);
+    if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${status.error}`);
@@ -78,11 +80,12 @@ export class RepoCommands {
 }
 
 /** The facts that are given, as the daemon takes and checks them. */
-function factsOf({ fork, archived, private: isPrivate, stars, description, topic, meta }: TypedFacts): Partial<RepositoryFacts> {
+function factsOf({ fork, archived, private: isPrivate, reader, stars, description, topic, meta }: TypedFacts): Partial<RepositoryFacts> {
   return {
     ...(fork === undefined ? {} : { fork }),
     ...(archived === undefined ? {} : { archived }),
     ...(isPrivate === undefined ? {} : { private: isPrivate }),
+    ...(reader === undefined ? {} : { readers: reader || [] }),
     // What is no number goes as it is, for the daemon to name.
     ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : stars as unknown as number }),
     ...(description === undefined ? {} : { description }),

@@ -1,9 +1,10 @@
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Accounts } from "../account/accounts.js";
-import type { AuditLog } from "../account/audit-log.js";
+import { operator, type AuditLog } from "../account/audit-log.js";
 import type { AccessTokenPolicy } from "../account/gate.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
+import type { RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -31,8 +32,9 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     ...accountHandlers(daemon),
     "GET /.api/repos": () => daemon().sync.statuses(),
     "POST /.api/repos": async ({ body, progress }: ControlCall) => {
-      const { sync } = daemon();
+      const { sync, catalog, audit } = daemon();
       const config = resolveRepository(body);
+      if (config.private && catalog.repositoryByName(config.name) === undefined) notePermissions(audit, config.name, config);
       await withActivity(sync, config.name, progress, () => sync.add(config));
       return statusOf(config.name);
     },
@@ -48,7 +50,9 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     },
     "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
       const name = params["NAME"] ?? "";
-      await daemon().sync.setFacts(name, resolveFacts(body));
+      const facts = resolveFacts(body);
+      await daemon().sync.setFacts(name, facts);
+      notePermissions(daemon().audit, name, facts);
       return statusOf(name);
     },
     "POST /.api/sync": async () => {
@@ -60,6 +64,12 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isRepair(body), progress),
   };
+}
+
+/** Who may see a repository, where something is said of that. */
+function notePermissions(audit: AuditLog, repository: string, facts: Partial<RepositoryFacts>): void {
+  const { private: isPrivate, readers } = facts;
+  if (isPrivate !== undefined || readers !== undefined) audit.note("readers-changed", operator, { repository, private: isPrivate, readers });
 }
 
 /** Shows what a sync is doing, each time it does something else. */

@@ -17,6 +17,7 @@ import { createSchema } from "../graphql/schema.js";
 import { ControlServer } from "../http/control-server.js";
 import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
+import type { Viewer } from "../model/viewer.js";
 import { limitUnsentBytes } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
@@ -104,7 +105,7 @@ class Daemon implements Controlled {
     const orphans = new Orphans(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
-    this.accounts = new Accounts(this.#records, this.audit, log);
+    this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     const settings = { dataFolder: options.data, kernel: options.kernel };
     // Its memory is taken as it is used.
@@ -142,12 +143,18 @@ class Daemon implements Controlled {
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
       graphql: this.#graphql(options, metrics.metrics), search: this.searcher,
-      readiness: (viewer) => readiness(this.sync.statuses(), () => viewer !== undefined), metrics, log, stallMs: options.search.stallSeconds * 1000,
+      readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
+      seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
     if (unknown.length > 0) this.sync.retire(unknown);
     const lost = this.catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
     for (const shard of lost) this.sync.repair(shard.record.id);
+  }
+
+  #visibleNames(viewer: Viewer | undefined): (name: string) => boolean {
+    const table = viewer === undefined ? undefined : this.catalog.repositoryTable(viewer);
+    return (name) => table?.byName(name) !== undefined;
   }
 
   #graphql(options: ResolvedOptions, metrics: Metrics): GraphqlExecutor {

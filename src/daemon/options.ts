@@ -161,7 +161,8 @@ export const repositoryTable = {
   },
   fork: { kind: "boolean", default: false, description: "Left out of searches without fork:yes." },
   archived: { kind: "boolean", default: false, description: "Left out of searches without archived:yes." },
-  private: { kind: "boolean", default: false, description: "Found with visibility:private." },
+  private: { kind: "boolean", default: false, description: "Seen by its readers and by site admins only, and found with visibility:private." },
+  readers: { kind: "strings", default: [], description: "Names of users and organisations that may see it while it is private." },
   stars: {
     kind: "integer", default: 0, min: 0, max: 2 ** 31 - 1, unit: "stars",
     description: "Repositories with more stars come first.",
@@ -180,7 +181,7 @@ export const repositoryTable = {
 export const repositoryRequired = ["name", "url"] as const;
 
 /** Rows of `repositoryTable` that `trawl repo set` changes. */
-export const factKeys = ["fork", "archived", "private", "stars", "description", "topics", "metadata"] as const;
+export const factKeys = ["fork", "archived", "private", "readers", "stars", "description", "topics", "metadata"] as const;
 
 /** What an item of `contexts` may hold beside its list of repositories. */
 export const contextTable = {

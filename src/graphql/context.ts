@@ -3,6 +3,7 @@ import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
@@ -42,6 +43,18 @@ export class RequestContext {
     this.services = services;
     this.viewer = viewer;
     this.#deadlineMs = monotonicMs() + timeoutMs;
+  }
+
+  /** All the repositories that there are for this viewer. */
+  get repositories(): RepositoryTable {
+    return this.services.catalog.repositoryTable(this.viewer);
+  }
+
+  /** How each of them stands, its sync included. */
+  statuses(): readonly RepositoryStatus[] {
+    const { repositories } = this;
+    const all = this.services.statuses();
+    return repositories.isWhole ? all : all.filter(({ name }) => repositories.byName(name) !== undefined);
   }
 
   /** Milliseconds that this request may still take; at least one. */

@@ -1,5 +1,4 @@
 import { messageOf, TrawlError } from "../base/errors.js";
-import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { compileRegexp } from "../regexp/compile.js";
@@ -18,9 +17,9 @@ export interface RepositoryPage {
 }
 
 /** The page that the arguments ask for. Throws `bad-request` when they name no length, or a cursor that is none. */
-export function repositoryPage(catalog: Catalog, args: PageArguments): RepositoryPage {
+export function repositoryPage(table: RepositoryTable, args: PageArguments): RepositoryPage {
   const length = lengthOf(args);
-  const wanted = orderedRepositories(catalog, args);
+  const wanted = orderedRepositories(table, args);
   const [start, end] = bounds(wanted, args, length);
   const records = wanted.slice(start, end);
   return {
@@ -64,9 +63,9 @@ function cursorOf({ id }: Repository): string {
   return Buffer.from(String(id)).toString("base64");
 }
 
-function orderedRepositories(catalog: Catalog, args: PageArguments): readonly Repository[] {
+function orderedRepositories(table: RepositoryTable, args: PageArguments): readonly Repository[] {
   const { names } = args;
-  const all = names === undefined || names === null ? recordsByName(catalog.repositoryTable()) : [...new Set(names)].flatMap((name) => catalog.repositoryByName(name) ?? []);
+  const all = names === undefined || names === null ? recordsByName(table) : [...new Set(names)].flatMap((name) => table.byName(name) ?? []);
   const tests = testsOf(args);
   const wanted = tests.length === 0 ? all : all.filter((repository) => tests.every((test) => test(repository)));
   return ordered(wanted, args);

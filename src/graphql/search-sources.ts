@@ -35,7 +35,7 @@ export class SearchSource {
 
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     const { query, version, patternType } = this.#arguments;
-    const { catalog, searcher } = context.services;
+    const { searcher } = context.services;
     const refusal = searcher.admit();
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
     const collector = new SearchCollector();
@@ -50,7 +50,7 @@ export class SearchSource {
     if (context.isCancelled) throw new TrawlError("cancelled", "the search was stopped, as its client has left");
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
-      const record = catalog.repository(id);
+      const record = context.repositories.byId(id);
       return record === undefined ? undefined : new RepositorySource(record, undefined);
     });
   }

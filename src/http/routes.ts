@@ -38,7 +38,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
     response.reply(ready ? 200 : 503, { ...securityHeaders, "Content-Type": "application/json" },
       `${JSON.stringify(body, null, 2)}\n`);
   });
-  server.route("GET", "/metrics", guard(async (_request, response) => {
+  server.route("GET", "/metrics", guard(async (_request, response, viewer) => {
+    if (!services.seesAll(viewer)) return response.reply(403, plainText, "Metrics count searches in private repositories: a site admin may read them.\n");
     const text = await services.metrics.text();
     response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
   }));
@@ -55,6 +56,8 @@ export interface Services {
    * JSON; undefined may see none.
    */
   readonly readiness: (viewer: Viewer | undefined) => Readiness;
+  /** Whether no repository is hidden from the viewer. */
+  readonly seesAll: (viewer: Viewer) => boolean;
   readonly metrics: MetricRegistry;
   readonly log: Log;
   /** A client that takes no byte for this long is cut. */

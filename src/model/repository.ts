@@ -3,6 +3,8 @@ export interface RepositoryFacts {
   readonly fork: boolean;
   readonly archived: boolean;
   readonly private: boolean;
+  /** Names of the users and organisations that may see it while it is private. Site admins always may. */
+  readonly readers: readonly string[];
   readonly stars: number;
   readonly description: string;
   readonly topics: readonly string[];
@@ -20,8 +22,8 @@ export interface RepositoryConfig extends RepositoryFacts {
 }
 
 /** The facts alone, of whatever holds them among other things. */
-export function factsIn({ fork, archived, private: isPrivate, stars, description, topics, metadata }: RepositoryFacts): RepositoryFacts {
-  return { fork, archived, private: isPrivate, stars, description, topics, metadata };
+export function factsIn({ fork, archived, private: isPrivate, readers, stars, description, topics, metadata }: RepositoryFacts): RepositoryFacts {
+  return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata };
 }
 
 /** A branch that is indexed. `bit` is its place in the branch masks of this repository's documents, 0 to 31. */

@@ -4,6 +4,7 @@ import { planQuery } from "../query/plan-query.js";
 import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { operatorViewer } from "../model/viewer.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
@@ -43,12 +44,13 @@ type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "schedule
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
   const { catalog, pool, scheduler, commitFacts, revisions } = environment;
+  const table = catalog.repositoryTable(operatorViewer);
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
   control[controlWords.credit] = unlimitedCredit;
   const failures: string[] = [];
   try {
-    const chosen = plan.alternatives.map(({ repositories }) => resolveRepositories(catalog.repositoryTable(), repositories));
+    const chosen = plan.alternatives.map(({ repositories }) => resolveRepositories(table, repositories));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
       pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
       onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
@@ -56,7 +58,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map((resolution, i) =>
-      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${catalog.repositoryCount}`
+      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}`
       + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
       + (resolution.open.length > 0 ? `; revisions of ${resolution.open.length} that are not indexed are not explained` : ""));
     const options: SearchOptions = {

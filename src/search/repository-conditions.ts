@@ -34,9 +34,9 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
   return filters.map((filter, i) => narrow(filter, resolutions[i], answers.get(keys[i]) ?? []));
 }
 
-/** Equal where the same is asked of the same revisions. A moment, which a date like "a month ago" moves, is not asked here. */
-function keyOf(filter: RepositoryFilter, { selection }: Resolution): string {
-  return JSON.stringify([{ ...filter, committedAfter: [] }, [...selection.revisions ?? []]]);
+/** Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a month ago" moves, is not asked here. */
+function keyOf(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
+  return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...selection.revisions ?? []]]);
 }
 
 function keptOf(table: ShardTable): Map<string, readonly Int32Array[]> {

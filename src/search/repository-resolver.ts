@@ -8,6 +8,8 @@ import { choicesOf, resolveInMemory, type MissingRevision, type OpenRevisions } 
 
 /** What a repository filter chose, and what the user has to hear of. */
 export interface Resolution {
+  /** Of the table that it was chosen from: what was found out among the repositories of one is not known of another's. */
+  readonly tableId: number;
   /** Those with more stars first, then the newer ones. */
   readonly repositories: readonly Repository[];
   /** The choice as workers take it. */
@@ -30,9 +32,10 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
   const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
   const unindexed = chosen.filter(({ generation }) => generation === 0);
   return {
+    tableId: table.id,
     repositories: chosen,
     selection: {
-      repositoryIds: chosen.length === table.count ? undefined : bitsOf(chosen),
+      repositoryIds: table.isWhole && chosen.length === table.count ? undefined : bitsOf(chosen),
       revisions: revisions.size === 0 ? undefined : revisions,
     },
     excludedForks,

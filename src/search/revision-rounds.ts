@@ -1,6 +1,7 @@
 import { messageOf, TrawlError } from "../base/errors.js";
-import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/catalog.js";
 import { encodeCards } from "../catalog/repository-cards.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { TextPlan } from "../query/plan.js";
 import { controlWords, stopReasons, type CommitSets, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
@@ -32,7 +33,7 @@ export interface Round {
 export interface RoundContext extends RevisionReading {
   /** What is looked for in documents, by alternative; undefined where nothing is. */
   readonly texts: readonly (TextPlan | undefined)[];
-  readonly catalog: Catalog;
+  readonly repositories: RepositoryTable;
   readonly view: CatalogView;
   /** The search's control block: its stop word ends the reads. */
   readonly control: Int32Array;
@@ -56,7 +57,7 @@ const readAheadCount = 2;
  */
 export async function* roundsOf(selections: readonly RepositorySelection[], context: RoundContext): AsyncGenerator<Round, undefined> {
   for (const [repositoryId, commits] of commitsByRepository(selections)) {
-    const repository = context.catalog.repository(repositoryId);
+    const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     try {
       for (let left = commits; left.length > 0 && !isStopped(context.control);) {

@@ -2,6 +2,7 @@ import type { Log } from "../base/log.js";
 import { messageOf } from "../base/errors.js";
 import { takeTurn } from "../base/steps.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import type { RepositoryTable } from "../catalog/repository-table.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type RepositorySelection, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { endRules, makeRuleLimits, takeMatches, type RuleLimits } from "../task/rule-limits.js";
@@ -166,7 +167,7 @@ export class RunningSearch {
     this.#control[controlWords.credit] = creditBytes;
     this.#control[controlWords.creditWaitMs] = creditWaitMs;
     this.#view = catalog.view();
-    this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(catalog.repositoryTable(), alternative.repositories));
+    this.#resolutions = plan.alternatives.map((alternative) => resolveRepositories(this.#repositories, alternative.repositories));
     this.#namePlans = plan.alternatives.flatMap((alternative) => alternative.repositoryNames ?? []);
     this.#options = {
       plan,
@@ -225,7 +226,7 @@ export class RunningSearch {
       if (resolution.open.length === 0) return resolution;
       const answers = await readRevisions(resolution.open, revisions.reads, this.#control, maxTimeoutMs);
       const failures = [...answers.values()].flatMap(({ repositoryId, error }) =>
-        (error === undefined ? [] : [`revisions of ${this.#environment.catalog.repository(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
+        (error === undefined ? [] : [`revisions of ${this.#repositories.byId(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
       this.#shardFailures.push(...failures);
       return withRevisions(resolution, answers);
     }));
@@ -255,9 +256,9 @@ export class RunningSearch {
     const texts = this.#plan.alternatives.map(({ text }) => text);
     const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
     if (!hasUnindexed(ofTexts)) return;
-    const { revisions, catalog, maxTimeoutMs } = this.#environment;
+    const { revisions, maxTimeoutMs } = this.#environment;
     this.#rounds = roundsOf(ofTexts, {
-      ...revisions, texts, catalog, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs, onFailure: (sentence) => this.#shardFailures.push(sentence),
+      ...revisions, texts, repositories: this.#repositories, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs, onFailure: (sentence) => this.#shardFailures.push(sentence),
     });
     this.#prepareRound();
   }
@@ -307,6 +308,11 @@ export class RunningSearch {
     this.#parked.length = 0;
     this.#parkedRepositories = undefined;
     this.#endIfDone();
+  }
+
+  /** All that there is for this search. */
+  get #repositories(): RepositoryTable {
+    return this.#environment.catalog.repositoryTable(this.#request.viewer);
   }
 
   get #isStopped(): boolean {
@@ -361,7 +367,7 @@ export class RunningSearch {
       const { select } = this.#plan.rules[alternative.rules];
       if (alternative.repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
       const { repositories, selection: { revisions } } = this.#resolutions[i];
-      const table = this.#environment.catalog.repositoryTable();
+      const table = this.#repositories;
       for (const repository of yield* repositoriesByName(alternative.repositoryNames, table, repositories)) {
         const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
         for (const revision of typed) this.#addRepository(repository.id, revision, alternative.rules);
@@ -371,7 +377,7 @@ export class RunningSearch {
   }
 
   #addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
-    const repository = this.#environment.catalog.repository(repositoryId);
+    const repository = this.#repositories.byId(repositoryId);
     if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, rules)) return;
     this.#repositoryResultCount++;
     this.#repositoriesWithResults.add(repositoryId);
@@ -609,7 +615,7 @@ export class RunningSearch {
     return chooseAlert({
       queryText: this.#request.query, plan: this.#plan, resolutions: this.#resolutions, leftOut: this.#leftOut,
       unownedResults: this.#tally.unownedResults,
-      repositoryCount: this.#environment.catalog.repositoryCount, hasResults: this.#matchCount > 0,
+      repositoryCount: this.#repositories.count, hasResults: this.#matchCount > 0,
       timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
     });
   }
@@ -621,7 +627,7 @@ export class RunningSearch {
       repositoryResultCount: this.#repositoryResultCount,
       excludedForkCount: countOfAll(this.#resolutions, ({ excludedForks }) => excludedForks),
       excludedArchivedCount: countOfAll(this.#resolutions, ({ excludedArchived }) => excludedArchived),
-      nameOf: (id) => this.#environment.catalog.repository(id)?.name ?? "",
+      nameOf: (id) => this.#repositories.byId(id)?.name ?? "",
     }, isComplete);
   }
 

@@ -118,7 +118,7 @@ export class Searcher {
     if (sink.closed) return this.#startNext();
     const plan = this.#plan(request, sink);
     if (plan === undefined) return this.#startNext();
-    const work = prepareChoice(this.#environment.catalog.repositoryTable(), plan.alternatives.map(({ repositories }) => repositories));
+    const work = prepareChoice(this.#environment.catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
     if (work === undefined) return this.#begin(request, plan, sink, onEnd);
     this.#startingCount++;
     void workInTurns(work, () => !sink.closed && !this.#isStopping).then(() => {
@@ -178,7 +178,9 @@ export class Searcher {
     this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
     this.#metrics.searchSeconds.observe(end.durationMs / 1000);
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
-    this.#traces.add(id, traceText(request, plan, end), request.viewer);
+    // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
+    const seesAll = this.#environment.catalog.repositoryTable(request.viewer).isWhole;
+    this.#traces.add(id, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
     this.#startNext();
   }
 
@@ -201,7 +203,7 @@ function alertOf({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
 }
 
-function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd): string {
+function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd, stats: Partial<SearchEnd["stats"]>): string {
   const lines = [
     `query: ${request.query}`,
     `plan: ${printPlan(plan)}`,
@@ -209,7 +211,7 @@ function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd): st
     `matches: ${end.matchCount}`,
     `duration: ${end.durationMs.toFixed(2)} ms`,
     `first matches: ${end.firstMatchesMs === undefined ? "none" : `${end.firstMatchesMs.toFixed(2)} ms`}`,
-    ...Object.entries(end.stats).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(stats).map(([name, value]) => `${name}: ${value}`),
     ...end.shardFailures.map((failure) => `failure: ${failure}`),
   ];
   return `${lines.join("\n")}\n`;

@@ -145,6 +145,16 @@ export class SyncManager {
     });
   }
 
+  /** Takes a name from the readers of repositories; those of the configuration file stay as it says. */
+  async removeReader(name: string): Promise<void> {
+    const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
+    await this.#catalog.commit(() => ({
+      repositories: [...this.#catalog.repositories()]
+        .filter(({ configured, readers }) => !configured && !readers.every(isOther))
+        .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),
+    }));
+  }
+
   /** Removes a repository with its documents and its mirror. */
   async remove(name: string): Promise<void> {
     await this.#remove(this.#named(name));

@@ -22,8 +22,8 @@ export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec
 };
 
 export const searchContext: ResolversOf<"SearchContext"> = {
-  repositories: ({ context: { repositories } }, _, { services: { catalog } }) => repositories.flatMap(({ name, revisions }) => {
-    const record = catalog.repositoryByName(name);
+  repositories: ({ context }, _, { repositories }) => context.repositories.flatMap(({ name, revisions }) => {
+    const record = repositories.byName(name);
     return record === undefined ? [] : [{ repository: new RepositorySource(record, undefined), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
   }),
 };

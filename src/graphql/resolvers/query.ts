@@ -17,8 +17,8 @@ export const query: ResolversOf<"Query"> = {
   node: (_, { id }, context) => nodeOf(id, context),
   repository: (_, args, context) => repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
   repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
-  repositories: (_, args, { services }) => {
-    const { records, totalCount, pageInfo } = repositoryPage(services.catalog, args);
+  repositories: (_, args, { repositories }) => {
+    const { records, totalCount, pageInfo } = repositoryPage(repositories, args);
     return { nodes: records.map((record) => new RepositorySource(record, undefined)), totalCount, pageInfo };
   },
   search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
@@ -27,10 +27,10 @@ export const query: ResolversOf<"Query"> = {
 };
 
 /** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
-function repositoryOf(name: string | undefined, cloneUrl: string | undefined, { services: { catalog } }: RequestContext): RepositorySource | null {
+function repositoryOf(name: string | undefined, cloneUrl: string | undefined, { repositories }: RequestContext): RepositorySource | null {
   if (name === undefined && cloneUrl === undefined) throw new TrawlError("bad-request", "neither name nor cloneURL given");
-  const named = catalog.repositoryByName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
-  const record = named ?? (cloneUrl === undefined ? undefined : [...catalog.repositories()].find((repository) => isSameUrl(repository.url, cloneUrl)));
+  const named = repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
+  const record = named ?? (cloneUrl === undefined ? undefined : repositories.values().find((repository) => isSameUrl(repository.url, cloneUrl)));
   return record === undefined ? null : new RepositorySource(record, undefined);
 }
 
@@ -56,8 +56,8 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
   }
 }
 
-function repositoryById(key: unknown, { services }: RequestContext): RepositorySource | null {
-  const record = typeof key === "number" ? services.catalog.repository(key) : undefined;
+function repositoryById(key: unknown, { repositories }: RequestContext): RepositorySource | null {
+  const record = typeof key === "number" ? repositories.byId(key) : undefined;
   return record === undefined ? null : new RepositorySource(record, undefined);
 }
 

@@ -145,6 +145,6 @@ export async function comparison(source: RepositorySource, baseText: string, hea
   return { repository: source, baseText, headText, base, head };
 }
 
-function statusOf(source: RepositorySource, { services }: RequestContext): RepositoryStatus | undefined {
-  return services.statuses().find(({ name }) => name === source.name);
+function statusOf(source: RepositorySource, context: RequestContext): RepositoryStatus | undefined {
+  return context.statuses().find(({ name }) => name === source.name);
 }

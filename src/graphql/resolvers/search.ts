@@ -20,9 +20,9 @@ export const searchResultsStats: ResolversOf<"SearchResultsStats"> = {
   languages: async (source, _, context) => (await source.results(context)).languages,
 };
 
-function named(names: ReturnType<SearchResultsSource["notSearched"]>, { services: { catalog } }: RequestContext): RepositorySource[] {
+function named(names: ReturnType<SearchResultsSource["notSearched"]>, { repositories }: RequestContext): RepositorySource[] {
   return names.flatMap((name) => {
-    const record = catalog.repositoryByName(name);
+    const record = repositories.byName(name);
     return record === undefined ? [] : [new RepositorySource(record, undefined)];
   });
 }

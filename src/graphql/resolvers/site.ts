@@ -34,8 +34,8 @@ export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices
   viewerSettings: settingsCascade,
   viewerConfiguration: settingsCascade,
   site: () => new SiteSource(),
-  statusMessages: (_, __, { services }) => statusMessages(services.statuses()),
-  repositoryStats: (_, __, { services }) => repositoryStats(services.statuses()),
+  statusMessages: (_, __, context) => statusMessages(context.statuses()),
+  repositoryStats: (_, __, context) => repositoryStats(context.statuses()),
   evaluateFeatureFlag: () => null,
   evaluateFeatureFlags: () => [],
   evaluatedFeatureFlags: () => [],
@@ -54,7 +54,7 @@ export const site: ResolversOf<"Site"> = {
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   buildVersion: () => buildVersion,
   productVersion: () => productVersion,
-  needsRepositoryConfiguration: (_, __, { services }) => services.catalog.repositoryCount === 0,
+  needsRepositoryConfiguration: (_, __, { repositories }) => repositories.count === 0,
   alerts: () => [],
   codyContextFilters: () => ({ raw: null }),
 };
@@ -78,9 +78,9 @@ export function userById(id: number | undefined, context: RequestContext): Retur
 }
 
 /** Keys or values of all repositories' metadata, each once and in order. */
-function metadataTexts({ services }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {
+function metadataTexts({ repositories }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {
   const texts = new Set<string>();
-  for (const { metadata } of services.catalog.repositories()) {
+  for (const { metadata } of repositories.values()) {
     for (const [key, value] of Object.entries(metadata)) {
       const text = pick({ key, value });
       if (text !== null && text.includes(query ?? "")) texts.add(text);
@@ -90,8 +90,9 @@ function metadataTexts({ services }: RequestContext, pick: (pair: { key: string;
 }
 
 /** The operator's list of repositories, as the one service that there is. */
-function configuredService({ services }: RequestContext) {
-  const statuses = services.statuses();
+function configuredService(context: RequestContext) {
+  const { services } = context;
+  const statuses = context.statuses();
   const newest = statuses.reduce((latest, { lastFetched }) => (lastFetched > latest ? lastFetched : latest), "");
   const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
   const date = newest || "1970-01-01T00:00:00Z";

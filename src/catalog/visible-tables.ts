@@ -1,0 +1,70 @@
+import type { Repository } from "../model/repository.js";
+import type { Viewer } from "../model/viewer.js";
+import { RepositoryTable } from "./repository-table.js";
+
+/** What is kept at most beside the whole table: so many tables, of so many repositories together, some 100 bytes each. */
+const keptTablesMax = 256;
+const keptRepositoriesMax = 1_000_000;
+
+/**
+ * The repositories as each viewer may see them: a table without the others.
+ *
+ * This is where private repositories are kept from those who may not read them, and the only way from a viewer to
+ * repositories. Whatever is made from such a table (choices, counts, alerts, proposals, "not found") is what a store
+ * without the hidden repositories would give. Viewers with the same names share a table.
+ */
+export class VisibleTables {
+  readonly #repositories: () => Iterable<Repository>;
+  /** Undefined after a change that it cannot take, until it is asked for. */
+  #whole: RepositoryTable | undefined;
+  /** By the names that viewers read as; the least recently used first. */
+  readonly #parts = new Map<string, RepositoryTable>();
+
+  constructor(repositories: () => Iterable<Repository>) {
+    this.#repositories = repositories;
+  }
+
+  of(viewer: Viewer): RepositoryTable {
+    this.#whole ??= new RepositoryTable(this.#repositories(), true);
+    if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
+    // No name holds a space.
+    const key = viewer.readerNames.join(" ");
+    const part = this.#parts.get(key) ?? partOf(this.#whole, viewer);
+    this.#parts.delete(key);
+    this.#parts.set(key, part);
+    this.#shrink();
+    return part;
+  }
+
+  /** Takes a newer record of a repository, or makes the tables anew when that is not enough. */
+  replace(repository: Repository): void {
+    if (this.#whole?.replace(repository) === false) return this.clear();
+    for (const part of this.#parts.values()) part.replace(repository);
+  }
+
+  clear(): void {
+    this.#whole = undefined;
+    this.#parts.clear();
+  }
+
+  /** The table that was asked for last stays. */
+  #shrink(): void {
+    let repositoryCount = 0;
+    for (const { count } of this.#parts.values()) repositoryCount += count;
+    for (const [key, { count }] of this.#parts) {
+      if (this.#parts.size === 1 || (this.#parts.size <= keptTablesMax && repositoryCount <= keptRepositoriesMax)) return;
+      this.#parts.delete(key);
+      repositoryCount -= count;
+    }
+  }
+}
+
+function partOf(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
+  const names = new Set(readerNames);
+  const visible = whole.values().filter((repository) => mayRead(repository, names));
+  return visible.length === whole.count ? whole : new RepositoryTable(visible, false);
+}
+
+function mayRead({ private: isPrivate, readers }: Repository, names: ReadonlySet<string>): boolean {
+  return !isPrivate || readers.some((reader) => names.has(reader.toLowerCase()));
+}
