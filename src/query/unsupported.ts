@@ -17,7 +17,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
   for (const field of query.fields) {
     const what = unbuiltPart(field);
     if (what !== undefined) {
-      throw new UnsupportedError(`${what} is understood but not built yet. Remove it to search without it.`, text, field.place);
+      throw new UnsupportedError(`The filter ${what} is understood but not built yet. Remove it to search without it.`, text, field.place);
     }
   }
 }

@@ -275,7 +275,7 @@ const refused = [
     ["rev: without repo:", "rev:dev a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
     ["rev: and @", "repo:a@b rev:c", [`${unable}Invalid syntax. You specified both @ and rev:…`]],
     ["a field of commits", "author:x a", [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`]],
-    ["what is not built yet", "type:symbol Parse", ["alert: Not Supported Yet: Type:symbol…"]],
+    ["what is not built yet", "type:symbol Parse", ["alert: Not Supported Yet: The filter type:symbol…"]],
   ]),
   ...rows("refused", "keyword", [["a parenthesis that closes nothing", "foo)", [`${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote…`]]]),
   ...rows("refused", "structural", [
