@@ -39,8 +39,9 @@ class FakePool {
     return { facts: this.answer(asked, limits) };
   };
 
-  /** Ends the oldest read that has not ended. */
+  /** Ends the oldest read that has not ended, when there is one. */
   async endOne(): Promise<void> {
+    while (this.#ends.length === 0) await sleep(1);
     this.#ends.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   }

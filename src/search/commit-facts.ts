@@ -75,7 +75,7 @@ export class CommitFactReader {
     const batches = batchesOf(asked, isLong ? 1 : commitsPerRequest);
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-        const answers = await turns.run(limits.deadlineMs, () => this.#read(question, batch as readonly CommitOfRepository[], limits));
+        const answers = await turns.run(limits.deadlineMs, (isTurn) => this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn));
         batch.forEach((commit, i) => {
           const answer = answers[i];
           if (answer.kind === "failed") failures.push({ repositoryId: commit.repositoryId, reason: answer.error.message, isLate: answer.error.code === "cancelled" });
@@ -90,11 +90,11 @@ export class CommitFactReader {
     return { facts, failures };
   }
 
-  /** As many answers as commits. */
-  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop }: AskLimits): Promise<readonly CommitFact[]> {
+  /** As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment early. */
+  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop }: AskLimits, isTurn: boolean): Promise<readonly CommitFact[]> {
     const timeoutMs = deadlineMs - performance.now();
     try {
-      if (timeoutMs <= 0 || Atomics.load(stop, 0) !== 0) throw new TrawlError("cancelled", "no time was left for it");
+      if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0) throw new TrawlError("cancelled", "no time was left for it");
       const { facts } = await this.#pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs, stop });
       return facts;
     } catch (error) {
@@ -142,13 +142,13 @@ class Turns {
     this.countMax = countMax;
   }
 
-  /** Runs `work` in its turn, also when that does not come in time: then it must do next to nothing. */
-  async run<T>(deadlineMs: number, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` in its turn. When that does not come in time it is told so, and must do next to nothing. */
+  async run<T>(deadlineMs: number, work: (isTurn: boolean) => Promise<T>): Promise<T> {
     let isTurn = true;
     if (this.#running < this.countMax) this.#running++;
     else isTurn = await this.#wait(deadlineMs);
     try {
-      return await work();
+      return await work(isTurn);
     } finally {
       if (isTurn) this.#end();
     }
