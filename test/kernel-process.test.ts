@@ -61,7 +61,8 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
     t.same([group, session], [child.pid, child.pid]);
     // Signals 32 and 33 are the C library's own.
     const usualOf = (line: string | undefined): number => Number.parseInt(line?.slice(-8) ?? "", 16) & 0x7fffffff;
-    t.same([blocked, ignored].map(usualOf), [0, 0], `${blocked}, ${ignored}`);
+    // What Node starts was seen with the signals blocked that Node blocks around its fork.
+    if (start === startProcess) t.same([blocked, ignored].map(usualOf), [0, 0], `${blocked}, ${ignored}`);
     await endingOf(child);
   });
 
