@@ -5,8 +5,10 @@ import type { Log } from "../base/log.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { AuditLog, Doer } from "./audit-log.js";
-import { RecordTable, type Step } from "./record-table.js";
-import { checkName, checkNote, checkScopes, type TokenScope } from "./rules.js";
+import { Changes } from "./changes.js";
+import { Names } from "./names.js";
+import { RecordTable, type RecordObserver } from "./record-table.js";
+import { checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
 import { hashOfToken, newTokenText } from "./token-text.js";
 
 export interface User {
@@ -63,53 +65,38 @@ const lastUseWriteMs = 60_000;
 /** A token that expired this long ago is forgotten at the next start. */
 const expiredKeptMs = 30 * 86_400_000;
 
-const countersKey = "account-counters";
-
 /**
  * Users, organisations and access tokens: in memory for reading, in the record store for keeping.
  *
- * Changes are applied one after the other: each is decided on what is visible when those before it are done, is durable,
- * and then visible at once. So of two who create the same name at the same time one gets `conflict`, and a deleted token or
- * user is refused from the moment the deletion is answered. Names of users and organisations are one set, in which case
- * does not count. Ids are never used again.
+ * Changes are applied one after the other, as `Changes` promises: of two who create the same name at the same time one gets
+ * `conflict`, and a deleted token or user is refused from the moment the deletion is answered.
  *
  * Lives on the main thread.
  */
 export class Accounts {
-  readonly #store: RecordStore;
   readonly #audit: AuditLog;
   readonly #log: Log;
   readonly #onNameGone: (name: string) => Promise<void>;
   readonly #users: RecordTable<User>;
   readonly #organisations: RecordTable<Organisation>;
   readonly #tokens: RecordTable<StoredToken>;
-  readonly #userIdOfName = new Map<string, number>();
-  readonly #organisationIdOfName = new Map<string, number>();
+  readonly #changes: Changes;
+  readonly #names = new Names();
   readonly #tokenIdOfHash = new Map<string, number>();
   readonly #viewers = new Map<number, Viewer>();
   /** Milliseconds of the wall clock, by token: uses that are not written yet. */
   readonly #uses = new Map<number, number>();
   readonly #useTimer: PendingCall;
-  #nextId = 1;
-  #changes: Promise<unknown> = Promise.resolve();
 
   /** `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
-    this.#store = store;
+    this.#changes = new Changes(store);
     this.#audit = audit;
     this.#log = log;
     this.#onNameGone = onNameGone;
-    this.#users = new RecordTable(store, "user/", (before, after) => {
-      reindex(this.#userIdOfName, before, after, ({ name }) => name.toLowerCase());
-      this.#viewers.clear();
-    });
-    this.#organisations = new RecordTable(store, "organisation/", (before, after) => {
-      reindex(this.#organisationIdOfName, before, after, ({ name }) => name.toLowerCase());
-      this.#viewers.clear();
-    });
+    this.#users = new RecordTable<User>(store, "user/", this.#observer("user"));
+    this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation"));
     this.#tokens = new RecordTable(store, "token/", (before, after) => reindex(this.#tokenIdOfHash, before, after, ({ hash }) => hash));
-    const counters = store.get(countersKey);
-    if (counters !== undefined) this.#nextId = (JSON.parse(counters.toString()) as { nextId: number }).nextId;
     this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
   }
 
@@ -127,7 +114,7 @@ export class Accounts {
   }
 
   userByName(name: string): User | undefined {
-    return this.#users.get(this.#userIdOfName.get(name.toLowerCase()) ?? 0);
+    return this.#users.get(this.#names.find("user", name) ?? 0);
   }
 
   organisations(): readonly Organisation[] {
@@ -139,7 +126,7 @@ export class Accounts {
   }
 
   organisationByName(name: string): Organisation | undefined {
-    return this.#organisations.get(this.#organisationIdOfName.get(name.toLowerCase()) ?? 0);
+    return this.#organisations.get(this.#names.find("organisation", name) ?? 0);
   }
 
   /** Those of one user, or of all. */
@@ -161,17 +148,17 @@ export class Accounts {
 
   createUser(given: Pick<User, "name" | "displayName" | "isSiteAdmin">, doer: Doer): Promise<User> {
     checkName(given.name);
-    return this.#commit(() => {
-      this.#requireFree(given.name, "username");
+    return this.#changes.commit(() => {
+      this.#names.requireFree("user", given.name);
       requireRoom(this.#users.count, userCountMax, "users");
-      const user: User = { id: this.#nextId++, ...given, createdAt: new Date().toISOString() };
-      return { steps: [this.#counters(), this.#users.put(user)], result: user };
+      const user: User = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
+      return { steps: [this.#users.put(user)], result: user };
     }, (user) => this.#audit.note("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
   }
 
   /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
   updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, doer: Doer): Promise<User> {
-    return this.#commit(() => {
+    return this.#changes.commit(() => {
       const user = this.#requireUser(name);
       if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
       const result = { ...user, ...changes };
@@ -183,7 +170,7 @@ export class Accounts {
   async deleteUser(name: string, doer: Doer): Promise<User> {
     this.#requireOtherAdmin(this.#requireUser(name));
     await this.#onNameGone(name);
-    return this.#commit(() => {
+    return this.#changes.commit(() => {
       const user = this.#requireUser(name);
       this.#requireOtherAdmin(user);
       const tokens = [...this.#tokens.values()].filter(({ userId }) => userId === user.id);
@@ -199,18 +186,18 @@ export class Accounts {
 
   createOrganisation(given: Pick<Organisation, "name" | "displayName">, doer: Doer): Promise<Organisation> {
     checkName(given.name);
-    return this.#commit(() => {
-      this.#requireFree(given.name, "organisation name");
+    return this.#changes.commit(() => {
+      this.#names.requireFree("organisation", given.name);
       requireRoom(this.#organisations.count, organisationCountMax, "organisations");
-      const organisation: Organisation = { id: this.#nextId++, ...given, createdAt: new Date().toISOString(), memberIds: [] };
-      return { steps: [this.#counters(), this.#organisations.put(organisation)], result: organisation };
+      const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
+      return { steps: [this.#organisations.put(organisation)], result: organisation };
     }, ({ name }) => this.#audit.note("organisation-created", doer, { organisation: name }));
   }
 
   async deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
     this.#requireOrganisation(name);
     await this.#onNameGone(name);
-    return this.#commit(() => {
+    return this.#changes.commit(() => {
       const organisation = this.#requireOrganisation(name);
       return { steps: [this.#organisations.remove(organisation)], result: organisation };
     }, (organisation) => this.#audit.note("organisation-deleted", doer, { organisation: organisation.name }));
@@ -218,7 +205,7 @@ export class Accounts {
 
   /** Makes a user a member, or no member any more; it may be so already. */
   setMember(organisationName: string, userName: string, isMember: boolean, doer: Doer): Promise<Organisation> {
-    return this.#commit(() => {
+    return this.#changes.commit(() => {
       const organisation = this.#requireOrganisation(organisationName);
       const user = this.#requireUser(userName);
       const others = without(organisation, user.id);
@@ -231,22 +218,22 @@ export class Accounts {
   async createToken(userName: string, { scopes, note, lifetimeMs }: TokenRequest, doer: Doer): Promise<{ readonly token: AccessToken; readonly text: string }> {
     checkNote(note);
     const text = newTokenText();
-    const token = await this.#commit(() => {
+    const token = await this.#changes.commit(() => {
       const user = this.#requireUser(userName);
       requireRoom([...this.#tokens.values()].filter(({ userId }) => userId === user.id).length, tokensOfUserMax, `access tokens of ${user.name}`);
       const now = new Date();
       const stored: StoredToken = {
-        id: this.#nextId++, userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
+        id: this.#changes.newId(), userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
         createdAt: now.toISOString(), expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
         lastUsedAt: "", hash: hashOfToken(text) ?? "",
       };
-      return { steps: [this.#counters(), this.#tokens.put(stored)], result: stored };
+      return { steps: [this.#tokens.put(stored)], result: stored };
     }, ({ id, expiresAt }) => this.#audit.note("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
     return { token: this.#shown(token), text };
   }
 
   deleteToken(id: number, doer: Doer): Promise<AccessToken> {
-    return this.#commit(() => {
+    return this.#changes.commit(() => {
       const token = this.#tokens.get(id);
       if (token === undefined) throw new TrawlError("not-found", `there is no access token ${id}; \`trawl token list\` shows those there are`);
       return { steps: [this.#tokens.remove(token)], result: token };
@@ -278,20 +265,20 @@ export class Accounts {
     if (this.#users.count === 0) await this.createUser({ name: "admin", displayName: "", isSiteAdmin: true }, doer);
     const keptMs = new Date().getTime() - expiredKeptMs;
     const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < keptMs);
-    if (old.length > 0) await this.#commit(() => ({ steps: old.map((token) => this.#tokens.remove(token)), result: undefined }), () => undefined);
+    if (old.length > 0) await this.#changes.commit(() => ({ steps: old.map((token) => this.#tokens.remove(token)), result: undefined }), () => undefined);
   }
 
   /** Writes what is not written yet. Idempotent. */
   async close(): Promise<void> {
     this.#useTimer.cancel();
     await this.#writeUses();
-    await this.#changes;
+    await this.#changes.settled();
   }
 
   async #writeUses(): Promise<void> {
     if (this.#uses.size === 0) return;
     try {
-      await this.#commit(() => {
+      await this.#changes.commit(() => {
         const used = [...this.#uses.keys()].flatMap((id) => this.#tokens.get(id) ?? []);
         const steps = used.map((token) => this.#tokens.put({ ...token, lastUsedAt: this.#lastUsedAt(token) }));
         this.#uses.clear();
@@ -314,10 +301,6 @@ export class Accounts {
     return { ...shown, lastUsedAt: this.#lastUsedAt(token) };
   }
 
-  #counters(): Step {
-    return { record: { key: countersKey, value: Buffer.from(JSON.stringify({ nextId: this.#nextId })) }, show: () => undefined };
-  }
-
   #requireUser(name: string): User {
     const user = this.userByName(name);
     if (user === undefined) throw new TrawlError("not-found", `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`);
@@ -332,27 +315,18 @@ export class Accounts {
     return organisation;
   }
 
-  #requireFree(name: string, what: string): void {
-    const isTaken = this.userByName(name) !== undefined || this.organisationByName(name) !== undefined;
-    if (isTaken) throw new TrawlError("conflict", `${what} ${JSON.stringify(name)} is already taken`);
+  /** Who may see what follows from names and members. */
+  #observer(kind: "user" | "organisation"): RecordObserver<User | Organisation> {
+    const observeName = this.#names.observer(kind);
+    return (before, after) => {
+      observeName(before, after);
+      this.#viewers.clear();
+    };
   }
 
   #requireOtherAdmin(user: User): void {
     const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
     if (user.isSiteAdmin && !hasOther) throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`);
-  }
-
-  /** Decides a change when all earlier ones are visible, makes it durable, shows it, and notes it. */
-  #commit<T>(decide: () => { readonly steps: readonly Step[]; readonly result: T }, note: (result: T) => void): Promise<T> {
-    const done = this.#changes.then(async () => {
-      const { steps, result } = decide();
-      await this.#store.apply(steps.map(({ record }) => record));
-      for (const { show } of steps) show();
-      note(result);
-      return result;
-    });
-    this.#changes = done.catch(() => undefined);
-    return done;
   }
 }
 
@@ -363,8 +337,4 @@ function reindex<T extends { readonly id: number }>(index: Map<string, number>, 
 
 function without(organisation: Organisation, userId: number): Organisation {
   return { ...organisation, memberIds: organisation.memberIds.filter((id) => id !== userId) };
-}
-
-function requireRoom(count: number, max: number, what: string): void {
-  if (count >= max) throw new TrawlError("overloaded", `there are ${count} ${what}, and no more than ${max} are kept; delete some first`);
 }

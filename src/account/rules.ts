@@ -52,3 +52,8 @@ export function readLifetime(text: string): number | undefined {
   if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
   throw new TrawlError("bad-request", `${JSON.stringify(text)} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`);
 }
+
+/** Throws `overloaded` when there are as many of `what` as are kept. */
+export function requireRoom(count: number, max: number, what: string): void {
+  if (count >= max) throw new TrawlError("overloaded", `there are ${count} ${what}, and no more than ${max} are kept; delete some first`);
+}

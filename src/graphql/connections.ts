@@ -1,5 +1,8 @@
 import { TrawlError } from "../base/errors.js";
 
+/** What a change answers that has nothing to tell. */
+export const nothing = { alwaysNil: null };
+
 /** More items are not given in one page. */
 export const pageCountMax = 1000;
 

@@ -1,4 +1,5 @@
 import type { Accounts } from "../account/accounts.js";
+import type { Doer } from "../account/audit-log.js";
 import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -32,6 +33,8 @@ export interface GraphqlServices {
 export class RequestContext {
   readonly services: GraphqlServices;
   readonly viewer: Viewer;
+  /** Address of the client. */
+  readonly #from: string;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
   /** Both are made when they are first needed: many requests read no mirror, and shared memory is dear to make. */
@@ -39,9 +42,10 @@ export class RequestContext {
   #git: GitReads | undefined;
   #isCancelled = false;
 
-  constructor(services: GraphqlServices, viewer: Viewer, timeoutMs: number) {
+  constructor(services: GraphqlServices, viewer: Viewer, from: string, timeoutMs: number) {
     this.services = services;
     this.viewer = viewer;
+    this.#from = from;
     this.#deadlineMs = monotonicMs() + timeoutMs;
   }
 
@@ -95,7 +99,26 @@ export class RequestContext {
     return () => this.#onCancel.delete(callback);
   }
 
-  requireSiteAdmin(): void {
+  /** Who answers for a change. Throws `forbidden` for somebody without an account. */
+  get doer(): Doer {
+    const { userId, name, sudoBy } = this.viewer;
+    if (userId === undefined) throw new TrawlError("forbidden", "not authenticated");
+    return { who: name, sudoBy, from: this.#from };
+  }
+
+  /** Throws `forbidden` for everybody else, and so returns who answers for what only an admin may do. */
+  requireSiteAdmin(): Doer {
+    const { doer } = this;
     if (!this.viewer.isSiteAdmin) throw new TrawlError("forbidden", "must be site admin");
+    return doer;
+  }
+
+  /** As `requireSiteAdmin`, for what a user may do to itself as well. */
+  requireSelfOrAdmin(userId: number): Doer {
+    const { doer } = this;
+    if (this.viewer.userId !== userId && !this.viewer.isSiteAdmin) {
+      throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
+    }
+    return doer;
   }
 }

@@ -38,15 +38,15 @@ export class GraphqlExecutor {
     this.#metrics = metrics;
   }
 
-  /** `onGone` is handed what to call when the client has left. */
-  async answer(request: GraphqlRequest, viewer: Viewer, onGone: (cancel: () => void) => void): Promise<GraphqlAnswer> {
+  /** `from` is the address of the client; `onGone` is handed what to call when it has left. */
+  async answer(request: GraphqlRequest, viewer: Viewer, from: string, onGone: (cancel: () => void) => void): Promise<GraphqlAnswer> {
     const endTimer = this.#metrics.graphqlSeconds.startTimer();
     const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
     if (prepared.kind === "refused") {
       this.#metrics.graphqlRequests.inc({ outcome: "refused" });
       return this.#write(prepared.status, { errors: prepared.errors });
     }
-    const context = new RequestContext(this.#services, viewer, this.#timeoutMs);
+    const context = new RequestContext(this.#services, viewer, from, this.#timeoutMs);
     onGone(() => context.cancel());
     try {
       const result = await prepared.run(context, request.variables);

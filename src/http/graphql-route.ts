@@ -41,7 +41,7 @@ export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, header
 }
 
 async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer, headers: Headers): Promise<void> {
-  const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, (cancel) => response.onClosed(cancel));
+  const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, request.remoteAddress, (cancel) => response.onClosed(cancel));
   const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
   const body = zips ? await gzipped(json) : json;
   response.reply(status, { ...jsonHeaders, ...headers, Vary: "Accept-Encoding, Authorization, Cookie, Origin", ...zips ? { "Content-Encoding": "gzip" } : {} }, body);

@@ -3,11 +3,12 @@ import { commit } from "./commit.js";
 import { comparison, fileDiff, fileDiffs, revisionRange } from "./comparison.js";
 import { searchContext } from "./contexts.js";
 import { blob, highlighted, tree } from "./files.js";
+import { mutation } from "./mutation.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
 import { search, searchResults, searchResultsStats } from "./search.js";
 import { defaultSettings, repoMeta, repoMetaKey, site } from "./site.js";
-import { mutation, telemetryMutation } from "./telemetry.js";
+import { telemetryMutation } from "./telemetry.js";
 
 /** The resolvers of the whole schema. A field that nothing answers does not compile. */
 export const allResolvers: AllResolvers = {

@@ -1,9 +1,9 @@
+import { nothing } from "../connections.js";
 import type { ResolversOf } from "../resolver-types.js";
 
-const nothing = { alwaysNil: null };
 
 /** What clients report about their own use is dropped. */
-export const mutation: ResolversOf<"Mutation"> = {
+export const telemetryMutations: Pick<ResolversOf<"Mutation">, "logEvent" | "logEvents" | "logUserEvent" | "telemetry"> = {
   logEvent: () => nothing,
   logEvents: () => nothing,
   logUserEvent: () => nothing,
