@@ -83,6 +83,17 @@ t.test("the control socket is its owner's alone", async (t) => {
   t.equal(statSync(join(daemon.data, "control.sock")).mode & 0o777, 0o600);
 });
 
+t.test("the trace counts a shard that the index rules out once, also of a search that is prepared", async (t) => {
+  const daemon = await testDaemon(t);
+  await daemon.add("host/small", smallSource(t).path);
+  await daemon.search(needle);
+  for (const query of ["nowhere", "nowhere repo:has.path(a.txt)"]) {
+    const progress = (await daemon.stream(query)).findLast(({ name }) => name === "progress");
+    const { trace } = JSON.parse(progress?.data ?? "{}") as { trace: string };
+    t.match((await daemon.get(new URL(trace).pathname)).text, /^shardsRuledOut: 1$/m, query);
+  }
+});
+
 t.test("SIGTERM with open streams: they end in order, the exit code is 0", async (t) => {
   const source = largeSource(t);
   const daemon = await testDaemon(t);

@@ -115,7 +115,7 @@ export class RunningSearch {
   readonly #control: Int32Array;
   #options: SearchOptions;
   /** Places of the shards to search: in the view's table, then in the round's kept shards. */
-  #places: Uint32Array;
+  #places: Uint32Array = new Uint32Array(0);
   /** Undefined when there are no further rounds. */
   #rounds: AsyncGenerator<Round, undefined> | undefined;
   /** The round after the one that runs, or undefined in place of it. */
@@ -182,7 +182,6 @@ export class RunningSearch {
       useIndex: plan.alternatives.every(({ repositories }) => repositories.index !== "no"),
       commitSets: undefined,
     };
-    this.#places = this.#choosePlaces();
     this.#stream = new EventStream(sink, { filters: (final) => this.#filters(final), progress: (done) => this.#progress(done) },
       () => { this.#firstMatchesMs = performance.now() - this.#startedMs; });
     const timeouts = plan.rules.map(({ timeoutMs, count }) =>
@@ -247,7 +246,6 @@ export class RunningSearch {
     this.#leftOut.push(...leftOut);
     const selections = resolutions.map((resolution) => resolution.selection);
     this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
-    this.#places = this.#choosePlaces();
     this.#planRounds(selections);
   }
 
@@ -288,6 +286,7 @@ export class RunningSearch {
   }
 
   #begin(): void {
+    if (!this.#isStopped) this.#places = this.#choosePlaces();
     // Whatever is done at once, the search is not done before all of it is begun.
     this.#activeSlices++;
     this.#sendRepositories();
