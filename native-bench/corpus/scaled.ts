@@ -1,9 +1,10 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { assert } from "../../src/base/assert.js";
 import { run } from "../system/processes.js";
 import { placeOf } from "./chance.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
+import type { Corpus } from "./corpus.js";
 import { borrowObjects, headOf, initBare, isRegular, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
 
 /** On one line of every size, and nowhere else. Each of its trigrams is in most of the source's files. */
@@ -23,6 +24,21 @@ export interface ScaledSize {
   readonly textBytes: number;
 }
 
+/** A corpus at several sizes, made once and kept in the cache. */
+export async function openScaled(corpus: Corpus, sizes: readonly number[], progress: (text: string) => void): Promise<Scaled> {
+  const folder = join(corpus.cacheFolder, `scaled-${corpus.checksum}-${sizes.length}`);
+  const record = join(folder, "made.json");
+  if (existsSync(record)) return { folder: join(folder, storeName), sizes: JSON.parse(readFileSync(record, "utf8")) as ScaledSize[] };
+  const unfinished = `${folder}.unfinished`;
+  for (const old of [folder, unfinished]) rmSync(old, { recursive: true, force: true });
+  const made = await makeScaled(unfinished, corpus, sizes, progress);
+  writeFileSync(join(unfinished, "made.json"), JSON.stringify(made.sizes));
+  renameSync(unfinished, folder);
+  return { ...made, folder: join(folder, storeName) };
+}
+
+const storeName = "store.git";
+
 /**
  * Makes the objects of all sizes in one repository. A fraction has the files whose names fall to it, so a larger one has
  * those of a smaller one. A multiple has the source and copies in folders of their own, where each file ends with a line
@@ -31,7 +47,7 @@ export interface ScaledSize {
 export async function makeScaled(folder: string, source: Source, sizes: readonly number[], progress: (text: string) => void): Promise<Scaled> {
   const files = (await treeFiles(source)).filter(isRegular);
   mkdirSync(folder, { recursive: true });
-  const store = join(folder, "store.git");
+  const store = join(folder, storeName);
   initBare(store);
   await borrowObjects(store, source);
   const importer = new FastImport(store);

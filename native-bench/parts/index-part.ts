@@ -7,7 +7,7 @@ import { Trawl } from "../peers/trawl.js";
 import { atLeast, atMost } from "../report/claims.js";
 import { short, spreadText } from "../report/numbers.js";
 import type { Claim, PartRecord, Plot, Sample, Series } from "../report/record.js";
-import { memoryOf, spreadOf } from "../system/measure.js";
+import { memoryOf, spreadOf, waitForRest } from "../system/measure.js";
 import { run } from "../system/processes.js";
 import { makeSmallRepository, timeCommits } from "./commits.js";
 import { measureIndex, type IndexRun } from "./indexing.js";
@@ -59,13 +59,13 @@ async function measure(context: PartContext): Promise<PartRecord> {
 }
 
 async function measureAll(context: PartContext): Promise<Measured> {
-  const { isQuick, rounds, workFolder, progress } = context;
+  const { isQuick, workFolder, progress } = context;
   const corpus = await openMainCorpus(context);
   const clone = join(workFolder, "index-corpus.git");
   await run("git", ["clone", "-q", "--bare", corpus.path, clone], "");
   const dataFolder = join(workFolder, "index-data");
   const runs: IndexRun[] = [];
-  const roundCount = isQuick ? 1 : Math.ceil(rounds / 2);
+  const roundCount = isQuick ? 1 : 2;
   for (let round = 1; round < roundCount; round++) {
     const trawl = await Trawl.start(dataFolder, []);
     runs.push(await measureIndex(trawl, "corpus", clone, dataFolder, progress));
@@ -93,6 +93,7 @@ async function measureAll(context: PartContext): Promise<Measured> {
 /** Stops the daemon, too. */
 async function restBytes(trawl: Trawl, restMs: number): Promise<number> {
   await sleep(restMs);
+  await waitForRest(trawl.pid, 60_000);
   const { anonymousBytes } = memoryOf(trawl.pid);
   await trawl.stop();
   return anonymousBytes;

@@ -1,9 +1,9 @@
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { openMainCorpus, type Corpus } from "../corpus/corpus.js";
-import { makeScaled, makeSize, scaledMarker, type Scaled, type ScaledSize } from "../corpus/scaled.js";
+import { makeSize, openScaled, scaledMarker, type Scaled, type ScaledSize } from "../corpus/scaled.js";
 import { streamParams, type BenchQuery } from "../peers/queries.js";
 import { Trawl } from "../peers/trawl.js";
 import { atMost } from "../report/claims.js";
@@ -53,8 +53,9 @@ async function measure(context: PartContext): Promise<PartRecord> {
   const startedMs = monotonicMs();
   const corpus = await openMainCorpus(context);
   const folder = join(context.workFolder, "scale");
+  mkdirSync(folder);
   context.progress("making the sizes");
-  const scaled = await makeScaled(folder, corpus, context.isQuick ? quickSizes : sizes, context.progress);
+  const scaled = await openScaled(corpus, context.isQuick ? quickSizes : sizes, context.progress);
   const outcomes: SizeOutcome[] = [];
   for (const size of scaled.sizes) outcomes.push(await measureSize(scaled, size, folder, context));
   rmSync(folder, { recursive: true });
