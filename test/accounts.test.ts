@@ -1,67 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
-import { Accounts, type TokenRequest } from "../src/account/accounts.js";
-import { AuditLog, operator, type Doer } from "../src/account/audit-log.js";
-import { Gate, type Entry } from "../src/account/gate.js";
+import t from "tap";
+import type { TokenRequest } from "../src/account/accounts.js";
+import { operator, type Doer } from "../src/account/audit-log.js";
+import type { Entry, Gate } from "../src/account/gate.js";
 import { readLifetime } from "../src/account/rules.js";
-import { createFileLog, silentLog } from "../src/base/log.js";
-import { RecordStore } from "../src/store/record-store.js";
+import { AccountSite, plainToken } from "./support/account-site.js";
 
 const dayMs = 86_400_000;
-const plainToken: TokenRequest = { scopes: ["user:all"], note: "", lifetimeMs: undefined };
 const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admin:sudo"] };
-
-/** Accounts on a store of their own, which `reopen` reads again as a new process would. */
-class Site {
-  readonly folder: string;
-  store: RecordStore;
-  audit: AuditLog;
-  accounts: Accounts;
-
-  constructor(t: Test) {
-    this.folder = mkdtempSync(join(tmpdir(), "trawl-"));
-    [this.store, this.audit, this.accounts] = this.#open();
-    t.teardown(async () => {
-      await this.#close();
-      rmSync(this.folder, { recursive: true, force: true });
-    });
-  }
-
-  async reopen(): Promise<void> {
-    await this.#close();
-    [this.store, this.audit, this.accounts] = this.#open();
-  }
-
-  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create"): Gate {
-    return new Gate(this.accounts, { isPublic, accessTokens }, this.audit);
-  }
-
-  user(name: string, isSiteAdmin = false) {
-    return this.accounts.createUser({ name, displayName: "", isSiteAdmin }, operator);
-  }
-
-  async token(user: string, request: TokenRequest = plainToken): Promise<string> {
-    return (await this.accounts.createToken(user, request, operator)).text;
-  }
-
-  /** Lines of the audit log. */
-  get audited(): readonly Readonly<Record<string, unknown>>[] {
-    return readFileSync(join(this.folder, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
-  }
-
-  #open(): [RecordStore, AuditLog, Accounts] {
-    const store = new RecordStore(join(this.folder, "catalog"));
-    const audit = new AuditLog(createFileLog(join(this.folder, "audit.log")));
-    return [store, audit, new Accounts(store, audit, silentLog(), async () => undefined)];
-  }
-
-  async #close(): Promise<void> {
-    await this.accounts.close();
-    await this.store.close();
-  }
-}
 
 function knock(gate: Gate, authorization?: string, query = ""): string {
   const headers = new Map(authorization === undefined ? [] : [["authorization", authorization]]);
@@ -75,7 +22,7 @@ function shown(entry: Entry): string {
 }
 
 t.test("the first start makes a site admin, a later one does not", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.accounts.start(operator);
   await site.accounts.start(operator);
   t.match(site.accounts.users(), [{ name: "admin", isSiteAdmin: true }]);
@@ -83,7 +30,7 @@ t.test("the first start makes a site admin, a later one does not", async (t) => 
 });
 
 t.test("who is let in as whom", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
   await site.user("eve", true);
@@ -128,7 +75,7 @@ t.test("who is let in as whom", async (t) => {
 });
 
 t.test("a token ends at once: revoked, or its user deleted", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
   const [first, second] = [await site.token("bob"), await site.token("bob")];
@@ -147,7 +94,7 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
 });
 
 t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("bob");
   const text = await site.token("bob", { ...plainToken, lifetimeMs: dayMs });
   const now = new Date().getTime();
@@ -168,7 +115,7 @@ t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
 });
 
 t.test("tokens that expired long ago are forgotten at a start", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("root", true);
   await site.token("root", { ...plainToken, lifetimeMs: -40 * dayMs });
   await site.token("root", { ...plainToken, lifetimeMs: -dayMs });
@@ -179,7 +126,7 @@ t.test("tokens that expired long ago are forgotten at a start", async (t) => {
 });
 
 t.test("only a hash is on the disk", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("bob");
   const text = await site.token("bob");
   t.match(text, /^sgp_local_[0-9a-f]{40}$/);
@@ -193,7 +140,7 @@ t.test("only a hash is on the disk", async (t) => {
 });
 
 t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   const names = ["bob", "BOB", "bob", "Bob"];
   const results = await Promise.allSettled([...names.map((name) => site.user(name)), site.accounts.createOrganisation({ name: "bob", displayName: "" }, operator)]);
   t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
@@ -207,7 +154,7 @@ t.test("creating the same name at the same time: one is told that it is taken", 
 });
 
 t.test("what is refused", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   await site.user("root", true);
   await site.user("bob");
   for (const name of ["", "-a", "a b", "a--b", "a..b", "ä", "a/b", "x".repeat(256), "a\n", "../a"]) {
@@ -231,7 +178,7 @@ t.test("what is refused", async (t) => {
 });
 
 t.test("organisations: a member reads what they read, and no longer", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   const bob = await site.user("Bob");
   await site.accounts.createOrganisation({ name: "Core", displayName: "" }, operator);
   const names = (): readonly string[] => site.accounts.viewerOf(bob).readerNames;
@@ -247,7 +194,7 @@ t.test("organisations: a member reads what they read, and no longer", async (t) 
 });
 
 t.test("the audit log says who did what", async (t) => {
-  const site = new Site(t);
+  const site = new AccountSite(t);
   const doer: Doer = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
   await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, doer);
   await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, doer);

@@ -6,9 +6,12 @@ import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { AuditLog, Doer } from "./audit-log.js";
 import { Changes } from "./changes.js";
+import { Emails } from "./emails.js";
 import { Names } from "./names.js";
-import { RecordTable, type RecordObserver } from "./record-table.js";
-import { checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
+import { Passwords } from "./passwords.js";
+import { RecordTable, reindex, type RecordObserver } from "./record-table.js";
+import { checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
+import { Sessions } from "./sessions.js";
 import { hashOfToken, newTokenText } from "./token-text.js";
 
 export interface User {
@@ -18,6 +21,21 @@ export interface User {
   readonly isSiteAdmin: boolean;
   /** RFC 3339. */
   readonly createdAt: string;
+}
+
+/** What a new user is to be. */
+export interface NewUser extends Pick<User, "name" | "displayName" | "isSiteAdmin"> {
+  /** Absent for a user without an address. */
+  readonly email?: { readonly address: string; readonly isVerified: boolean };
+  /** As `Passwords.hashed` makes it; absent for one who cannot sign in. */
+  readonly passwordHash?: string;
+}
+
+/** How parts of the accounts find users. */
+export interface UserFinder {
+  get(id: number): User | undefined;
+  /** Throws `not-found`. */
+  require(name: string): User;
 }
 
 export interface Organisation {
@@ -74,6 +92,9 @@ const expiredKeptMs = 30 * 86_400_000;
  * Lives on the main thread.
  */
 export class Accounts {
+  readonly emails: Emails;
+  readonly passwords: Passwords;
+  readonly sessions: Sessions;
   readonly #audit: AuditLog;
   readonly #log: Log;
   readonly #onNameGone: (name: string) => Promise<void>;
@@ -96,7 +117,11 @@ export class Accounts {
     this.#onNameGone = onNameGone;
     this.#users = new RecordTable<User>(store, "user/", this.#observer("user"));
     this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation"));
-    this.#tokens = new RecordTable(store, "token/", (before, after) => reindex(this.#tokenIdOfHash, before, after, ({ hash }) => hash));
+    this.#tokens = new RecordTable(store, "token/", (before, after) => reindex(this.#tokenIdOfHash, before, after, ({ hash }) => [hash]));
+    const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
+    this.emails = new Emails(store, this.#changes, audit, finder);
+    this.sessions = new Sessions(store, this.#changes, finder);
+    this.passwords = new Passwords(store, this.#changes, audit, this.sessions, finder);
     this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
   }
 
@@ -146,14 +171,16 @@ export class Accounts {
     return viewer;
   }
 
-  createUser(given: Pick<User, "name" | "displayName" | "isSiteAdmin">, doer: Doer): Promise<User> {
-    checkName(given.name);
-    return this.#changes.commit(() => {
-      this.#names.requireFree("user", given.name);
-      requireRoom(this.#users.count, userCountMax, "users");
-      const user: User = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
-      return { steps: [this.#users.put(user)], result: user };
-    }, (user) => this.#audit.note("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
+  /** Rejects with `conflict` when somebody has the name or the address. */
+  createUser(given: NewUser, doer: Doer): Promise<User> {
+    return this.#createUser(given, () => undefined, doer);
+  }
+
+  /** The same for somebody who comes first, and becomes site admin. Rejects with `conflict` when there is anybody. */
+  createFirstUser(given: Omit<NewUser, "isSiteAdmin">, doer: Doer): Promise<User> {
+    return this.#createUser({ ...given, isSiteAdmin: true }, () => {
+      if (this.#users.count > 0) throw new TrawlError("conflict", "the site has users already");
+    }, doer);
   }
 
   /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
@@ -166,7 +193,7 @@ export class Accounts {
     }, (user) => this.#audit.note("user-changed", doer, { user: user.name, ...changes }));
   }
 
-  /** Deletes a user with its tokens and memberships. Rejects with `conflict` rather than leave no site admin. */
+  /** Deletes a user with its tokens, sessions, password, addresses and memberships. Rejects with `conflict` rather than leave no site admin. */
   async deleteUser(name: string, doer: Doer): Promise<User> {
     this.#requireOtherAdmin(this.#requireUser(name));
     await this.#onNameGone(name);
@@ -178,6 +205,7 @@ export class Accounts {
       const steps = [
         ...tokens.map((token) => this.#tokens.remove(token)),
         ...groups.map((group) => this.#organisations.put(without(group, user.id))),
+        ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user),
         this.#users.remove(user),
       ];
       return { steps, result: user };
@@ -260,12 +288,13 @@ export class Accounts {
     this.#uses.set(id, nowMs);
   }
 
-  /** Creates a site admin when there is nobody, and forgets tokens that expired long ago. */
+  /** Creates a site admin when there is nobody, and forgets tokens that expired long ago and sessions that are over. */
   async start(doer: Doer): Promise<void> {
-    if (this.#users.count === 0) await this.createUser({ name: "admin", displayName: "", isSiteAdmin: true }, doer);
-    const keptMs = new Date().getTime() - expiredKeptMs;
-    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < keptMs);
-    if (old.length > 0) await this.#changes.commit(() => ({ steps: old.map((token) => this.#tokens.remove(token)), result: undefined }), () => undefined);
+    if (this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
+    const nowMs = new Date().getTime();
+    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < nowMs - expiredKeptMs);
+    const steps = [...old.map((token) => this.#tokens.remove(token)), ...this.sessions.removingExpired(nowMs)];
+    if (steps.length > 0) await this.#changes.commit(() => ({ steps, result: undefined }), () => undefined);
   }
 
   /** Writes what is not written yet. Idempotent. */
@@ -301,6 +330,23 @@ export class Accounts {
     return { ...shown, lastUsedAt: this.#lastUsedAt(token) };
   }
 
+  #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, doer: Doer): Promise<User> {
+    checkName(given.name);
+    if (email !== undefined) checkEmail(email.address);
+    return this.#changes.commit(() => {
+      check();
+      this.#names.requireFree("user", given.name);
+      requireRoom(this.#users.count, userCountMax, "users");
+      const user: User = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
+      const steps = [
+        this.#users.put(user),
+        ...email === undefined ? [] : [this.emails.adding(user, { ...email, addedAt: user.createdAt })],
+        ...passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash),
+      ];
+      return { steps, result: user };
+    }, (user) => this.#audit.note("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
+  }
+
   #requireUser(name: string): User {
     const user = this.userByName(name);
     if (user === undefined) throw new TrawlError("not-found", `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`);
@@ -328,11 +374,6 @@ export class Accounts {
     const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
     if (user.isSiteAdmin && !hasOther) throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`);
   }
-}
-
-function reindex<T extends { readonly id: number }>(index: Map<string, number>, before: T | undefined, after: T | undefined, keyOf: (record: T) => string): void {
-  if (before !== undefined) index.delete(keyOf(before));
-  if (after !== undefined) index.set(keyOf(after), after.id);
 }
 
 function without(organisation: Organisation, userId: number): Organisation {

@@ -10,10 +10,10 @@ export interface Step {
 export type RecordObserver<T> = (before: T | undefined, after: T | undefined) => void;
 
 /** Records of one kind, under their ids: in memory for reading, in the record store for keeping. */
-export class RecordTable<T extends { readonly id: number }> {
+export class RecordTable<T extends { readonly id: number | string }> {
   readonly #prefix: string;
   readonly #observe: RecordObserver<T>;
-  readonly #records = new Map<number, T>();
+  readonly #records = new Map<T["id"], T>();
 
   constructor(store: RecordStore, prefix: string, observe: RecordObserver<T>) {
     this.#prefix = prefix;
@@ -26,7 +26,7 @@ export class RecordTable<T extends { readonly id: number }> {
     return this.#records.size;
   }
 
-  get(id: number): T | undefined {
+  get(id: T["id"]): T | undefined {
     return this.#records.get(id);
   }
 
@@ -52,4 +52,12 @@ export class RecordTable<T extends { readonly id: number }> {
     this.#observe(this.#records.get(record.id), record);
     this.#records.set(record.id, record);
   }
+}
+
+/** Keeps an index of what is found by other keys than its id, by an observer of the table. */
+export function reindex<T extends { readonly id: number }>(
+  index: Map<string, number>, before: T | undefined, after: T | undefined, keysOf: (record: T) => readonly string[],
+): void {
+  if (before !== undefined) for (const key of keysOf(before)) index.delete(key);
+  if (after !== undefined) for (const key of keysOf(after)) index.set(key, after.id);
 }

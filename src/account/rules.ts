@@ -9,6 +9,15 @@ const nameCharsMax = 255;
 /** Words of letters, digits and `_`, with single `-` or `.` between them, and at most one `-` at the end. */
 const namePattern = /^\w(?:[.-]?\w)*-?$/;
 
+const emailCharsMax = 320;
+
+/** Something, an at sign, something: who has an address is known by those who send to it. */
+const emailPattern = /^[^\s@\u0000-\u001f\u007f"<>]+@[^\s@\u0000-\u001f\u007f"<>]+$/;
+
+/** In Unicode code points. */
+const passwordCharsMin = 12;
+const passwordCharsMax = 72;
+
 const noteCharsMax = 1000;
 
 /** The longest life of a token that has an end. */
@@ -21,6 +30,19 @@ export function checkName(name: string): void {
   if (name.length <= nameCharsMax && namePattern.test(name)) return;
   throw new TrawlError("bad-request", `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, `
     + "and _, with single - and . between them");
+}
+
+/** Throws `bad-request` for what is no e-mail address. */
+export function checkEmail(address: string): void {
+  if (address.length <= emailCharsMax && emailPattern.test(address)) return;
+  throw new TrawlError("bad-request", `${JSON.stringify(address.slice(0, emailCharsMax))} is no e-mail address`);
+}
+
+/** Throws `bad-request` for a password that is too short or too long. */
+export function checkPassword(password: string): void {
+  const length = [...password.slice(0, 2 * passwordCharsMax + 2)].length;
+  if (length < passwordCharsMin) throw new TrawlError("bad-request", `the password is too short: it must have at least ${passwordCharsMin} characters`);
+  if (length > passwordCharsMax) throw new TrawlError("bad-request", `the password is too long: it may have at most ${passwordCharsMax} characters`);
 }
 
 /** The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted. */

@@ -1,0 +1,164 @@
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { TrawlError } from "../base/errors.js";
+import type { RecordStore } from "../store/record-store.js";
+import type { User, UserFinder } from "./accounts.js";
+import type { AuditLog, Doer } from "./audit-log.js";
+import type { Changes } from "./changes.js";
+import { PasswordHasher } from "./password-hasher.js";
+import { RecordTable, type Step } from "./record-table.js";
+import { checkPassword } from "./rules.js";
+import type { Sessions } from "./sessions.js";
+
+/** The password of the user with this id. */
+interface StoredPassword {
+  readonly id: number;
+  /** As argon2 writes it, with its parameters. */
+  readonly hash: string;
+}
+
+/** The link by which the user with this id may set a password; only the hash of its code is kept. */
+interface StoredReset {
+  readonly id: number;
+  readonly hash: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+export interface ResetLink {
+  /** To be put behind the address of the site. */
+  readonly path: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+const resetLifetimeMs = 24 * 3_600_000;
+const codeBytes = 32;
+
+/**
+ * Passwords of users, and the links by which they set one. A user has none at first, and then cannot sign in.
+ *
+ * Whoever's password changes is signed out everywhere. A link is made by a site admin, who hands it over; it is good once,
+ * for a day, and until another one is made or a password is set.
+ */
+export class Passwords {
+  readonly #changes: Changes;
+  readonly #audit: AuditLog;
+  readonly #sessions: Sessions;
+  readonly #users: UserFinder;
+  readonly #hasher = new PasswordHasher();
+  readonly #table: RecordTable<StoredPassword>;
+  readonly #resets: RecordTable<StoredReset>;
+
+  constructor(store: RecordStore, changes: Changes, audit: AuditLog, sessions: Sessions, users: UserFinder) {
+    this.#changes = changes;
+    this.#audit = audit;
+    this.#sessions = sessions;
+    this.#users = users;
+    this.#table = new RecordTable(store, "password/", () => undefined);
+    this.#resets = new RecordTable(store, "reset/", () => undefined);
+  }
+
+  has(userId: number): boolean {
+    return this.#table.get(userId) !== undefined;
+  }
+
+  /** Whether it is the user's password. It takes as long for those who have none, and for nobody. */
+  matches(userId: number | undefined, password: string): Promise<boolean> {
+    return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password);
+  }
+
+  /** What is kept of a password. Throws `bad-request` when it is too short or too long. */
+  async hashed(password: string): Promise<string> {
+    checkPassword(password);
+    return this.#hasher.hash(password);
+  }
+
+  /** Sets the password of a user. */
+  async set(userName: string, password: string, doer: Doer): Promise<void> {
+    this.#users.require(userName);
+    const kept = await this.hashed(password);
+    await this.#commitNew(() => this.#users.require(userName), kept, doer);
+  }
+
+  /** Sets one's own password. Rejects with `forbidden` when the old one is wrong. */
+  async change(userName: string, oldPassword: string, newPassword: string, doer: Doer): Promise<void> {
+    const user = this.#users.require(userName);
+    checkPassword(newPassword);
+    const before = this.#table.get(user.id)?.hash;
+    if (!(await this.matches(user.id, oldPassword))) throw new TrawlError("forbidden", "wrong old password");
+    const kept = await this.hashed(newPassword);
+    await this.#commitNew(() => {
+      if (this.#table.get(user.id)?.hash !== before) throw new TrawlError("conflict", "the password was changed by somebody else meanwhile");
+      return this.#users.require(userName);
+    }, kept, doer);
+  }
+
+  /** Makes a link by which the user sets a password, in place of an earlier one. The password there is stays. */
+  newReset(userName: string, doer: Doer): Promise<ResetLink> {
+    return this.#newReset(userName, () => [], doer);
+  }
+
+  /** Takes the password away, ends the user's sessions, and makes a link by which the user sets another one. */
+  randomize(userName: string, doer: Doer): Promise<ResetLink> {
+    return this.#newReset(userName, (user) => [...this.#withoutPassword(user), ...this.#sessions.removing(user)], doer);
+  }
+
+  /** Sets the password by a link. Rejects with `forbidden` when it is none, was used or has expired. */
+  async useReset(userId: number, code: string, password: string, from: string): Promise<User> {
+    const codeHash = hashOfCode(code);
+    const requireOwner = (): User => this.#requireOwner(userId, codeHash);
+    const { name } = requireOwner();
+    const kept = await this.hashed(password);
+    return this.#commitNew(requireOwner, kept, { who: name, sudoBy: undefined, from });
+  }
+
+  /** The steps of a change that give the user a password that was hashed before. */
+  adding({ id }: User, kept: string): readonly Step[] {
+    return [this.#table.put({ id, hash: kept })];
+  }
+
+  /** The steps of a change that leave the user without password and link. */
+  removing(user: User): readonly Step[] {
+    return [...this.#withoutPassword(user), ...this.#withoutReset(user)];
+  }
+
+  #commitNew(requireUser: () => User, kept: string, doer: Doer): Promise<User> {
+    return this.#changes.commit(() => {
+      const user = requireUser();
+      return { steps: [...this.adding(user, kept), ...this.#withoutReset(user), ...this.#sessions.removing(user)], result: user };
+    }, (user) => this.#audit.note("password-changed", doer, { user: user.name }));
+  }
+
+  async #newReset(userName: string, moreSteps: (user: User) => readonly Step[], doer: Doer): Promise<ResetLink> {
+    const code = randomBytes(codeBytes).toString("hex");
+    const expiresAt = new Date(new Date().getTime() + resetLifetimeMs).toISOString();
+    const { id } = await this.#changes.commit(() => {
+      const user = this.#users.require(userName);
+      return { steps: [this.#resets.put({ id: user.id, hash: hashOfCode(code), expiresAt }), ...moreSteps(user)], result: user };
+    }, (user) => this.#audit.note("password-link-created", doer, { user: user.name, expiresAt }));
+    return { path: `/password-reset?code=${code}&userID=${id}`, expiresAt };
+  }
+
+  #requireOwner(userId: number, codeHash: string): User {
+    const reset = this.#resets.get(userId);
+    const isGood = reset !== undefined && timingSafeEqual(Buffer.from(reset.hash), Buffer.from(codeHash)) && Date.parse(reset.expiresAt) > new Date().getTime();
+    const user = isGood ? this.#users.get(userId) : undefined;
+    if (user === undefined) throw new TrawlError("forbidden", "Password reset code was invalid or expired.");
+    return user;
+  }
+
+  #withoutPassword({ id }: User): readonly Step[] {
+    const stored = this.#table.get(id);
+    return stored === undefined ? [] : [this.#table.remove(stored)];
+  }
+
+  #withoutReset({ id }: User): readonly Step[] {
+    const stored = this.#resets.get(id);
+    return stored === undefined ? [] : [this.#resets.remove(stored)];
+  }
+}
+
+/** The code is random and 256 bits long: there is nothing that a slow hash would protect. */
+function hashOfCode(code: string): string {
+  return hash("sha256", code, "hex");
+}

@@ -1,0 +1,121 @@
+import { hash, randomBytes } from "node:crypto";
+import { TrawlError } from "../base/errors.js";
+import type { RecordStore } from "../store/record-store.js";
+import type { User, UserFinder } from "./accounts.js";
+import type { Changes } from "./changes.js";
+import { RecordTable, type Step } from "./record-table.js";
+
+/** That a browser is signed in. Its cookie holds a random text, and this only the hash of it. */
+interface StoredSession {
+  /** The hash. */
+  readonly id: string;
+  readonly userId: number;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
+/** A further one ends the oldest. */
+const sessionsOfUserMax = 20;
+const sessionCountMax = 100_000;
+
+const textBytes = 32;
+const textPattern = /^[0-9a-f]{64}$/;
+
+/**
+ * Who is signed in: sessions outlive the process, and end when they expire, at sign-out, and with the user's password or
+ * the user.
+ */
+export class Sessions {
+  readonly #changes: Changes;
+  readonly #users: UserFinder;
+  readonly #table: RecordTable<StoredSession>;
+  readonly #idsOfUser = new Map<number, Set<string>>();
+
+  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
+    this.#changes = changes;
+    this.#users = users;
+    this.#table = new RecordTable(store, "session/", (before, after) => {
+      if (before !== undefined) this.#forget(before);
+      if (after !== undefined) this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+    });
+  }
+
+  /**
+   * Opens a session; its text is known to the caller alone. `isStillAllowed` is asked when nothing can come between: a
+   * password that was changed while it was checked lets nobody in.
+   */
+  async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean): Promise<string> {
+    const text = randomBytes(textBytes).toString("hex");
+    await this.#changes.commit(() => {
+      if (this.#users.get(user.id) === undefined || !isStillAllowed()) throw new TrawlError("forbidden", "Authentication failed");
+      const now = new Date();
+      const session: StoredSession = {
+        id: hashOfText(text), userId: user.id, createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+      };
+      return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
+    }, () => undefined);
+    return text;
+  }
+
+  /** Who is signed in with this text; undefined for nobody. Expiry follows the wall clock, as that of access tokens. */
+  find(text: string, nowMs: number): User | undefined {
+    // What is looked up is the hash, so the time it takes says nothing of the text.
+    const session = textPattern.test(text) ? this.#table.get(hashOfText(text)) : undefined;
+    return session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
+  }
+
+  /** Ends a session; it may have ended before. */
+  close(text: string): Promise<void> {
+    return this.#changes.commit(() => {
+      const session = this.#table.get(hashOfText(text));
+      return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
+    }, () => undefined);
+  }
+
+  /** The steps of a change that end all sessions of the user. */
+  removing({ id }: User): readonly Step[] {
+    return this.#ofUser(id).map((session) => this.#table.remove(session));
+  }
+
+  /** The steps of a change that forget sessions that are over. */
+  removingExpired(nowMs: number): readonly Step[] {
+    return [...this.#table.values()].filter((session) => isOver(session, nowMs)).map((session) => this.#table.remove(session));
+  }
+
+  #forget({ id, userId }: StoredSession): void {
+    const ids = this.#idsOfUser.get(userId);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#idsOfUser.delete(userId);
+  }
+
+  /** In the order in which they were opened. */
+  #ofUser(userId: number): readonly StoredSession[] {
+    const sessions = [...this.#idsOfUser.get(userId) ?? []].flatMap((id) => this.#table.get(id) ?? []);
+    return sessions.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+  }
+
+  /** Ends the user's sessions that are over and its oldest ones, and the oldest of all when there are too many. */
+  #makingRoom(userId: number, nowMs: number): readonly Step[] {
+    const open = this.#ofUser(userId).filter((session) => !isOver(session, nowMs));
+    const kept = new Set(open.slice(-sessionsOfUserMax + 1));
+    const gone = this.#ofUser(userId).filter((session) => !kept.has(session));
+    const oldest = gone.length === 0 && this.#table.count >= sessionCountMax ? this.#oldest() : undefined;
+    return [...gone, ...oldest === undefined ? [] : [oldest]].map((session) => this.#table.remove(session));
+  }
+
+  #oldest(): StoredSession | undefined {
+    let oldest: StoredSession | undefined;
+    for (const session of this.#table.values()) if (oldest === undefined || session.createdAt < oldest.createdAt) oldest = session;
+    return oldest;
+  }
+}
+
+function isOver({ expiresAt }: StoredSession, nowMs: number): boolean {
+  return Date.parse(expiresAt) <= nowMs;
+}
+
+function hashOfText(text: string): string {
+  // The text is random and 256 bits long: there is nothing that a slow hash would protect.
+  return hash("sha256", text, "hex");
+}

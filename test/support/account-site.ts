@@ -1,0 +1,61 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { Accounts, type TokenRequest, type User } from "../../src/account/accounts.js";
+import { AuditLog, operator } from "../../src/account/audit-log.js";
+import { Gate } from "../../src/account/gate.js";
+import { createFileLog, silentLog } from "../../src/base/log.js";
+import { RecordStore } from "../../src/store/record-store.js";
+
+export const plainToken: TokenRequest = { scopes: ["user:all"], note: "", lifetimeMs: undefined };
+
+/** Accounts on a store of their own, which `reopen` reads again as a new process would. */
+export class AccountSite {
+  readonly folder: string;
+  store: RecordStore;
+  audit: AuditLog;
+  accounts: Accounts;
+
+  constructor(t: Test) {
+    this.folder = mkdtempSync(join(tmpdir(), "trawl-"));
+    [this.store, this.audit, this.accounts] = this.#open();
+    t.teardown(async () => {
+      await this.#close();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  async reopen(): Promise<void> {
+    await this.#close();
+    [this.store, this.audit, this.accounts] = this.#open();
+  }
+
+  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create"): Gate {
+    return new Gate(this.accounts, { isPublic, accessTokens }, this.audit);
+  }
+
+  user(name: string, isSiteAdmin = false): Promise<User> {
+    return this.accounts.createUser({ name, displayName: "", isSiteAdmin }, operator);
+  }
+
+  async token(user: string, request: TokenRequest = plainToken): Promise<string> {
+    return (await this.accounts.createToken(user, request, operator)).text;
+  }
+
+  /** Lines of the audit log. */
+  get audited(): readonly Readonly<Record<string, unknown>>[] {
+    return readFileSync(join(this.folder, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  #open(): [RecordStore, AuditLog, Accounts] {
+    const store = new RecordStore(join(this.folder, "catalog"));
+    const audit = new AuditLog(createFileLog(join(this.folder, "audit.log")));
+    return [store, audit, new Accounts(store, audit, silentLog(), async () => undefined)];
+  }
+
+  async #close(): Promise<void> {
+    await this.accounts.close();
+    await this.store.close();
+  }
+}
