@@ -1,4 +1,5 @@
 import t from "tap";
+import { TrawlError } from "../src/base/errors.js";
 import { silentLog } from "../src/base/log.js";
 import { createMetrics } from "../src/base/metrics.js";
 import { addRoutes, type Refusal, type SearchHandler } from "../src/http/routes.js";
@@ -24,6 +25,9 @@ function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
     seesAll: () => true,
+    content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
+    refresh: (name) => name === "known/name",
+    externalUrl: "http://trawl.example",
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,
@@ -115,4 +119,26 @@ t.test("pages for operators", async (t) => {
   const notReady = await fetch(`${starting.url}/readyz`);
   t.equal(notReady.status, 503);
   t.match(await notReady.json(), { repositories: [{ state: "pending" }] });
+});
+
+t.test("what clients, browsers and crawlers ask for", async (t) => {
+  const { url } = startDaemonFront({}, true);
+  const at = async (path: string, method = "GET") => {
+    const response = await fetch(`${url}${path}`, { method, redirect: "manual" });
+    return [response.status, response.headers.get("location") ?? await response.text()];
+  };
+  t.match(JSON.parse(String((await at("/.api/src-cli/version"))[1])), { version: /^\d+\.\d+\.\d+$/ });
+  t.match(await at("/.api/src-cli/src_linux_amd64"), [302, /^https:\/\/github\.com\/.*\/src_linux_amd64$/]);
+  t.match(await at("/.api/src-cli/src_plan9_amd64"), [404, /no build/]);
+  t.match(await at("/__version"), [200, /^\d+_\d{4}-\d\d-\d\d_/]);
+  t.same(await at("/.api/repos/known/name/-/refresh", "POST"), [401, "not authenticated\n"]);
+  t.same(await at("/.api/repos/known/name/-/shield"), [200, "{\"value\":\" 0 projects\"}"]);
+  t.same(await at("/.api/scip/upload", "HEAD"), [200, ""]);
+  t.match(await at("/.api/scip/upload", "POST"), [501, /code intelligence/]);
+  t.match(await at("/.api/lsif/upload", "POST"), [501, /code intelligence/]);
+  t.match(await at("/robots.txt"), [200, /^User-agent: \*/]);
+  t.match(await at("/favicon.ico"), [200, /^<svg/]);
+  t.match(await at("/opensearch.xml"), [200, /template="http:\/\/trawl\.example\/search\?q=\{searchTerms\}"/]);
+  for (const path of ["/.api/nothing", "/.api/repos/x", "/.api/"]) for (const method of ["GET", "POST", "PUT"]) t.same(await at(path, method), [404, "no route\n"], `${method} ${path}`);
+  t.same(await at("/search", "POST"), [405, "method not allowed\n"]);
 });

@@ -11,6 +11,7 @@ import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.j
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
+import { RequestContext, type GraphqlServices } from "../graphql/context.js";
 import { GraphqlExecutor } from "../graphql/executor.js";
 import { GitCache } from "../graphql/git-reads.js";
 import { createSchema } from "../graphql/schema.js";
@@ -140,9 +141,15 @@ class Daemon implements Controlled {
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
     this.searcher.contexts = options.contexts;
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    const shared = this.#graphqlServices(options);
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
-      graphql: this.#graphql(options, metrics.metrics), search: this.searcher,
+      graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
+      content: {
+        contextFor: (viewer) => new RequestContext(shared, viewer, options.graphql.timeoutSeconds * 1000),
+        mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
+      },
+      refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: shared.externalUrl,
       readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
@@ -157,18 +164,26 @@ class Daemon implements Controlled {
     return (name) => table?.byName(name) !== undefined;
   }
 
-  #graphql(options: ResolvedOptions, metrics: Metrics): GraphqlExecutor {
+  #refresh(name: string, viewer: Viewer): boolean {
+    const repository = this.catalog.repositoryTable(viewer).byName(name);
+    if (repository !== undefined) this.sync.request(repository.id);
+    return repository !== undefined;
+  }
+
+  #graphqlServices(options: ResolvedOptions): GraphqlServices {
     const { catalog, searcher, sync } = this;
-    const { rateLimits } = options;
-    const services = {
+    return {
       catalog, searcher, accounts: this.accounts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
     };
+  }
+
+  #graphql({ rateLimits, graphql }: ResolvedOptions, services: GraphqlServices, metrics: Metrics): GraphqlExecutor {
     const limits = {
       aliases: rateLimits.graphQLMaxAliases, fields: rateLimits.graphQLMaxFieldCount, depth: rateLimits.graphQLMaxDepth,
       duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount, uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
     };
-    return new GraphqlExecutor(createSchema(), services, limits, options.graphql.timeoutSeconds * 1000, this.#log, metrics);
+    return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, this.#log, metrics);
   }
 
   /** Opens the port and begins to sync; returns the address. */

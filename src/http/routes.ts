@@ -6,8 +6,12 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
+import { addClientRoutes, type ClientServices } from "./client-routes.js";
+import type { ContentServices } from "./content.js";
 import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
 import { guarded, type ViewerHandler } from "./guard.js";
+import { pageHandler } from "./pages.js";
+import { rawHandler } from "./raw-route.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
@@ -43,6 +47,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
     const text = await services.metrics.text();
     response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
   }));
+  addClientRoutes(server, services, guard);
+  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, corsHeaders)));
   server.route("GET", "/", guard((request, response) => response.reply(200, plainText, welcome(request))));
 }
 
@@ -60,6 +66,9 @@ export interface Services {
   readonly seesAll: (viewer: Viewer) => boolean;
   readonly metrics: MetricRegistry;
   readonly log: Log;
+  readonly content: ContentServices;
+  readonly refresh: ClientServices["refresh"];
+  readonly externalUrl: string;
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;
 }

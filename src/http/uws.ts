@@ -1,5 +1,6 @@
 import uWS, { type HttpRequest as NativeRequest, type HttpResponse as NativeResponse,
   type us_listen_socket as ListenSocket } from "uWebSockets.js";
+import { assert } from "../base/assert.js";
 import { concatBytes } from "../base/bytes.js";
 import { monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError, messageOf } from "../base/errors.js";
@@ -20,6 +21,7 @@ export class HttpServer {
   readonly #router = new Router<Route>();
   readonly #app: NativeApp;
   readonly #open = new Set<HttpResponse>();
+  #fallback: Handler = answerNoRoute;
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
 
@@ -38,6 +40,11 @@ export class HttpServer {
   /** Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413. */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
     this.#router.add(method, pattern, { handler, bodyBytesMax });
+  }
+
+  /** What answers requests for paths of no route, whatever their method; without it they get 404. */
+  otherwise(handler: Handler): void {
+    this.#fallback = handler;
   }
 
   /**
@@ -97,7 +104,7 @@ export class HttpServer {
     const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
     switch (found.kind) {
       case "none":
-        return response.reply(404, plainText, request.path.startsWith("/.api/") ? "no route\n" : "not found\n");
+        return this.#run(this.#fallback, { ...request, params: {}, body: noBytes }, response);
       case "other-method":
         return response.reply(405, { ...plainText, Allow: allowed(found.methods) }, "method not allowed\n");
       case "route": {
@@ -206,6 +213,24 @@ export class HttpResponse {
       else this.#res.end(body, headers["Connection"] === "close");
     });
     this.#close(status);
+  }
+
+  /** An answer that is only a head. `byteCount` is what a whole one would say of its length; undefined when that is not known. */
+  replyHead(status: number, headers: Headers, byteCount: number | undefined): void {
+    if (this.#closed || this.#status !== undefined) return;
+    this.#status = status;
+    this.#res.cork(() => {
+      this.#writeHead(status, headers);
+      this.#res.endWithoutBody(byteCount);
+    });
+    this.#close(status);
+  }
+
+  /** As `startStream`, for a body of this many bytes, at least one: the answer says its length, and ends with its last byte. */
+  startSizedStream(status: number, headers: Headers, byteCount: number): ByteStream {
+    if (this.#closed || this.#status !== undefined) return closedStream;
+    this.#status = status;
+    return new SizedStream(this.#res, this, byteCount, () => this.#writeHead(status, headers), () => this.#close(status));
   }
 
   /** An answer in blocks. The head goes out with the first block, so a stream that sends nothing yet costs nothing. */
@@ -330,6 +355,81 @@ class NativeStream implements ByteStream {
   }
 }
 
+/**
+ * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a block
+ * waits here, copied.
+ */
+class SizedStream implements ByteStream {
+  readonly #res: NativeResponse;
+  readonly #response: HttpResponse;
+  readonly #byteCount: number;
+  readonly #ended: () => void;
+  #writeHead: (() => void) | undefined;
+  #writable: (() => void) | undefined;
+  #waiting = noBytes;
+  #givenCount = 0;
+
+  constructor(res: NativeResponse, response: HttpResponse, byteCount: number, writeHead: () => void, ended: () => void) {
+    assert(byteCount > 0, "an answer without a body is only a head");
+    this.#res = res;
+    this.#response = response;
+    this.#byteCount = byteCount;
+    this.#writeHead = writeHead;
+    this.#ended = ended;
+    res.onWritable(() => this.#resume());
+  }
+
+  get closed(): boolean {
+    return this.#response.closed;
+  }
+
+  onClosed(callback: () => void): void {
+    this.#response.onClosed(callback);
+  }
+
+  onWritable(callback: () => void): void {
+    this.#writable = callback;
+  }
+
+  write(block: Uint8Array): boolean {
+    if (this.closed) return false;
+    assert(this.#waiting.length === 0, "a stream that is full is not written to");
+    this.#givenCount += block.length;
+    assert(this.#givenCount <= this.#byteCount, "a body is as long as its head says");
+    return this.#send(block);
+  }
+
+  /** The last byte ends the answer. One that lacks some can only be cut. */
+  end(): void {
+    if (this.#givenCount < this.#byteCount) this.cut();
+  }
+
+  cut(): void {
+    if (!this.closed) this.#res.close();
+  }
+
+  #send(block: Uint8Array): boolean {
+    let isTaken = false;
+    let isWhole = false;
+    this.#res.cork(() => {
+      this.#writeHead?.();
+      this.#writeHead = undefined;
+      const from = this.#res.getWriteOffset();
+      [isTaken, isWhole] = this.#res.tryEnd(block, this.#byteCount);
+      this.#waiting = isTaken || isWhole ? noBytes : block.slice(this.#res.getWriteOffset() - from);
+    });
+    if (isWhole) this.#ended();
+    return isTaken;
+  }
+
+  #resume(): boolean {
+    if (this.closed) return true;
+    if (this.#waiting.length > 0 && !this.#send(this.#waiting)) return false;
+    this.#writable?.();
+    return true;
+  }
+}
+
 const closedStream: ByteStream = {
   closed: true,
   write: () => false,
@@ -369,10 +469,14 @@ export const plainText: Headers = {
 };
 
 const statusText: Readonly<Record<number, string>> = {
-  200: "OK", 204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 429: "Too Many Requests",
-  500: "Internal Server Error", 503: "Service Unavailable",
+  200: "OK", 202: "Accepted", 204: "No Content", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 416: "Range Not Satisfiable", 429: "Too Many Requests",
+  500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 };
+
+function answerNoRoute(request: HttpRequest, response: HttpResponse): void {
+  response.reply(404, plainText, request.path.startsWith("/.api/") ? "no route\n" : "not found\n");
+}
 
 function allowed(methods: readonly string[]): string {
   return methods.includes("GET") ? ["GET", "HEAD", ...methods.filter((method) => method !== "GET")].join(", ")

@@ -165,6 +165,16 @@ export class SyncManager {
     return this.#syncSoon(this.#named(name).id);
   }
 
+  /**
+   * The same, for whoever does not wait for it. However often it is asked for before it begins, it is done once; asked for
+   * while one runs, another one follows, since what is new may have come too late for the first.
+   */
+  request(repositoryId: number): void {
+    if (this.#catalog.repository(repositoryId) === undefined || Atomics.load(this.#stop, 0) !== 0) return;
+    this.#urgent.add(repositoryId);
+    this.#pump();
+  }
+
   statuses(): RepositoryStatus[] {
     return [...this.#catalog.repositories()].map((repository) => ({
       name: repository.name,

@@ -14,6 +14,7 @@ export interface GitReadKinds {
   "list-refs": { readonly request: ListRefs; readonly answer: { readonly refs: readonly RefData[]; readonly totalCount: number } };
   "read-entries": { readonly request: ReadEntries; readonly answer: { readonly entries: readonly (EntryData | null)[] } };
   "list-directory": { readonly request: ListDirectory; readonly answer: { readonly entries: readonly EntryData[]; readonly totalCount: number } };
+  "print-directory": { readonly request: PrintDirectory; readonly answer: { readonly text: Uint8Array } };
   "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: readonly string[] } };
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
   "read-diff": { readonly request: ReadDiff; readonly answer: DiffPage };
@@ -88,6 +89,15 @@ export interface ListDirectory extends OfRepository {
   /** All kinds when empty. */
   readonly entryKinds: readonly EntryData["kind"][];
   readonly countMax: number;
+}
+
+/** Names, a line for each, directories with a slash behind them; in git's order. */
+export interface PrintDirectory extends OfRepository {
+  readonly kind: "print-directory";
+  readonly commit: string;
+  readonly path: string;
+  /** Refused with `bad-request` when it has more. */
+  readonly byteCountMax: number;
 }
 
 export interface ListFileNames extends OfRepository {

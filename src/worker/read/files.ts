@@ -77,7 +77,7 @@ function tableRows(text: string, firstLine: number): string {
     `<tr><td class="line" data-line="${firstLine + at}"></td><td class="code"><span>${escapeHtml(line)}\n</span></td></tr>`).join("");
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
 }
 

@@ -1,11 +1,13 @@
+import { utf8Bytes } from "../../base/bytes.js";
+import { TrawlError } from "../../base/errors.js";
 import { countDifference, firstCommit, listContributors, mergeBase, readCommits, readHistory } from "../../git/commits.js";
 import { listDirectory, listFileNames, readEntries } from "../../git/directories.js";
 import { readDiff } from "../../git/file-diffs.js";
 import { listRefs } from "../../git/ref-list.js";
-import type { GitReadAnswer, GitReadKind, GitReadRequest, ListContributors, ListDirectory, ListRefs, ReadDiff } from "../git-messages.js";
+import type { GitReadAnswer, GitReadKind, GitReadRequest, ListContributors, ListDirectory, ListRefs, PrintDirectory, ReadDiff } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
-import { answerReadFiles } from "./files.js";
+import { answerReadFiles, escapeHtml } from "./files.js";
 import { answerCountLanguages } from "./languages.js";
 import { answerReadSubmodules } from "./submodules.js";
 
@@ -25,6 +27,7 @@ export async function answerGitRead(request: GitReadRequest, context: ReadContex
     case "list-refs": return refsPage(mirror, request, context);
     case "read-entries": return { entries: await readEntries(mirror, request.commit, request.paths, stop) };
     case "list-directory": return directoryPage(mirror, request, context);
+    case "print-directory": return printedDirectory(mirror, request, context);
     case "list-file-names": return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
     case "read-files": return answerReadFiles(request, context);
     case "read-diff": return diffPage(mirror, request, context);
@@ -54,6 +57,15 @@ async function directoryPage(mirror: string, request: ListDirectory, { stop }: R
   // Directories first; each kind stays in git's order, which is that of the paths' bytes.
   const ordered = recursive ? entries : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
   return { entries: ordered.slice(0, countMax), totalCount: ordered.length };
+}
+
+async function printedDirectory(mirror: string, { commit, path, byteCountMax }: PrintDirectory, { stop }: ReadContext): Promise<GitReadAnswer<"print-directory">> {
+  const entries = await listDirectory(mirror, commit, path, false, stop);
+  const prefixLength = path === "" ? 0 : path.length + 1;
+  const lines = entries.map((entry) => `${escapeHtml(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`);
+  const text = utf8Bytes(lines.join(""));
+  if (text.length <= byteCountMax) return { text };
+  throw new TrawlError("bad-request", `the names in this directory have ${text.length} bytes together, more than ${byteCountMax}; ask for format=tar`);
 }
 
 async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext): Promise<GitReadAnswer<"read-diff">> {

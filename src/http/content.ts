@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { TrawlError } from "../base/errors.js";
+import type { EntryData } from "../git/directories.js";
+import type { RequestContext } from "../graphql/context.js";
+import { CommitSource } from "../graphql/git-sources.js";
+import { RepositorySource } from "../graphql/repository-source.js";
+import type { Viewer } from "../model/viewer.js";
+import type { PagePath } from "./page-path.js";
+import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+
+/** What is needed to show repositories. */
+export interface ContentServices {
+  /** Reads for one request of the viewer, of the repositories that it may see. */
+  readonly contextFor: (viewer: Viewer) => RequestContext;
+  readonly mirrorsFolder: string;
+  /** A client that takes no byte for this long is cut. */
+  readonly stallMs: number;
+}
+
+/** A commit, or what is at a path of one. */
+export interface FoundEntry {
+  readonly commit: CommitSource;
+  readonly entry: EntryData;
+}
+
+export function mirrorOf({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
+  return join(mirrorsFolder, `${repository.record.id}.git`);
+}
+
+/**
+ * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for one that
+ * is nowhere.
+ */
+export function repositoryOf(context: RequestContext, name: string): RepositorySource {
+  const record = context.repositories.byName(name);
+  if (record !== undefined) return new RepositorySource(record, undefined);
+  throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)} here, or you may not see it`);
+}
+
+/** The commit of a revision, "" for the default branch. Throws `not-found`. */
+export async function commitOf(context: RequestContext, repository: RepositorySource, revision: string): Promise<CommitSource> {
+  if (!repository.cloned) throw new TrawlError("not-found", `${repository.name} is being cloned; try again in a moment`);
+  const commit = await context.git.resolve(repository, revision);
+  if (commit !== null) return new CommitSource(repository, commit, revision === "" ? undefined : revision);
+  throw new TrawlError("not-found", revision === "" ? `${repository.name} has no commit yet` : `${repository.name} has no revision ${JSON.stringify(revision)}`);
+}
+
+/** What is at the path of a URL. Throws `not-found`. */
+export async function entryOf(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
+  const repository = repositoryOf(context, name);
+  const commit = await commitOf(context, repository, revision);
+  const entry = await context.git.entry(commit, path);
+  if (entry !== null) return { commit, entry };
+  throw new TrawlError("not-found", `there is nothing at ${JSON.stringify(path)} in ${repository.name} at commit ${commit.oid}`);
+}
+
+/**
+ * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is answered
+ * with its status and a line.
+ */
+export async function withContext(services: ContentServices, viewer: Viewer, response: HttpResponse, headers: Headers,
+  answer: (context: RequestContext) => Promise<void>): Promise<void> {
+  const context = services.contextFor(viewer);
+  response.onClosed(() => context.cancel());
+  try {
+    await answer(context);
+  } catch (error) {
+    if (response.closed) return;
+    if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+    // 499 is for logs: who is told has not left.
+    const status = error.code === "cancelled" ? 503 : error.httpStatus;
+    response.reply(status, { ...plainText, ...headers, ...status === 503 ? { "Retry-After": "1" } : {} }, `${error.message}\n`);
+  }
+}
+
+/** Whose places a request takes: those of its user, or of its address. */
+export function clientOf(request: HttpRequest, viewer: Viewer): string {
+  return viewer.userId === undefined ? request.remoteAddress : `user ${viewer.userId}`;
+}

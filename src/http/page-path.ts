@@ -1,0 +1,45 @@
+/** What a URL of a repository names: `/NAME[@REVISION][/-/PAGE[/PATH]]`. */
+export interface PagePath {
+  readonly name: string;
+  /** As typed; "" when there is none, which means the default branch. */
+  readonly revision: string;
+  /** "" is the repository's own page. */
+  readonly page: string;
+  /** What stands behind the page, without slashes at its end: a path, a commit, two revisions. */
+  readonly path: string;
+}
+
+const separator = "/-/";
+
+/**
+ * Reads the path of a URL. Names hold no `@`, and neither names nor revisions have a part that is a lone `-`, so the first
+ * of each divides. Undefined for a broken percent-encoding and for a zero byte, which no name in git holds.
+ */
+export function readPagePath(urlPath: string): PagePath | undefined {
+  const text = decoded(urlPath);
+  if (text === undefined || text.includes("\0")) return undefined;
+  const [front, ...rest] = `${text.slice(1)}/`.split(separator);
+  const [page = "", ...path] = rest.join(separator).split("/");
+  const repository = withoutEndSlashes(front);
+  const at = repository.indexOf("@");
+  return {
+    name: at < 0 ? repository : repository.slice(0, at),
+    revision: at < 0 ? "" : repository.slice(at + 1),
+    page,
+    path: withoutEndSlashes(path.join("/")),
+  };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutEndSlashes(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "/") end--;
+  return text.slice(0, end);
+}

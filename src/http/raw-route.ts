@@ -1,0 +1,142 @@
+import { openArchive, openBlob, type ArchiveFormat } from "../git/content.js";
+import type { RequestContext } from "../graphql/context.js";
+import type { CommitSource } from "../graphql/git-sources.js";
+import type { Viewer } from "../model/viewer.js";
+import { sendOutput, type OutputRange } from "./child-output.js";
+import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
+import { clientOf, entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry } from "./content.js";
+import { Places } from "./places.js";
+import type { PagePath } from "./page-path.js";
+import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+
+/** Files that are sent at the same time, and those of them for one client. Each is a child, and 64 KiB here. */
+const filesMax = 64;
+const filesOfClientMax = 32;
+
+/** Archives, likewise. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB here. */
+const archivesMax = 8;
+const archivesOfClientMax = 4;
+
+/** The longest list of a directory. */
+const listingBytesMax = 4 << 20;
+
+const whole: OutputRange = { from: 0, to: Infinity };
+
+/** Answers for what is in a repository at a path. */
+export type RawHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer, place: PagePath) => Promise<void>;
+
+/** One answer in the making. */
+interface Answer {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly client: string;
+  /** Headers of every status. */
+  readonly headers: Headers;
+  readonly context: RequestContext;
+}
+
+/**
+ * `GET /NAME[@REVISION]/-/raw[/PATH]`: a file's bytes, a directory's names, or an archive of either.
+ *
+ * Bytes come from a child of git and go to the client at its pace, so no file is held whole. A link is its own text and is
+ * never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text, whatever
+ * they hold. A tag says the state of each answer, so a client that has it already gets 304.
+ */
+export function rawHandler(services: ContentServices, headersFor: (request: HttpRequest) => Headers): RawHandler {
+  const files = new Places(filesMax, filesOfClientMax);
+  const archives = new Places(archivesMax, archivesOfClientMax);
+  return (request, response, viewer, place) => {
+    // Who may read it can change, so whoever keeps it asks again.
+    const headers = { ...headersFor(request), "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
+    return withContext(services, viewer, response, headers, async (context) => {
+      const found = await entryOf(context, place);
+      const answer = { request, response, client: clientOf(request, viewer), headers, context };
+      const { entry } = found;
+      if (entry.kind === "submodule") {
+        return response.reply(404, { ...plainText, ...headers }, `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`);
+      }
+      const format = formatOf(request);
+      if (format !== "text") return sendArchive(services, archives, answer, found, format);
+      return entry.kind === "file" ? sendFile(services, files, answer, found) : sendDirectory(answer, found);
+    });
+  };
+}
+
+/** `format=` wins over what the client accepts. */
+function formatOf(request: HttpRequest): ArchiveFormat | "text" {
+  const named = new URLSearchParams(request.query).get("format");
+  return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
+}
+
+async function sendFile(services: ContentServices, places: Places, answer: Answer, { commit, entry }: FoundEntry): Promise<void> {
+  const { request, response } = answer;
+  const etag = `"${entry.oid}"`;
+  const headers = { ...answer.headers, ...plainText, "ETag": etag, "Accept-Ranges": "bytes" };
+  if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
+  if (request.method === "HEAD") return response.replyHead(200, headers, entry.byteCount);
+  const wanted = wantedBytes(request.headers, etag, entry.byteCount);
+  if (wanted.kind === "unsatisfiable") {
+    return response.reply(416, { ...headers, "Content-Range": `bytes */${entry.byteCount}` }, `the file has ${entry.byteCount} bytes\n`);
+  }
+  if (entry.byteCount === 0) return response.reply(200, headers, "");
+  const range = wanted.kind === "part" ? wanted : { from: 0, to: entry.byteCount };
+  const partHeaders = wanted.kind === "part" ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` } : headers;
+  await withPlace(places, answer, async () => {
+    const child = openBlob(mirrorOf(services, commit), entry.oid);
+    response.onClosed(() => child.kill());
+    await sendOutput(child, range, services.stallMs,
+      () => response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from));
+  });
+}
+
+async function sendDirectory({ request, response, headers, context }: Answer, { commit, entry }: FoundEntry): Promise<void> {
+  const etag = tagOfTree(commit, entry.oid, "text");
+  if (isKnown(request.headers, etag)) return response.replyHead(304, { ...headers, "ETag": etag }, undefined);
+  const { text } = await context.git.run({
+    kind: "print-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path: entry.path, byteCountMax: listingBytesMax,
+  });
+  response.reply(200, { ...headers, ...plainText, "ETag": etag }, text);
+}
+
+async function sendArchive(services: ContentServices, places: Places, answer: Answer, { commit, entry }: FoundEntry, format: ArchiveFormat): Promise<void> {
+  const { request, response } = answer;
+  // Its entries carry the time of the commit.
+  const etag = tagOfTree(commit, "", format);
+  const headers = {
+    ...answer.headers, "Content-Type": format === "zip" ? "application/zip" : "application/x-tar", "X-Content-Type-Options": "nosniff",
+    "Content-Disposition": disposition(`${lastPart(commit.repository.name)}.${format}`), "ETag": etag,
+  };
+  if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
+  if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
+  await withPlace(places, answer, async () => {
+    const child = openArchive(mirrorOf(services, commit), commit.oid, format, entry.path);
+    response.onClosed(() => child.kill());
+    await sendOutput(child, whole, services.stallMs, () => response.startStream(200, headers));
+  });
+}
+
+/** A tree is known by its oid, but for the root, whose oid nobody has read: the commit's stands for it. */
+function tagOfTree(commit: CommitSource, oid: string, format: ArchiveFormat | "text"): string {
+  return `"${oid === "" ? commit.oid : oid}-${format}"`;
+}
+
+async function withPlace(places: Places, { response, client, headers }: Answer, work: () => Promise<void>): Promise<void> {
+  const giveBack = places.take(client);
+  if (giveBack === undefined) {
+    return response.reply(503, { ...plainText, ...headers, "Retry-After": "2" }, "Too many files or archives are being sent, to you or to all. Try again in a moment.\n");
+  }
+  try {
+    await work();
+  } finally {
+    giveBack();
+  }
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}
+
+/** Other than plain names are written so that no reader takes a part of one for something else. */
+function disposition(fileName: string): string {
+  return /^[\w.+-]+$/.test(fileName) ? `Attachment; filename=${fileName}` : `Attachment; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`;
+}
