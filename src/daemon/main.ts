@@ -146,7 +146,7 @@ class Daemon implements Controlled {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
       graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
       content: {
-        contextFor: (viewer) => new RequestContext(shared, viewer, options.graphql.timeoutSeconds * 1000),
+        contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
         mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
       },
       refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: shared.externalUrl,

@@ -10,11 +10,18 @@ import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./
 
 /** What is needed to show repositories. */
 export interface ContentServices {
-  /** Reads for one request of the viewer, of the repositories that it may see. */
-  readonly contextFor: (viewer: Viewer) => RequestContext;
+  /** Reads for one request of the viewer, from this address, of the repositories that it may see. */
+  readonly contextFor: (viewer: Viewer, from: string) => RequestContext;
   readonly mirrorsFolder: string;
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;
+}
+
+/** A request, its answer, and who asks. */
+export interface Visit {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly viewer: Viewer;
 }
 
 /** A commit, or what is at a path of one. */
@@ -58,9 +65,9 @@ export async function entryOf(context: RequestContext, { name, revision, path }:
  * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is answered
  * with its status and a line.
  */
-export async function withContext(services: ContentServices, viewer: Viewer, response: HttpResponse, headers: Headers,
+export async function withContext(services: ContentServices, { request, response, viewer }: Visit, headers: Headers,
   answer: (context: RequestContext) => Promise<void>): Promise<void> {
-  const context = services.contextFor(viewer);
+  const context = services.contextFor(viewer, request.remoteAddress);
   response.onClosed(() => context.cancel());
   try {
     await answer(context);
@@ -74,6 +81,6 @@ export async function withContext(services: ContentServices, viewer: Viewer, res
 }
 
 /** Whose places a request takes: those of its user, or of its address. */
-export function clientOf(request: HttpRequest, viewer: Viewer): string {
+export function clientOf({ request, viewer }: Visit): string {
   return viewer.userId === undefined ? request.remoteAddress : `user ${viewer.userId}`;
 }

@@ -4,8 +4,7 @@ import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
 import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
-import type { Viewer } from "../model/viewer.js";
-import { commitOf, repositoryOf, withContext, type ContentServices } from "./content.js";
+import { commitOf, repositoryOf, withContext, type ContentServices, type Visit } from "./content.js";
 import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -34,11 +33,12 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
       if (place?.page === "raw" || hasCredential(request)) return reply(response, entry.status, entry.message);
       return redirect(response, `/sign-in?returnTo=${encodeURIComponent(request.query === "" ? request.path : `${request.path}?${request.query}`)}`);
     }
+    const visit = { request, response, viewer: entry.viewer };
     if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
-    if (request.path.startsWith("/-/")) return instancePage(request, response, services, entry.viewer);
+    if (request.path.startsWith("/-/")) return instancePage(visit, services);
     const page = sitePageOf(request);
     if (page !== undefined) return reply(response, 200, page);
-    return repositoryPage(request, response, services, entry.viewer, raw, place);
+    return repositoryPage(visit, services, raw, place);
   };
 }
 
@@ -46,13 +46,14 @@ function hasCredential({ headers, query }: HttpRequest): boolean {
   return headers.has("authorization") || new URLSearchParams(query).has("token");
 }
 
-async function repositoryPage(request: HttpRequest, response: HttpResponse, services: ContentServices, viewer: Viewer, raw: RawHandler, place: PagePath): Promise<void> {
+async function repositoryPage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath): Promise<void> {
+  const { request, response } = visit;
   // A file's page is its text, and a directory's its names.
-  if (place.page === "raw" || place.page === "blob" || place.page === "tree") return raw(request, response, viewer, place);
+  if (place.page === "raw" || place.page === "blob" || place.page === "tree") return raw(visit, place);
   const page = repositoryPages[place.page];
   if (page === undefined) return reply(response, 404, `there is no page /-/${place.page}`);
   const host = request.headers.get("host") ?? "";
-  await withContext(services, viewer, response, {}, async (context) => reply(response, 200, await page(context, place, host)));
+  await withContext(services, visit, {}, async (context) => reply(response, 200, await page(context, place, host)));
 }
 
 const repositoryPages: Readonly<Record<string, Page | undefined>> = {
@@ -130,9 +131,10 @@ async function comparison(context: RequestContext, { name, path }: PagePath): Pr
 }
 
 /** Pages of the instance that are no repository's. */
-async function instancePage(request: HttpRequest, response: HttpResponse, services: ContentServices, viewer: Viewer): Promise<void> {
+async function instancePage(visit: Visit, services: ContentServices): Promise<void> {
+  const { request, response } = visit;
   if (request.path !== "/-/editor") return reply(response, 404, "not found");
-  await withContext(services, viewer, response, {}, async (context) => {
+  await withContext(services, visit, {}, async (context) => {
     const target = editorTarget(new URLSearchParams(request.query), context);
     if (target === undefined) return reply(response, 400, "give search=TEXT, or remote_url=URL of a repository and file=PATH");
     return redirect(response, target);

@@ -1,10 +1,9 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../git/content.js";
 import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
-import type { Viewer } from "../model/viewer.js";
 import { sendOutput, type OutputRange } from "./child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
-import { clientOf, entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry } from "./content.js";
+import { clientOf, entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
 import { Places } from "./places.js";
 import type { PagePath } from "./page-path.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -23,7 +22,7 @@ const listingBytesMax = 4 << 20;
 const whole: OutputRange = { from: 0, to: Infinity };
 
 /** Answers for what is in a repository at a path. */
-export type RawHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer, place: PagePath) => Promise<void>;
+export type RawHandler = (visit: Visit, place: PagePath) => Promise<void>;
 
 /** One answer in the making. */
 interface Answer {
@@ -45,12 +44,13 @@ interface Answer {
 export function rawHandler(services: ContentServices, headersFor: (request: HttpRequest) => Headers): RawHandler {
   const files = new Places(filesMax, filesOfClientMax);
   const archives = new Places(archivesMax, archivesOfClientMax);
-  return (request, response, viewer, place) => {
+  return (visit, place) => {
+    const { request, response } = visit;
     // Who may read it can change, so whoever keeps it asks again.
     const headers = { ...headersFor(request), "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
-    return withContext(services, viewer, response, headers, async (context) => {
+    return withContext(services, visit, headers, async (context) => {
       const found = await entryOf(context, place);
-      const answer = { request, response, client: clientOf(request, viewer), headers, context };
+      const answer = { request, response, client: clientOf(visit), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {
         return response.reply(404, { ...plainText, ...headers }, `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`);
