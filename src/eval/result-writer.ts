@@ -5,7 +5,7 @@ import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { hasCredit } from "../task/credit.js";
-import { controlWords, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
+import { controlWords, isStopped, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
@@ -148,7 +148,7 @@ export class ResultWriter {
 
   /** True when nothing more is to be found: the limit is reached, or the search is to end for another reason. */
   get isStopped(): boolean {
-    return Atomics.load(this.#control, controlWords.stop) !== stopReasons.none;
+    return isStopped(this.#control);
   }
 
   /** True when what is found is not wanted either. */

@@ -1,5 +1,5 @@
 import type { CatalogView } from "../catalog/catalog.js";
-import { controlWords, stopReasons, type FindCondition } from "../task/search-options.js";
+import { isStopped, type FindCondition } from "../task/search-options.js";
 import type { FindPlace, FindTaskResult, Lane } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import { chooseShards } from "./shard-choice.js";
@@ -41,8 +41,4 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
 
 function inTurn<T>({ scheduler, lane }: FindContext, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => scheduler.schedule(lane, () => run().then(resolve, reject)));
-}
-
-export function isStopped(control: Int32Array): boolean {
-  return Atomics.load(control, controlWords.stop) !== stopReasons.none;
 }

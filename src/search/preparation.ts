@@ -1,12 +1,12 @@
 import type { Repository } from "../model/repository.js";
 import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
-import type { FindCondition, RevisionChoice } from "../task/search-options.js";
+import { isStopped, type FindCondition, type RevisionChoice } from "../task/search-options.js";
 import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
 import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import { commitKey, type CommitFactReader, type FactAnswers, type FactFailure, type KnownFact } from "./commit-facts.js";
-import { find, isStopped, type FindContext } from "./find.js";
+import { find, type FindContext } from "./find.js";
 import { applyConditions, emptyFound } from "./repository-conditions.js";
 import { keepRevisions, searchedChoices, type Resolution } from "./repository-resolver.js";
 

@@ -1,8 +1,8 @@
 import type { ShardTable } from "../catalog/shard-table.js";
 import type { RepositoryFilter } from "../query/plan.js";
-import type { FindCondition } from "../task/search-options.js";
+import { isStopped, type FindCondition } from "../task/search-options.js";
 import type { FindTaskResult } from "../worker/messages.js";
-import { find, isStopped, type FindContext } from "./find.js";
+import { find, type FindContext } from "./find.js";
 import { keepRevisions, type Resolution } from "./repository-resolver.js";
 
 /** Answers that are kept of one state of the index. Each has four bytes for every repository and condition. */

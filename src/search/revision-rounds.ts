@@ -4,7 +4,7 @@ import { encodeCards } from "../catalog/repository-cards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { TextPlan } from "../query/plan.js";
-import { controlWords, stopReasons, type CommitSets, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
+import { isStopped, type CommitSets, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
 import type { IndexLimits, KeptSight } from "../worker/messages.js";
 import type { ReadPool } from "../worker/pools.js";
 import type { MissingPart } from "../worker/read-messages.js";
@@ -84,10 +84,6 @@ function commitsByRepository(selections: readonly RepositorySelection[]): Map<nu
     }
   }
   return new Map([...commits].map(([id, set]) => [id, [...set]]));
-}
-
-function isStopped(control: Int32Array): boolean {
-  return Atomics.load(control, controlWords.stop) !== stopReasons.none;
 }
 
 type KeptWithSets = FoundWave["kept"][number];

@@ -4,7 +4,7 @@ import { takeTurn } from "../base/steps.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { giveCredit } from "../task/credit.js";
-import { addStats, controlWordCount, controlWords, noStats, stopAtLimit, stopReasons, type RepositorySelection, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import { addStats, controlWordCount, controlWords, isStopped, noStats, stopAtLimit, stopReasons, type RepositorySelection, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { endRules, makeRuleLimits, takeMatches, type RuleLimits } from "../task/rule-limits.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { addTally, emptyTally } from "../task/tally.js";
@@ -315,7 +315,7 @@ export class RunningSearch {
   }
 
   get #isStopped(): boolean {
-    return Atomics.load(this.#control, controlWords.stop) !== stopReasons.none;
+    return isStopped(this.#control);
   }
 
   /** False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is written. */

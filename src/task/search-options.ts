@@ -95,6 +95,11 @@ export const stopReasons = {
   limit: 2,
 } as const;
 
+/** True when nothing more is to be found, for whatever reason. */
+export function isStopped(control: Int32Array): boolean {
+  return Atomics.load(control, controlWords.stop) !== stopReasons.none;
+}
+
 /** Notes that the limit is reached, unless the search is stopped already. */
 export function stopAtLimit(control: Int32Array): void {
   Atomics.store(control, controlWords.limitHit, 1);

@@ -2,7 +2,7 @@ import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
-import { addStats, controlWords, noStats, stopReasons, type SearchStats } from "../task/search-options.js";
+import { addStats, controlWords, isStopped, noStats, type SearchStats } from "../task/search-options.js";
 import { ResultWriter } from "../eval/result-writer.js";
 import { columnTextOf } from "../eval/column-text.js";
 import type { DocumentSets } from "../eval/alternative.js";
@@ -85,7 +85,7 @@ class FindSlice {
   }
 
   get #isStopped(): boolean {
-    return Atomics.load(this.#task.control, controlWords.stop) !== stopReasons.none;
+    return isStopped(this.#task.control);
   }
 
   #nextShard(): FindPlace | undefined {
