@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import type { PeopleFilter, SearchPlan } from "../query/plan.js";
 import type { PathMasks } from "../task/path-masks.js";
 import { contributorFiltersOf, contributorKey, PeopleTable } from "../task/people-table.js";
@@ -6,8 +7,8 @@ import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js
 /** Parsed files that are kept by one thread, of commits that were asked for last. */
 const codeOwnersKeptMax = 64;
 
-/** By repository and commit, in order of last use, oldest first. */
-const keptCodeOwners = new Map<string, CodeOwners>();
+/** By repository and commit. */
+const keptCodeOwners = new BoundedMap<string, CodeOwners>(codeOwnersKeptMax, () => 1);
 
 const noRules = new CodeOwners("");
 
@@ -56,19 +57,12 @@ export class People {
 
   #codeOwnersOf({ repositoryId, commit }: CommitPlace): CodeOwners {
     const key = `${repositoryId}@${commit}`;
-    const rules = keptCodeOwners.get(key) ?? this.#parse(repositoryId, commit);
-    if (rules === noRules) return rules;
-    keptCodeOwners.delete(key);
-    keptCodeOwners.set(key, rules);
-    for (const oldest of keptCodeOwners.keys()) {
-      if (keptCodeOwners.size <= codeOwnersKeptMax) break;
-      keptCodeOwners.delete(oldest);
-    }
-    return rules;
-  }
-
-  #parse(repositoryId: number, commit: string): CodeOwners {
+    const kept = keptCodeOwners.get(key);
+    if (kept !== undefined) return kept;
     const text = this.#table.codeOwnersOf(repositoryId, commit);
-    return text === undefined ? noRules : new CodeOwners(text);
+    if (text === undefined) return noRules;
+    const rules = new CodeOwners(text);
+    keptCodeOwners.set(key, rules);
+    return rules;
   }
 }

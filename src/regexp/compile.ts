@@ -1,4 +1,5 @@
 import RE2 from "re2";
+import { BoundedMap } from "../base/bounded-map.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { noteDropped } from "./collect.js";
 import { parseRegexp } from "./parse.js";
@@ -138,8 +139,7 @@ function looksBack(tree: Regexp): boolean {
  */
 const cacheSizeMax = 256;
 
-/** In order of last use, oldest first: a `Map` keeps the order of insertion. */
-const cache = new Map<string, Matcher>();
+const cache = new BoundedMap<string, Matcher>(cacheSizeMax, () => 1);
 
 /**
  * Compiles a regexp in RE2 syntax, with `^` and `$` at line boundaries and, with `foldCase`, in either case. It goes
@@ -148,14 +148,11 @@ const cache = new Map<string, Matcher>();
  */
 export function compileRegexp(source: string, foldCase: boolean): Matcher {
   const key = (foldCase ? "i" : "c") + source;
-  const matcher = cache.get(key) ?? compile(source, foldCase);
-  cache.delete(key);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const matcher = compile(source, foldCase);
+  if (cache.size === cacheSizeMax) noteDropped();
   cache.set(key, matcher);
-  for (const oldest of cache.keys()) {
-    if (cache.size <= cacheSizeMax) break;
-    cache.delete(oldest);
-    noteDropped();
-  }
   return matcher;
 }
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import { callAfter } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { CommitFact, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
@@ -51,9 +52,7 @@ export class CommitFactReader {
   readonly #pool: Pick<ReadPool, "run">;
   readonly #short: Turns;
   readonly #long: Turns;
-  /** In the order of last use, oldest first. */
-  readonly #kept = new Map<string, KnownFact>();
-  #keptBytes = 0;
+  readonly #kept = new BoundedMap<string, KnownFact>(keptBytesMax, ({ bytes }) => answerBytesMin + (bytes?.length ?? 0));
 
   constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
     this.#pool = pool;
@@ -66,7 +65,7 @@ export class CommitFactReader {
     const facts = new Map<string, KnownFact>();
     const failures: FactFailure[] = [];
     const asked = commits.filter((commit) => {
-      const kept = this.#take(`${about} ${commitKey(commit)}`);
+      const kept = this.#kept.get(`${about} ${commitKey(commit)}`);
       if (kept !== undefined) facts.set(commitKey(commit), kept);
       return kept === undefined;
     });
@@ -81,7 +80,7 @@ export class CommitFactReader {
           if (answer.kind === "failed") failures.push({ repositoryId: commit.repositoryId, reason: answer.error.message, isLate: answer.error.code === "cancelled" });
           else {
             facts.set(commitKey(commit), answer);
-            this.#keep(`${about} ${commitKey(commit)}`, answer);
+            this.#kept.set(`${about} ${commitKey(commit)}`, answer);
           }
         });
       }
@@ -103,29 +102,6 @@ export class CommitFactReader {
       return commits.map(() => ({ kind: "failed", error: { code, message } }));
     }
   }
-
-  #take(key: string): KnownFact | undefined {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, kept);
-    return kept;
-  }
-
-  #keep(key: string, fact: KnownFact): void {
-    if (this.#kept.has(key) || bytesOf(fact) > keptBytesMax) return;
-    this.#kept.set(key, fact);
-    this.#keptBytes += bytesOf(fact);
-    for (const [oldest, dropped] of this.#kept) {
-      if (this.#keptBytes <= keptBytesMax) break;
-      this.#kept.delete(oldest);
-      this.#keptBytes -= bytesOf(dropped);
-    }
-  }
-}
-
-function bytesOf({ bytes }: KnownFact): number {
-  return answerBytesMin + (bytes?.length ?? 0);
 }
 
 function batchesOf<T>(items: readonly T[], size: number): (readonly T[])[] {

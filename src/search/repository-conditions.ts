@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import type { ShardTable } from "../catalog/shard-table.js";
 import type { RepositoryFilter } from "../query/plan.js";
 import { isStopped, type FindCondition } from "../task/search-options.js";
@@ -9,7 +10,7 @@ import { keepRevisions, type Resolution } from "./repository-resolver.js";
 const keptAnswersMax = 64;
 
 /** By state of the index, then by filter: what was found for each of its conditions. They go with the state. */
-const keptAnswers = new WeakMap<ShardTable, Map<string, readonly Int32Array[]>>();
+const keptAnswers = new WeakMap<ShardTable, BoundedMap<string, readonly Int32Array[]>>();
 
 /**
  * What the filters chose, less the revisions for which one of their conditions fails, and the repositories that have no
@@ -21,16 +22,22 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
   const kept = keptOf(context.view.table);
   const asked = new Map<string, readonly FindCondition[]>();
   const keys = filters.map((filter, i) => keyOf(filter, resolutions[i]));
-  filters.forEach(({ conditions }, i) => {
-    if (conditions.length > 0 && !kept.has(keys[i])) asked.set(keys[i], conditionsOf(filters[i], resolutions[i]));
+  const answers = new Map<string, readonly Int32Array[]>();
+  filters.forEach((filter, i) => {
+    const known = kept.get(keys[i]);
+    if (known !== undefined) answers.set(keys[i], known);
+    else if (filter.conditions.length > 0) asked.set(keys[i], conditionsOf(filter, resolutions[i]));
   });
   let isComplete = true;
   const whole = { ...context, onLost: (error: unknown) => { isComplete = false; context.onLost(error); },
     onResult: (result: FindTaskResult) => { isComplete &&= result.failures.length === 0; context.onResult(result); } };
   await find([...asked.values()].flat(), whole);
-  const answers = new Map(kept);
-  for (const [key, conditions] of asked) answers.set(key, conditions.map(({ found }) => found));
-  if (isComplete && !isStopped(context.control)) keep(kept, asked, answers);
+  const isKept = isComplete && !isStopped(context.control);
+  for (const [key, conditions] of asked) {
+    const found = conditions.map((condition) => condition.found);
+    answers.set(key, found);
+    if (isKept) kept.set(key, found);
+  }
   return filters.map((filter, i) => narrow(filter, resolutions[i], answers.get(keys[i]) ?? []));
 }
 
@@ -39,15 +46,10 @@ function keyOf(filter: RepositoryFilter, { tableId, selection }: Resolution): st
   return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...selection.revisions ?? []]]);
 }
 
-function keptOf(table: ShardTable): Map<string, readonly Int32Array[]> {
-  const kept = keptAnswers.get(table) ?? new Map<string, readonly Int32Array[]>();
+function keptOf(table: ShardTable): BoundedMap<string, readonly Int32Array[]> {
+  const kept = keptAnswers.get(table) ?? new BoundedMap<string, readonly Int32Array[]>(keptAnswersMax, () => 1);
   keptAnswers.set(table, kept);
   return kept;
-}
-
-function keep(kept: Map<string, readonly Int32Array[]>, asked: ReadonlyMap<string, unknown>, answers: ReadonlyMap<string, readonly Int32Array[]>): void {
-  if (kept.size + asked.size > keptAnswersMax) kept.clear();
-  for (const key of [...asked.keys()].slice(0, keptAnswersMax)) kept.set(key, answers.get(key) ?? []);
 }
 
 /** What workers are asked for the conditions of a filter. */

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { RepositoryFact } from "../query/plan.js";
 import { compileRegexp, type Matcher } from "../regexp/compile.js";
@@ -9,8 +10,11 @@ const denseEvery = 4;
 /** So many marks are kept of a table, a byte for each repository and regexp: 1,600 regexps over 10,000 repositories. */
 const keptBytesMax = 16 * 1024 * 1024;
 
-/** By table, then by what is asked, in order of last use, the oldest first. They go with the table. */
-const keptMarks = new WeakMap<RepositoryTable, Map<string, Uint8Array>>();
+/** What is asked counts as so many bytes, beside its marks: it bounds how much is kept of a small table. */
+const questionBytes = 256;
+
+/** By table, then by what is asked. They go with the table. */
+const keptMarks = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
 
 /** Marks with 1, by place, the repositories whose name matches. They are kept, so to ask again costs nothing. */
 export function matchingNames(table: RepositoryTable, source: string, foldCase: boolean): Uint8Array {
@@ -29,19 +33,16 @@ export function matchingFacts(table: RepositoryTable, fact: RepositoryFact): Uin
 
 function keepMarks(table: RepositoryTable, key: string, make: () => Uint8Array): Uint8Array {
   const kept = keptOf(table);
-  const marks = kept.get(key) ?? make();
-  kept.delete(key);
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const marks = make();
   kept.set(key, marks);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= 1 || kept.size * table.count <= keptBytesMax) break;
-    kept.delete(oldest);
-  }
   return marks;
 }
 
 /** Whether asking for these names costs next to nothing. */
 export function isKept(table: RepositoryTable, source: string, foldCase: boolean): boolean {
-  return keptOf(table).has(keyOf(source, foldCase));
+  return keptOf(table).get(keyOf(source, foldCase)) !== undefined;
 }
 
 /** Tells of a place whether its name matches, in the cheaper way when about so many places will be asked. */
@@ -79,8 +80,8 @@ function scanNames(table: RepositoryTable, matcher: Matcher): Uint8Array {
   return marks;
 }
 
-function keptOf(table: RepositoryTable): Map<string, Uint8Array> {
-  const kept = keptMarks.get(table) ?? new Map<string, Uint8Array>();
+function keptOf(table: RepositoryTable): BoundedMap<string, Uint8Array> {
+  const kept = keptMarks.get(table) ?? new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
   keptMarks.set(table, kept);
   return kept;
 }

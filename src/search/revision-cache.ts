@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.js";
+import { BoundedMap } from "../base/bounded-map.js";
 
 /** A shard in the cache's memory, made of documents that no live shard has. */
 export interface KeptShard {
@@ -45,13 +46,13 @@ export class RevisionCache {
   #shards: KeptShard[] = [];
   #head = 0;
   #nextId = firstKeptId;
-  /** By repository and commits, the latest used last. */
-  readonly #waves = new Map<string, FoundWave>();
-  #waveBytes = 0;
+  /** By repository and commits. */
+  readonly #waves: BoundedMap<string, { readonly wave: FoundWave; readonly bytes: number }>;
   #waiting: (() => void)[] = [];
 
   constructor(byteCount: number) {
     this.arena = new SharedArrayBuffer(byteCount);
+    this.#waves = new BoundedMap(byteCount * waveBytesShare, ({ bytes }) => bytes);
   }
 
   /** Shards with documents of the repository, ready to be read. */
@@ -104,34 +105,16 @@ export class RevisionCache {
   /** What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are not in here. */
   wave(repositoryId: number, commits: readonly string[], isLive: (shardId: number) => boolean): FoundWave | undefined {
     const key = keyOf(repositoryId, commits);
-    const wave = this.#waves.get(key);
-    if (wave === undefined) return undefined;
-    this.#forget(key, wave);
-    if (!wave.live.every(({ id }) => isLive(id)) || !wave.kept.every(({ shard }) => this.#shards.includes(shard))) return undefined;
-    this.#remember(key, wave);
-    return wave;
+    const wave = this.#waves.get(key)?.wave;
+    if (wave?.live.every(({ id }) => isLive(id)) === true && wave.kept.every(({ shard }) => this.#shards.includes(shard))) return wave;
+    this.#waves.delete(key);
+    return undefined;
   }
 
   /** `commits` are those that were asked for: the wave may cover fewer. */
   keepWave(commits: readonly string[], wave: FoundWave): void {
     const key = keyOf(wave.repositoryId, commits);
-    const known = this.#waves.get(key);
-    if (known !== undefined) this.#forget(key, known);
-    this.#remember(key, wave);
-    for (const [oldest, other] of this.#waves) {
-      if (this.#waveBytes <= this.arena.byteLength * waveBytesShare) break;
-      this.#forget(oldest, other);
-    }
-  }
-
-  #remember(key: string, wave: FoundWave): void {
-    this.#waves.set(key, wave);
-    this.#waveBytes += bytesOf(key, wave);
-  }
-
-  #forget(key: string, wave: FoundWave): void {
-    this.#waves.delete(key);
-    this.#waveBytes -= bytesOf(key, wave);
+    this.#waves.set(key, { wave, bytes: bytesOf(key, wave) });
   }
 
   /** Goes round twice at most: the first time recently used shards stay, and are not recent any more. */

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import type { Viewer } from "../model/viewer.js";
 
 /** Traces of the latest searches are kept, so many of them. */
@@ -5,13 +6,10 @@ const traceCountMax = 256;
 
 /** What recent searches did, as text, by search id. Each is for those who searched, and for site admins. */
 export class TraceStore {
-  readonly #traces = new Map<number, { readonly text: string; readonly userId: number | undefined }>();
+  readonly #traces = new BoundedMap<number, { readonly text: string; readonly userId: number | undefined }>(traceCountMax, () => 1);
 
   add(id: number, text: string, { userId }: Viewer): void {
     this.#traces.set(id, { text, userId });
-    if (this.#traces.size <= traceCountMax) return;
-    const [oldest] = this.#traces.keys();
-    this.#traces.delete(oldest);
   }
 
   get(id: number, viewer: Viewer): string | undefined {

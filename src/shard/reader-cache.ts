@@ -1,3 +1,4 @@
+import { BoundedMap } from "../base/bounded-map.js";
 import { ShardReader } from "./shard-reader.js";
 
 /** Readers kept by one thread; each is some kilobytes of views. */
@@ -10,14 +11,13 @@ const readerCountMax = 1024;
  * same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
  */
 export class ReaderCache {
-  readonly #readers = new Map<number, { readonly bytes: Uint8Array; readonly reader: ShardReader }>();
+  readonly #readers = new BoundedMap<number, { readonly bytes: Uint8Array; readonly reader: ShardReader }>(readerCountMax, () => 1);
 
   /** The reader is valid as long as `bytes` are. */
   open(id: number, bytes: Buffer): ShardReader {
     const known = this.#readers.get(id);
     if (known !== undefined && known.bytes.buffer === bytes.buffer && known.bytes.byteOffset === bytes.byteOffset) return known.reader;
     const reader = new ShardReader(id, bytes);
-    if (this.#readers.size >= readerCountMax) this.#readers.clear();
     this.#readers.set(id, { bytes, reader });
     return reader;
   }
