@@ -125,16 +125,21 @@ export class HttpServer {
     }
   }
 
-  /** Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. */
+  /**
+   * Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. Of a body that is too large the
+   * rest is read and dropped, up to a bound: a client whose bytes nobody reads sees a cut connection in place of the answer.
+   */
   #readBody(res: NativeResponse, bytesMax: number, response: HttpResponse, done: (body: Uint8Array) => void): void {
     const chunks: Uint8Array[] = [];
     let length = 0;
     res.onData((chunk, isLast) => {
-      if (response.closed || length > bytesMax) return;
+      if (response.closed) return;
       length += chunk.byteLength;
-      if (length > bytesMax) return response.reply(413, { ...plainText, Connection: "close" }, "body too large\n");
-      chunks.push(new Uint8Array(chunk.slice(0)));
-      if (isLast) done(concatBytes(chunks));
+      if (length > bytesMax + droppedBytesMax) return response.reply(413, { ...plainText, Connection: "close" }, tooLarge);
+      if (length <= bytesMax) chunks.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return;
+      if (length > bytesMax) response.reply(413, plainText, tooLarge);
+      else done(concatBytes(chunks));
     });
   }
 
@@ -460,6 +465,10 @@ interface NativeApp {
 
 const native = uWS as unknown as NativeModule;
 const drainPollMs = 20;
+const tooLarge = "body too large\n";
+
+/** Of a body that is too large, what is read beyond its limit. */
+const droppedBytesMax = 16 * 1024 * 1024;
 const clientClosedStatus = 499;
 const noBytes = new Uint8Array(0);
 
