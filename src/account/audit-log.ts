@@ -14,7 +14,8 @@ export interface Doer {
 export const operator: Doer = { who: "operator", sudoBy: undefined, from: "control socket" };
 
 export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-deleted" | "member-added"
-  | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "token-created" | "token-deleted" | "sudo" | "credential-refused" | "readers-changed";
+  | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "token-created" | "token-deleted" | "sudo" | "credential-refused"
+  | "readers-changed" | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted";
 
 /** Lines about refused credentials in one minute: who sends many must not fill the disk. */
 const refusalsPerMinuteMax = 60;

@@ -10,7 +10,7 @@ import { VisibleTables } from "./visible-tables.js";
 import { ShardTable } from "./shard-table.js";
 
 /** Fields that records of an older program lack. */
-const laterFields = { readers: [] } as const;
+const laterFields = { readers: [], addedMetadata: {} } as const;
 
 /** What is recorded of a live shard. */
 export interface ShardRecord {
@@ -158,7 +158,7 @@ export class Catalog {
       throw new TrawlError("conflict", `there is a repository named ${JSON.stringify(config.name)} already; remove it first, or choose another name`);
     }
     return {
-      ...config, configured, id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], defaultBranch: "", lastFetched: "",
+      ...config, configured, id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], addedMetadata: {}, defaultBranch: "", lastFetched: "",
       lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {},
     };
   }

@@ -173,7 +173,7 @@ class Daemon implements Controlled {
   #graphqlServices(options: ResolvedOptions): GraphqlServices {
     const { catalog, searcher, sync } = this;
     return {
-      catalog, searcher, accounts: this.accounts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      orders: sync, catalog, searcher, accounts: this.accounts, audit: this.audit, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
     };
   }

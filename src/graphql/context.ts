@@ -1,21 +1,38 @@
 import type { Accounts } from "../account/accounts.js";
-import type { Doer } from "../account/audit-log.js";
-import { monotonicMs } from "../base/deadline.js";
+import type { AuditLog, Doer } from "../account/audit-log.js";
+import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
+import type { MetadataChange } from "../model/metadata-change.js";
+import type { RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadPool } from "../worker/pools.js";
 import { GitReads, type GitCache } from "./git-reads.js";
 
+/** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
+export interface RepositoryOrders {
+  setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void>;
+  changeMetadata(name: string, change: MetadataChange): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** Fetches, and resolves when that is searchable. */
+  sync(name: string): Promise<unknown>;
+  /** These three do not wait for what is asked. */
+  request(repositoryId: number): void;
+  requestIndexing(repositoryId: number): void;
+  requestCloning(repositoryId: number): void;
+}
+
 /** What the resolvers of all requests share. */
 export interface GraphqlServices {
+  readonly orders: RepositoryOrders;
   readonly catalog: Catalog;
   readonly searcher: Searcher;
   readonly accounts: Accounts;
+  readonly audit: AuditLog;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;
@@ -64,6 +81,14 @@ export class RequestContext {
   /** Milliseconds that this request may still take; at least one. */
   get leftMs(): number {
     return Math.max(1, this.#deadlineMs - monotonicMs());
+  }
+
+  /** What the work resolves with, or `cancelled` when this request is over before; the work goes on. */
+  async beforeEnd<T>(work: Promise<T>, what: string): Promise<T> {
+    return await new Promise((resolve, reject) => {
+      const timer = callAfter(this.leftMs, () => reject(new TrawlError("cancelled", `${what} takes longer than this request may; it goes on`)));
+      work.then(resolve, reject).finally(() => timer.cancel());
+    });
   }
 
   /** Word 0 becomes 1 when nobody waits for the answer. Workers look at it. */

@@ -1,6 +1,26 @@
 /** Generated from schema.graphql by `make graphql`. */
 import type { NoArguments, SourceOf } from "./sources.js";
 
+export interface UserPermissionInput {
+  readonly bindID: string;
+  readonly permission: RepositoryPermission | null;
+}
+
+export type RepositoryPermission = "READ";
+
+export interface AddExternalServiceInput {
+  readonly kind: ExternalServiceKind;
+  readonly displayName: string;
+  readonly config: string;
+  readonly namespace?: string | null | undefined;
+}
+
+export interface UpdateExternalServiceInput {
+  readonly id: string;
+  readonly displayName?: string | null | undefined;
+  readonly config?: string | null | undefined;
+}
+
 export interface TelemetryEventInput {
   readonly feature: string;
   readonly action: string;
@@ -104,6 +124,28 @@ export interface ObjectTypes {
     readonly logEvents: { readonly args: { readonly events?: readonly (Event)[] | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logUserEvent: { readonly args: { readonly event: string; readonly userCookieID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly telemetry: { readonly args: NoArguments; readonly result: SourceOf<"TelemetryMutation"> };
+    readonly addRepoMetadata: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly updateRepoMetadata: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteRepoMetadata: { readonly args: { readonly repo: string; readonly key: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly addRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly updateRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string; readonly value?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteRepoKeyValuePair: { readonly args: { readonly repo: string; readonly key: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteRepository: { readonly args: { readonly repository: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly updateMirrorRepository: { readonly args: { readonly repository: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly checkMirrorRepositoryConnection: { readonly args: { readonly repository?: string | null | undefined; readonly name?: string | null | undefined }; readonly result: SourceOf<"CheckMirrorRepositoryConnectionResult"> };
+    readonly reindexRepository: { readonly args: { readonly repository: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly recloneRepository: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly deleteRepositoryFromDisk: { readonly args: { readonly repo: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly setRepositoryPermissionsForUsers: { readonly args: { readonly repository: string; readonly userPermissions: readonly (UserPermissionInput)[] }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly setRepositoryPermissionsUnrestricted: { readonly args: { readonly repositories: readonly (string)[]; readonly unrestricted: boolean }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly excludeRepoFromExternalServices: { readonly args: { readonly externalServices: readonly (string)[]; readonly repo: string }; readonly result: boolean };
+    readonly addExternalService: { readonly args: { readonly input: AddExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
+    readonly updateExternalService: { readonly args: { readonly input: UpdateExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
+    readonly deleteExternalService: { readonly args: { readonly externalService: string; readonly async: boolean | null }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly syncExternalService: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> };
+  };
+  readonly CheckMirrorRepositoryConnectionResult: {
+    readonly error: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly TelemetryMutation: {
     readonly recordEvents: { readonly args: { readonly events: readonly (TelemetryEventInput)[] }; readonly result: SourceOf<"EmptyResponse"> | null };

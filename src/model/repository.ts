@@ -45,6 +45,8 @@ export interface Repository extends RepositoryConfig {
   readonly generation: number;
   readonly branches: readonly string[];
   readonly indexedBranches: readonly IndexedBranch[];
+  /** What of the metadata was said beside the configuration file; only of a configured repository, whose entry there wins. */
+  readonly addedMetadata: Readonly<Record<string, string | null>>;
   /** Name of the default branch at the last sync; "" for an empty repository or before the first sync. */
   readonly defaultBranch: string;
   /** RFC 3339; "" before the first sync. */

@@ -6,10 +6,12 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
+import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
-import type { FetchSettings, IndexLimits, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
+import type { FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import type { IngestPool } from "../worker/pools.js";
+import { changedMetadata, withChange } from "./metadata.js";
 import { chooseCompaction } from "./compaction-policy.js";
 
 /** At most this many repositories are synced by one task. */
@@ -44,6 +46,8 @@ interface Schedule {
   attending: Waiter[];
   /** True until all of it has been indexed anew. */
   rebuild: boolean;
+  /** True until a task has emptied the mirror. */
+  recreate: boolean;
 }
 
 interface Waiter {
@@ -122,7 +126,8 @@ export class SyncManager {
   #updatesFor(configured: readonly RepositoryConfig[]): Repository[] {
     return configured.flatMap((config) => {
       const known = this.#catalog.repositoryByName(config.name);
-      const update = { ...(known ?? this.#catalog.newRepository(config, true)), ...config, configured: true };
+      const metadata = { ...known?.addedMetadata, ...config.metadata };
+      const update = { ...(known ?? this.#catalog.newRepository(config, true)), ...config, metadata, configured: true };
       return JSON.stringify(update) === JSON.stringify(known) ? [] : [update];
     });
   }
@@ -142,6 +147,19 @@ export class SyncManager {
         throw new TrawlError("conflict", `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`);
       }
       return { repositories: [{ ...repository, ...facts }] };
+    });
+  }
+
+  /**
+   * Changes one pair of a repository's metadata. Rejects with `conflict` for one that the configuration file says, for a key
+   * that is added twice, and with `not-found` for a key that is not there.
+   */
+  async changeMetadata(name: string, change: MetadataChange): Promise<void> {
+    await this.#catalog.commit(() => {
+      const repository = this.#named(name);
+      const metadata = changedMetadata(repository, change);
+      const addedMetadata = repository.configured ? withChange(repository.addedMetadata, change) : repository.addedMetadata;
+      return { repositories: [{ ...repository, metadata, addedMetadata }] };
     });
   }
 
@@ -173,6 +191,18 @@ export class SyncManager {
     if (this.#catalog.repository(repositoryId) === undefined || Atomics.load(this.#stop, 0) !== 0) return;
     this.#urgent.add(repositoryId);
     this.#pump();
+  }
+
+  /** Indexes all of it anew, from its mirror. Does not wait, like `request`. */
+  requestIndexing(repositoryId: number): void {
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).rebuild = true;
+    this.request(repositoryId);
+  }
+
+  /** Empties its mirror and fetches everything; what can be searched stays meanwhile. Does not wait, like `request`. */
+  requestCloning(repositoryId: number): void {
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).recreate = true;
+    this.request(repositoryId);
   }
 
   statuses(): RepositoryStatus[] {
@@ -305,7 +335,7 @@ export class SyncManager {
   #scheduleOf(id: number): Schedule {
     let schedule = this.#schedules.get(id);
     if (schedule === undefined) {
-      schedule = { quietCount: 0, timer: undefined, waiters: [], attending: [], rebuild: false };
+      schedule = { quietCount: 0, timer: undefined, waiters: [], attending: [], rebuild: false, recreate: false };
       this.#schedules.set(id, schedule);
     }
     return schedule;
@@ -382,12 +412,13 @@ export class SyncManager {
     }
   }
 
-  #inputOf(repository: Repository): { repository: Repository; shards: { id: number; tombstones: Uint32Array | undefined }[]; rebuild: boolean } {
+  #inputOf(repository: Repository): SyncInput {
     const schedule = this.#scheduleOf(repository.id);
-    const { rebuild } = schedule;
+    const { rebuild, recreate } = schedule;
+    schedule.recreate = false;
     schedule.attending.push(...schedule.waiters.splice(0));
     const shards = this.#catalog.shardsOf(repository.id).map(({ record, tombstones }) => ({ id: record.id, tombstones }));
-    return { repository, shards, rebuild };
+    return { repository, shards, rebuild, recreate };
   }
 
   /** One catalog flip. Of the shards written for it, those that it does not use are deleted. */

@@ -157,9 +157,10 @@ async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) =
   }
 }
 
-async function fetchOne({ repository, rebuild }: SyncInput, fetch: FetchSettings, stop: StopSignal): Promise<Fetched> {
+async function fetchOne({ repository, rebuild, recreate }: SyncInput, fetch: FetchSettings, stop: StopSignal): Promise<Fetched> {
   const mirror = await openMirror(repository, fetch);
-  const state = (rebuild ? await stateToRebuild(repository, mirror, stop) : undefined) ?? (await mirror.sync(stop));
+  if (recreate) await mirror.recreate();
+  const state = (rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined) ?? (await mirror.sync(stop));
   return { mirror, state, date: new Date().toISOString() };
 }
 

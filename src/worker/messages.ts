@@ -166,6 +166,8 @@ export interface SyncInput {
   readonly shards: readonly SyncShard[];
   /** True to index everything again from the mirror as it is, without a fetch. */
   readonly rebuild: boolean;
+  /** True to empty the mirror first, so that everything is fetched. */
+  readonly recreate: boolean;
 }
 
 export interface SyncShard {
