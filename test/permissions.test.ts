@@ -1,5 +1,6 @@
 /** What a viewer may not see is not there: every answer is that of a store without it. */
 import t from "tap";
+import { hasBit } from "../src/base/bits.js";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
 import { VisibleTables } from "../src/catalog/visible-tables.js";
 import type { Repository } from "../src/model/repository.js";
@@ -59,7 +60,7 @@ function shownResolution({ tableId, selection, repositories: chosen, ...resoluti
   // A store with nothing else may be searched as a whole, one with hidden repositories never.
   const searched = repositoryIds === undefined
     ? (table.isWhole ? table.values().map(({ id }) => id) : ["everything"])
-    : repositories.map(({ id }) => id).filter((id) => (((repositoryIds[id >>> 5] ?? 0) >>> (id & 31)) & 1) === 1);
+    : repositories.map(({ id }) => id).filter((id) => hasBit(repositoryIds, id));
   return { ...resolution, chosen: chosen.map(({ name }) => name), searched: [...searched].sort(), revisions: [...revisions ?? []] };
 }
 

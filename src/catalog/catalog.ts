@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.js";
+import { setBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
@@ -325,7 +326,7 @@ function addBits(before: Uint32Array | undefined, added: readonly number[], bitC
   if (before !== undefined) words.set(before);
   for (const bit of added) {
     assert(bit < bitCount, "a tombstone names a document of its shard");
-    words[bit >>> 5] |= 1 << (bit & 31);
+    setBit(words, bit);
   }
   return words;
 }

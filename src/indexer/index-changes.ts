@@ -1,3 +1,4 @@
+import { hasBit } from "../base/bits.js";
 import type { TreeChange } from "../git/objects.js";
 import { PointReader } from "../git/point-reads.js";
 import type { StopSignal } from "../git/run.js";
@@ -150,7 +151,7 @@ function describeDocument(reader: ShardReader, document: number): OldDocument {
 }
 
 function isDead(tombstones: Uint32Array | undefined, document: number): boolean {
-  return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
+  return tombstones !== undefined && hasBit(tombstones, document);
 }
 
 /** A document whose mask stays is kept; one whose mask changes goes, and comes again with the new one. */

@@ -1,3 +1,4 @@
+import { clearBit, setBit } from "../base/bits.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
@@ -72,7 +73,7 @@ export function indexedSelection(selection: RepositorySelection): RepositorySele
   if (revisions === undefined || repositoryIds === undefined) return selection;
   const ids = new Uint32Array(repositoryIds);
   const left = new Map([...revisions].map(([id, choices]) => [id, choices.filter(({ bit }) => bit >= 0)]));
-  for (const [id, choices] of left) if (choices.length === 0) ids[id >>> 5] &= ~(1 << (id & 31));
+  for (const [id, choices] of left) if (choices.length === 0) clearBit(ids, id);
   return { repositoryIds: ids, revisions: left };
 }
 
@@ -97,6 +98,6 @@ export function searchedChoices({ selection }: Resolution, repository: Repositor
 export function bitsOf(repositories: readonly Repository[]): Uint32Array {
   const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);
   const bits = new Uint32Array((idMax >>> 5) + 1);
-  for (const { id } of repositories) bits[id >>> 5] |= 1 << (id & 31);
+  for (const { id } of repositories) setBit(bits, id);
   return bits;
 }

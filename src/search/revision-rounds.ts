@@ -1,3 +1,4 @@
+import { setBit } from "../base/bits.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import { encodeCards } from "../catalog/repository-cards.js";
@@ -222,7 +223,7 @@ class Waves {
       return unindexed === undefined || number === undefined ? [] : [{ typed, bit, unindexed: { commit: unindexed.commit, number } }];
     });
     const repositoryIds = new Uint32Array((id >>> 5) + 1);
-    if (choices.length > 0) repositoryIds[id >>> 5] = 1 << (id & 31);
+    if (choices.length > 0) setBit(repositoryIds, id);
     return { repositoryIds, revisions: new Map([[id, choices]]) };
   }
 }

@@ -1,3 +1,4 @@
+import { hasBit } from "../base/bits.js";
 import { noColumn, type ShardFilter } from "../catalog/shard-filter.js";
 import type { CatalogView, LiveShard } from "../catalog/catalog.js";
 import { literalsOf } from "../query/leaf-literals.js";
@@ -83,8 +84,4 @@ function and(mask: Int32Array, other: Int32Array): Int32Array {
 function or(mask: Int32Array, other: Int32Array): Int32Array {
   for (let i = 0; i < mask.length; i++) mask[i] |= other[i];
   return mask;
-}
-
-function hasBit(bits: Int32Array | Uint32Array, i: number): boolean {
-  return ((bits[i >>> 5] >>> (i & 31)) & 1) === 1;
 }

@@ -1,3 +1,4 @@
+import { setBit } from "../../src/base/bits.js";
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
 import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
@@ -54,7 +55,7 @@ export function testShard(kernel: Kernel, documents: readonly TestDocument[], re
   const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
   const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
   for (let document = 0; document < reader.documentCount; document++) {
-    if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) tombstones[document >>> 5] |= 1 << (document & 31);
+    if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) setBit(tombstones, document);
   }
   return { reader, cards, tombstones, sets: undefined };
 }

@@ -1,3 +1,4 @@
+import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes, compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
 import { skipCodeOf } from "../../shard/format.js";
@@ -88,7 +89,7 @@ class WantedDocuments {
     states.forEach(({ from, oid, isFile }, i) => {
       if (oid === null) return;
       const bits = Number.parseInt(oid.slice(0, 8), 16) >>> (32 - filterBits);
-      this.#filter[bits >>> 5] |= 1 << (bits & 31);
+      setBit(this.#filter, bits);
       const to = states[i + 1]?.from ?? commitCount;
       if (to <= Math.max(0, from)) return;
       const key = `${oid}${isFile}`;
@@ -107,7 +108,7 @@ class WantedDocuments {
     const { documentOids } = reader;
     const at = document * reader.oidBytes;
     const bits = ((documentOids[at] << 24 | documentOids[at + 1] << 16 | documentOids[at + 2] << 8 | documentOids[at + 3]) >>> (32 - filterBits));
-    if (((this.#filter[bits >>> 5] >>> (bits & 31)) & 1) === 0) return undefined;
+    if (!hasBit(this.#filter, bits)) return undefined;
     const oid = reader.oidOf(document);
     const isFile = skipCodeOf(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
     const documents = this.#ofPath.get(reader.pathOf(document).toString("latin1"));
@@ -139,7 +140,7 @@ function setsOfLive(reader: ShardReader, repositoryId: number, baseBit: number, 
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < sets.length; document++) {
     if (reader.documentRepository[document] !== repository) continue;
-    const isDead = tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
+    const isDead = tombstones !== undefined && hasBit(tombstones, document);
     const isOfBase = !isDead && baseBit >= 0 && ((reader.documentBranches[document] >>> baseBit) & 1) === 1;
     sets[document] = wanted.setOf(reader, document, true) ?? (isOfBase ? all : 0);
   }

@@ -1,0 +1,14 @@
+/** The bit at place `i`, of words of 32 bits. False past the end. */
+export function hasBit(words: Uint32Array | Int32Array, i: number): boolean {
+  return ((words[i >>> 5] >>> (i & 31)) & 1) === 1;
+}
+
+/** Caller guarantees: the words have this place. */
+export function setBit(words: Uint32Array, i: number): void {
+  words[i >>> 5] |= 1 << (i & 31);
+}
+
+/** Caller guarantees: the words have this place. */
+export function clearBit(words: Uint32Array, i: number): void {
+  words[i >>> 5] &= ~(1 << (i & 31));
+}
