@@ -28,6 +28,7 @@ function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
     content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
     refresh: (name) => name === "known/name",
     externalUrl: "http://trawl.example",
+    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,

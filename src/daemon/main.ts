@@ -14,11 +14,13 @@ import { redactUrl } from "../git/remote-url.js";
 import { RequestContext, type GraphqlServices } from "../graphql/context.js";
 import { GraphqlExecutor } from "../graphql/executor.js";
 import { GitCache } from "../graphql/git-reads.js";
+import { RepositoryAddresses } from "../graphql/repository-addresses.js";
 import { createSchema } from "../graphql/schema.js";
 import { ControlServer } from "../http/control-server.js";
 import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
-import type { Viewer } from "../model/viewer.js";
+import type { Repository } from "../model/repository.js";
+import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { limitUnsentBytes } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
@@ -32,6 +34,7 @@ import { resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
 import { readiness } from "./readiness.js";
+import { readWebhookSecrets } from "./webhook-secrets.js";
 
 /** Version of the data directory as a whole; a shard has its own. 1: first. */
 const dataVersion = 1;
@@ -49,6 +52,7 @@ const unsentBytesMax = 128 * 1024;
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const log = createLog(options.log.level as LogLevel);
+  const secrets = readWebhookSecrets(options.webhooks.secrets);
   prepareData(options.data);
   // The control socket is the lock on the data directory: nothing in there is touched before it is ours.
   let daemon: Daemon | undefined;
@@ -59,7 +63,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   await control.listen(options.data);
   // Whoever reads that it listens may signal at once.
   const stopped = stopSignal();
-  daemon = new Daemon(options, control, log);
+  daemon = new Daemon(options, secrets, control, log);
   const url = await daemon.start();
   process.on("SIGHUP", () => void daemon?.reload());
   process.stdout.write(`trawld: listening on ${url}\n`);
@@ -97,7 +101,7 @@ class Daemon implements Controlled {
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
-  constructor(options: ResolvedOptions, control: ControlServer, log: Log) {
+  constructor(options: ResolvedOptions, secrets: ReadonlyMap<string, string>, control: ControlServer, log: Log) {
     this.#options = options;
     this.#control = control;
     this.#log = log;
@@ -142,6 +146,7 @@ class Daemon implements Controlled {
     this.searcher.contexts = options.contexts;
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     const shared = this.#graphqlServices(options);
+    const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
       graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
@@ -150,6 +155,10 @@ class Daemon implements Controlled {
         mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
       },
       refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: shared.externalUrl,
+      webhooks: {
+        webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
+        noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason, new Date().getTime()),
+      },
       readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
@@ -162,6 +171,11 @@ class Daemon implements Controlled {
   #visibleNames(viewer: Viewer | undefined): (name: string) => boolean {
     const table = viewer === undefined ? undefined : this.catalog.repositoryTable(viewer);
     return (name) => table?.byName(name) !== undefined;
+  }
+
+  #requestByAddress(repositories: readonly Repository[]): readonly string[] {
+    for (const { id } of repositories) this.sync.request(id);
+    return repositories.map(({ name }) => name);
   }
 
   #refresh(name: string, viewer: Viewer): boolean {
@@ -233,9 +247,10 @@ function externalUrl(options: ResolvedOptions): string {
   return `http://${urlHost(options)}:${options.listenPort}`;
 }
 
-/** What a site admin may see of the options: all but passwords. */
-function visibleConfiguration({ typed: _, repositories, ...options }: ResolvedOptions): string {
-  return JSON.stringify({ ...options, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
+/** What a site admin may see of the options: all but passwords and secrets. */
+function visibleConfiguration({ typed: _, repositories, webhooks, ...options }: ResolvedOptions): string {
+  const secrets = Object.fromEntries(Object.keys(webhooks.secrets).map((id) => [id, "REDACTED"]));
+  return JSON.stringify({ ...options, webhooks: { secrets }, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
 }
 
 /** The same for each start on this data. */

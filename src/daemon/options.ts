@@ -137,6 +137,11 @@ export const optionTable = {
     kind: "boolean", default: false,
     description: "Follow a redirect at the start of a fetch over http(s); it may lead into the inner network.",
   },
+  "webhooks.secrets": {
+    kind: "map", default: {},
+    description: "Lets code hosts tell of a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or "
+      + "file:PATH of a file that holds it.",
+  },
   "log.level": {
     kind: "choice", default: "info", choices: logLevels,
     description: "The least important lines that the log keeps.",

@@ -14,6 +14,7 @@ import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
+import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
 /** Puts the daemon's routes on the server. */
@@ -48,6 +49,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
     response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
   }));
   addClientRoutes(server, services, guard);
+  addWebhookRoute(server, services.webhooks);
   server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, corsHeaders)));
   server.route("GET", "/", guard((request, response) => response.reply(200, plainText, welcome(request))));
 }
@@ -69,6 +71,7 @@ export interface Services {
   readonly content: ContentServices;
   readonly refresh: ClientServices["refresh"];
   readonly externalUrl: string;
+  readonly webhooks: WebhookServices;
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;
 }

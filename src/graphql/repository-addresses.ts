@@ -1,0 +1,43 @@
+import type { RepositoryTable } from "../catalog/repository-table.js";
+import type { Repository } from "../model/repository.js";
+import { nameOfCloneUrl } from "./urls.js";
+
+/** Finds repositories by what others call them: a clone URL in any form, the address of a page, a name. Case does not count. */
+export class RepositoryAddresses {
+  readonly #currentTable: () => RepositoryTable;
+  /** What the addresses below are of. */
+  #tableId = 0;
+  #placesOf: ReadonlyMap<string, readonly number[]> = new Map();
+
+  constructor(currentTable: () => RepositoryTable) {
+    this.#currentTable = currentTable;
+  }
+
+  /** Those that any of the addresses means, each once. */
+  find(addresses: readonly string[]): readonly Repository[] {
+    const table = this.#currentTable();
+    if (table.id !== this.#tableId) {
+      this.#placesOf = placesByAddress(table);
+      this.#tableId = table.id;
+    }
+    const places = new Set(addresses.flatMap((address) => this.#placesOf.get(keyOf(address)) ?? []));
+    return [...places].map((place) => table.at(place));
+  }
+}
+
+function placesByAddress(table: RepositoryTable): Map<string, number[]> {
+  const placesOf = new Map<string, number[]>();
+  table.values().forEach(({ name, url }, place) => {
+    for (const key of new Set([keyOf(name), keyOf(url)])) {
+      const places = placesOf.get(key);
+      if (places === undefined) placesOf.set(key, [place]);
+      else places.push(place);
+    }
+  });
+  return placesOf;
+}
+
+/** `host/path` where the address names a host; otherwise what was given. */
+function keyOf(address: string): string {
+  return (nameOfCloneUrl(address) ?? address.replace(/\/+$/, "").replace(/\.git$/, "")).toLowerCase();
+}
