@@ -34,8 +34,9 @@ t.test("clients", async (t) => {
           const text = await response.text();
           answers.push(text.replace(/"elapsedMilliseconds":\d+/, ""));
           const answer = JSON.parse(text) as { readonly data?: unknown; readonly errors?: unknown };
-          t.equal(answer.errors, undefined, `${request.name}: no errors, ${use} use`);
-          t.match(answer.data, request.data(fixture), `${request.name}: data, ${use} use`);
+          if (request.error === undefined) t.equal(answer.errors, undefined, `${request.name}: no errors, ${use} use`);
+          else t.match(answer.errors, [{ message: request.error }], `${request.name}: an error, ${use} use`);
+          if (request.data !== undefined) t.match(answer.data, request.data(fixture), `${request.name}: data, ${use} use`);
         }
         t.equal(answers[1], answers[0], `${request.name}: both the same`);
       }

@@ -17,7 +17,7 @@ const layers: Readonly<Record<string, number>> = {
 /** The one folder that imports each heavy package. */
 const packageOwners: Readonly<Record<string, string>> = {
   lmdb: "store", nodegit: "git", re2: "regexp", "uWebSockets.js": "http", piscina: "worker", graphql: "graphql", "graphql-jit": "graphql", "linguist-languages": "model",
-  "@node-rs/argon2": "account",
+  "@node-rs/argon2": "account", "highlight.js": "worker",
 };
 
 /** What is started by name and not imported: the command, the daemon, worker files and scripts. */

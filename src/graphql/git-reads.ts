@@ -2,7 +2,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import type { CommitData } from "../git/commits.js";
 import type { EntryData } from "../git/directories.js";
-import type { FileAnswer, GitReadAnswer, GitReadKind, GitReadKinds, WantedFile } from "../worker/git-messages.js";
+import type { FileAnswer, GitReadAnswer, GitReadKind, GitReadKinds, HighlightedText, TextToHighlight, WantedFile } from "../worker/git-messages.js";
 import type { ReadPool } from "../worker/pools.js";
 import { Batches } from "./batches.js";
 import type { RequestContext } from "./context.js";
@@ -37,6 +37,7 @@ export class GitReads {
   readonly #commits: Batches<string, CommitData | null>;
   readonly #entries: Batches<string, EntryData | null>;
   readonly #files: Batches<WantedFile, FileAnswer>;
+  readonly #highlights: Batches<TextToHighlight, HighlightedText>;
   #textBytes = 0;
 
   constructor(pool: ReadPool, cache: GitCache, context: RequestContext) {
@@ -46,6 +47,10 @@ export class GitReads {
     this.#revisions = new Batches((group, texts) => this.#resolve(Number(group), texts));
     this.#commits = new Batches((group, oids) => this.#readCommits(Number(group), oids));
     this.#entries = new Batches((group, paths) => this.#readEntries(group, paths));
+    this.#highlights = new Batches(async (group, texts) => {
+      const limits = { timeoutMs: context.leftMs, stop: context.stop };
+      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, limits)).texts;
+    });
     this.#files = new Batches(async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files);
   }
 
@@ -103,6 +108,11 @@ export class GitReads {
     throw new TrawlError("bad-request", `the files of this answer have more than ${requestTextBytesMax} characters together; ask for fewer`);
   }
 
+  /** A text as lines of HTML. */
+  highlight(text: TextToHighlight, patient: boolean): Promise<HighlightedText> {
+    return this.#highlights.get(patient ? "patient" : "", text);
+  }
+
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
     const { repositories: [found] } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] },
@@ -132,4 +142,4 @@ function commitKey(repositoryId: number, oid: string): string {
 }
 
 /** A submodule has no text. */
-const noText = { kind: "file", byteCount: 0, isBinary: false, lineCount: 0, language: "", text: "" } as const;
+const noText = { kind: "file", byteCount: 0, isBinary: false, lineCount: 0, language: "", text: "", aborted: false } as const;

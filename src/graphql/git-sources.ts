@@ -1,6 +1,6 @@
 import type { CommitData } from "../git/commits.js";
 import type { EntryData } from "../git/directories.js";
-import type { FileDiffData } from "../git/file-diffs.js";
+import type { FileDiffData, HunkData } from "../git/file-diffs.js";
 import type { RefData } from "../git/ref-list.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
@@ -261,8 +261,36 @@ export interface FileDiffSource {
 }
 
 /** A file as rows of a table. */
-export interface HighlightSource {
-  readonly rows: readonly string[];
+export class HighlightSource {
+  readonly aborted: boolean;
+  readonly lsif = "";
+  readonly #rows: string;
+
+  constructor(rows: string, aborted: boolean) {
+    this.#rows = rows;
+    this.aborted = aborted;
+  }
+
+  get html(): string {
+    return tableOfRows(this.#rows);
+  }
+
+  /** Code has no tags but spans, so a row begins at each `<tr>`. */
+  rows(): string[] {
+    return this.#rows.split(rowStart).slice(1).map((row) => rowStart + row);
+  }
+}
+
+const rowStart = "<tr>";
+
+export function tableOfRows(rows: string): string {
+  return `<table><tbody>${rows}</tbody></table>`;
+}
+
+/** Lines in a row that differ, of a file that is named by its path. */
+export interface HunkSource {
+  readonly data: HunkData;
+  readonly path: string;
 }
 
 /** Who wrote commits. */

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../base/html.js";
+
 /** A text in Markdown, and as HTML. */
 export interface Markdown {
   readonly text: string;
@@ -26,9 +28,3 @@ export function fencedMarkdown(text: string): Markdown {
   const code = (lines.at(-1)?.startsWith("```") === true ? lines.slice(0, -1) : lines).join("\n");
   return { text, html: `<pre><code class="language-${escapeHtml(language)}">${escapeHtml(code)}\n</code></pre>\n` };
 }
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
-}
-
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&#34;", "'": "&#39;" };

@@ -114,6 +114,10 @@ export class RepositorySource {
     return false;
   }
 
+  get ingestedCodeowners(): null {
+    return null;
+  }
+
   /** The commit of an indexed branch, "" and `HEAD` for the default one: what needs no look at the mirror. */
   indexedCommit(revision: string): string | undefined {
     const { indexedBranches } = this.record;

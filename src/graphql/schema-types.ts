@@ -78,9 +78,15 @@ export interface HighlightLineRange {
   readonly endLine: number;
 }
 
+export type DiffHunkLineType = "ADDED" | "UNCHANGED" | "DELETED";
+
 export type SearchVersion = "V1" | "V2" | "V3";
 
 export type SearchPatternType = "standard" | "literal" | "regexp" | "structural" | "lucky" | "keyword" | "newStandardRC1" | "codycontext" | "nls";
+
+export type SearchJobState = "QUEUED" | "PROCESSING" | "ERRORED" | "FAILED" | "COMPLETED" | "CANCELED";
+
+export type SearchJobsOrderBy = "QUERY" | "CREATED_AT" | "STATE";
 
 export type SymbolKind = "UNKNOWN" | "FILE" | "MODULE" | "NAMESPACE" | "PACKAGE" | "CLASS" | "METHOD" | "PROPERTY" | "FIELD" | "CONSTRUCTOR" | "ENUM" | "INTERFACE" | "FUNCTION" | "VARIABLE" | "CONSTANT" | "STRING" | "NUMBER" | "BOOLEAN" | "ARRAY" | "OBJECT" | "KEY" | "NULL" | "ENUMMEMBER" | "STRUCT" | "EVENT" | "OPERATOR" | "TYPEPARAMETER";
 
@@ -105,6 +111,8 @@ export interface ObjectTypes {
     readonly searchContextBySpec: { readonly args: { readonly spec: string }; readonly result: SourceOf<"SearchContext"> | null };
     readonly isSearchContextAvailable: { readonly args: { readonly spec: string }; readonly result: boolean };
     readonly defaultSearchContext: { readonly args: NoArguments; readonly result: SourceOf<"SearchContext"> | null };
+    readonly searchJobs: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly userIDs?: readonly (string)[] | null | undefined; readonly query?: string | null | undefined; readonly states?: readonly (SearchJobState)[] | null | undefined; readonly orderBy: SearchJobsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchJobConnection"> };
+    readonly validateSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly highlightCode: { readonly args: { readonly code: string; readonly fuzzyLanguage: string; readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined }; readonly result: string };
     readonly settingsSubject: { readonly args: { readonly id: string }; readonly result: SourceOf<"SettingsSubject"> | null };
     readonly viewerSettings: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
@@ -120,6 +128,9 @@ export interface ObjectTypes {
     readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
   };
   readonly Mutation: {
+    readonly createSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"SearchJob"> };
+    readonly cancelSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteSearchJob: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logEvent: { readonly args: { readonly event: string; readonly userCookieID: string; readonly firstSourceURL?: string | null | undefined; readonly lastSourceURL?: string | null | undefined; readonly url: string; readonly source: EventSource; readonly cohortID?: string | null | undefined; readonly referrer?: string | null | undefined; readonly argument?: string | null | undefined; readonly publicArgument?: string | null | undefined; readonly deviceID?: string | null | undefined; readonly insertID?: string | null | undefined; readonly eventID?: number | null | undefined; readonly client?: string | null | undefined; readonly connectedSiteID?: string | null | undefined; readonly hashedLicenseKey?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logEvents: { readonly args: { readonly events?: readonly (Event)[] | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
     readonly logUserEvent: { readonly args: { readonly event: string; readonly userCookieID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -225,6 +236,13 @@ export interface ObjectTypes {
     readonly keyValuePairs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"KeyValuePair">)[] };
     readonly diskSizeBytes: { readonly args: NoArguments; readonly result: string | null };
     readonly embeddingExists: { readonly args: NoArguments; readonly result: boolean };
+    readonly ingestedCodeowners: { readonly args: NoArguments; readonly result: SourceOf<"CodeownersIngestedFile"> | null };
+  };
+  readonly CodeownersIngestedFile: {
+    readonly contents: { readonly args: NoArguments; readonly result: string };
+    readonly repository: { readonly args: NoArguments; readonly result: SourceOf<"Repository"> };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string };
   };
   readonly KeyValuePair: {
     readonly key: { readonly args: NoArguments; readonly result: string };
@@ -387,6 +405,7 @@ export interface ObjectTypes {
     readonly languageStatistics: { readonly args: NoArguments; readonly result: readonly (SourceOf<"LanguageStatistics">)[] };
     readonly ancestors: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly path?: string | null | undefined; readonly follow: boolean | null; readonly after?: string | null | undefined; readonly afterCursor?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"GitCommitConnection"> };
     readonly behindAhead: { readonly args: { readonly revspec: string }; readonly result: SourceOf<"BehindAheadCounts"> };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined; readonly includePatterns?: readonly (string)[] | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
     readonly diff: { readonly args: { readonly base?: string | null | undefined }; readonly result: SourceOf<"RepositoryComparison"> };
   };
   readonly BehindAheadCounts: {
@@ -425,6 +444,7 @@ export interface ObjectTypes {
     readonly entries: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly ancestors: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: readonly (SourceOf<"TreeEntry">)[] };
     readonly isSingleChild: { readonly args: { readonly first?: number | null | undefined; readonly recursive: boolean | null; readonly recursiveSingleChild: boolean | null }; readonly result: boolean };
     readonly history: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"TreeEntryHistory"> };
+    readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
   };
   readonly GitBlob: {
     readonly path: { readonly args: NoArguments; readonly result: string };
@@ -451,6 +471,7 @@ export interface ObjectTypes {
     readonly languages: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly contentType: { readonly args: NoArguments; readonly result: string };
     readonly symbols: { readonly args: { readonly first?: number | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"SymbolConnection"> };
+    readonly symbol: { readonly args: { readonly line: number; readonly character: number }; readonly result: SourceOf<"Symbol"> | null };
   };
   readonly LFS: {
     readonly byteSize: { readonly args: NoArguments; readonly result: string };
@@ -540,6 +561,15 @@ export interface ObjectTypes {
     readonly newRange: { readonly args: NoArguments; readonly result: SourceOf<"FileDiffHunkRange"> };
     readonly section: { readonly args: NoArguments; readonly result: string | null };
     readonly body: { readonly args: NoArguments; readonly result: string };
+    readonly highlight: { readonly args: { readonly disableTimeout: boolean; readonly isLightTheme?: boolean | null | undefined; readonly highlightLongLines: boolean | null }; readonly result: SourceOf<"HighlightedDiffHunkBody"> };
+  };
+  readonly HighlightedDiffHunkBody: {
+    readonly aborted: { readonly args: NoArguments; readonly result: boolean };
+    readonly lines: { readonly args: NoArguments; readonly result: readonly (SourceOf<"HighlightedDiffHunkLine">)[] };
+  };
+  readonly HighlightedDiffHunkLine: {
+    readonly html: { readonly args: NoArguments; readonly result: string };
+    readonly kind: { readonly args: NoArguments; readonly result: DiffHunkLineType };
   };
   readonly FileDiffHunkRange: {
     readonly startLine: { readonly args: NoArguments; readonly result: number };
@@ -662,6 +692,29 @@ export interface ObjectTypes {
     readonly sourceRefs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"GitRef">)[] };
     readonly messagePreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
     readonly diffPreview: { readonly args: NoArguments; readonly result: SourceOf<"HighlightedString"> | null };
+  };
+  readonly SearchJobConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SearchJob">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly SearchJob: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly query: { readonly args: NoArguments; readonly result: string };
+    readonly state: { readonly args: NoArguments; readonly result: SearchJobState };
+    readonly creator: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly startedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly finishedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly URL: { readonly args: NoArguments; readonly result: string | null };
+    readonly logURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly repoStats: { readonly args: NoArguments; readonly result: SourceOf<"SearchJobStats"> };
+  };
+  readonly SearchJobStats: {
+    readonly total: { readonly args: NoArguments; readonly result: number };
+    readonly completed: { readonly args: NoArguments; readonly result: number };
+    readonly failed: { readonly args: NoArguments; readonly result: number };
+    readonly inProgress: { readonly args: NoArguments; readonly result: number };
   };
   readonly Symbol: {
     readonly name: { readonly args: NoArguments; readonly result: string };
@@ -877,7 +930,7 @@ export interface ObjectTypes {
 
 /** The members of each interface and union. */
 export interface AbstractTypes {
-  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchContext" | "DefaultSettings" | "User" | "Org" | "Site";
+  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "Org" | "Site";
   readonly RepositoryRedirect: "Repository" | "Redirect";
   readonly GitRevSpec: "GitRef" | "GitRevSpecExpr" | "GitObject";
   readonly GitTreeOrBlob: "GitTree" | "GitBlob";

@@ -1,4 +1,4 @@
-import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
+import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, HunkSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
 import type { RepositorySource, TextIndexSource } from "./repository-source.js";
 import type { ObjectTypes, AbstractTypes } from "./schema-types.js";
 import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
@@ -25,6 +25,7 @@ export interface Sources {
   readonly GitRevisionRange: ComparisonSource;
   readonly FileDiffConnection: FileDiffsSource;
   readonly FileDiff: FileDiffSource;
+  readonly FileDiffHunk: HunkSource;
   readonly RepositoryContributor: ContributorSource;
   readonly Search: SearchSource;
   readonly SearchResults: SearchResultsSource;

@@ -111,11 +111,17 @@ export interface ReadFiles extends OfRepository {
   readonly files: readonly WantedFile[];
 }
 
+/** What is wanted of a file: its facts alone, with its text, or with its text as rows of an HTML table. */
+export type FileForm =
+  | { readonly kind: "facts" | "text" | "plain-html" }
+  /** With words highlighted. `patient` allows more time. */
+  | { readonly kind: "html"; readonly longLines: boolean; readonly patient: boolean };
+
 /** A file and what is wanted of it. */
 export interface WantedFile {
   readonly oid: string;
   readonly path: string;
-  readonly form: "facts" | "text" | "html";
+  readonly form: FileForm;
   /** Lines, counted from 1, both included; undefined for the first and the last. */
   readonly startLine: number | undefined;
   readonly endLine: number | undefined;
@@ -130,11 +136,37 @@ export type FileAnswer =
     readonly lineCount: number;
     /** "" when not known. */
     readonly language: string;
-    /** "" when only facts were wanted, and for a binary file. For `html` a row of a table for each line. */
+    /** "" when only facts were wanted, and for a binary file. For HTML a row of a table for each line. */
     readonly text: string;
+    /** Whether highlighting was given up. */
+    readonly aborted: boolean;
   }
   | { readonly kind: "too-large"; readonly byteCount: number }
   | { readonly kind: "missing" };
+
+/** Texts that a request holds or that were read for it, to be made HTML. */
+export interface HighlightTexts {
+  readonly kind: "highlight-texts";
+  readonly texts: readonly TextToHighlight[];
+  readonly patient: boolean;
+}
+
+export interface TextToHighlight {
+  readonly text: string;
+  /** Tells the language when `language` is "". */
+  readonly path: string;
+  /** A name, an alias, or the ending of its files. */
+  readonly language: string;
+  /** Whether lines of any length are highlighted. */
+  readonly longLines: boolean;
+}
+
+export interface HighlightedText {
+  /** HTML, without the ends of lines. */
+  readonly lines: readonly string[];
+  /** Whether it was given up, and the lines are plain. */
+  readonly aborted: boolean;
+}
 
 export interface ReadDiff extends OfRepository {
   readonly kind: "read-diff";

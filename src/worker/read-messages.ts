@@ -1,7 +1,7 @@
 import type { IndexLimits, WorkerSettings } from "./messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
-import type { GitReadKinds } from "./git-messages.js";
+import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messages.js";
 
 /**
  * What read workers are asked, by kind, and what they answer. A new kind is a row here, and a file in `read/` that
@@ -11,6 +11,7 @@ export interface ReadKinds extends GitReadKinds {
   "commit-facts": { readonly request: ReadCommitFacts; readonly answer: CommitFacts };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
   "find-documents": { readonly request: FindDocuments; readonly answer: FoundDocuments };
+  "highlight-texts": { readonly request: HighlightTexts; readonly answer: { readonly texts: readonly HighlightedText[] } };
   "keep-documents": { readonly request: KeepDocuments; readonly answer: KeptDocuments };
 }
 

@@ -7,6 +7,7 @@ import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask, ReadWork
 import type { ReadContext } from "./read/context.js";
 import { answerCommitFacts } from "./read/commit-facts.js";
 import { answerFindDocuments } from "./read/find-documents.js";
+import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/keep-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
@@ -27,11 +28,12 @@ export default async function runReadTask({ request, stops }: ReadTask): Promise
   }
 }
 
-function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
+async function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
     case "commit-facts": return answerCommitFacts(request, context);
     case "resolve-revisions": return answerResolveRevisions(request, context);
     case "find-documents": return answerFindDocuments(request, context);
+    case "highlight-texts": return answerHighlightTexts(request, context);
     case "keep-documents": return answerKeepDocuments(request, context);
     default: return answerGitRead(request, context);
   }

@@ -15,7 +15,9 @@ export interface ClientRequest {
   readonly query: string;
   readonly variables?: (fixture: ClientFixture) => Readonly<Record<string, unknown>>;
   /** A pattern for `data`, as tap's `match` reads it. */
-  readonly data: (fixture: ClientFixture) => unknown;
+  readonly data?: (fixture: ClientFixture) => unknown;
+  /** What the client is told instead, where we have not what it asks for. */
+  readonly error?: RegExp;
 }
 
 export const mainGo = "package main\n\nimport \"fmt\"\n\n// greet says hello.\nfunc greet(name string) {\n\tfmt.Println(\"hello\", name)\n}\n";

@@ -54,7 +54,7 @@ export const vscode: readonly ClientRequest[] = [
       repository(name: $repoName) { commit(rev: $commitID) { file(path: $filePath) { isDirectory richHTML highlight(disableTimeout: $disableTimeout) { aborted lineRanges(ranges: $ranges) } } } }
     }`,
     variables: ({ name, head }) => ({ repoName: name, commitID: head, filePath: "src/main.go", disableTimeout: false, ranges: [{ startLine: 0, endLine: 1 }] }),
-    data: () => ({ repository: { commit: { file: { isDirectory: false, highlight: { aborted: false, lineRanges: [[/^<tr>.*data-line="1".*package main/s]] } } } } }),
+    data: () => ({ repository: { commit: { file: { isDirectory: false, highlight: { aborted: false, lineRanges: [[/^<tr>.*data-line="1".*<span class="hljs-keyword">package<\/span> main/s]] } } } } }),
   },
   { name: "ListSearchContexts", query: searchContexts, variables: () => ({ first: 50, query: "", namespaces: [], orderBy: "SEARCH_CONTEXT_SPEC", descending: false }), data: () => ({ searchContexts: { nodes: [{ spec: "global", autoDefined: true }] } }) },
   { name: "IsSearchContextAvailable", query: "query IsSearchContextAvailable($spec: String!) { isSearchContextAvailable(spec: $spec) }", variables: () => ({ spec: "global" }), data: () => ({ isSearchContextAvailable: true }) },

@@ -45,8 +45,34 @@ const searchResults = `
     }
   }`;
 
+const searchJobFields = `
+  fragment SearchJobFields on SearchJob {
+    id query state creator { username } createdAt startedAt finishedAt URL logURL repoStats { total completed failed inProgress }
+  }`;
+
+/** Search jobs are not built: each command says so. */
+const searchJobs: readonly ClientRequest[] = [
+  {
+    name: "search-jobs list",
+    query: `query SearchJobs($first: Int!, $descending: Boolean!, $orderBy: SearchJobsOrderBy!) { searchJobs(first: $first, orderBy: $orderBy, descending: $descending) { nodes { ...SearchJobFields } } } ${searchJobFields}`,
+    variables: () => ({ first: 10, orderBy: "CREATED_AT", descending: true }),
+  },
+  { name: "search-jobs create, first", query: "query ValidateSearchJob($query: String!) { validateSearchJob(query: $query) { alwaysNil } }", variables: () => ({ query: "greet" }) },
+  { name: "search-jobs create", query: `mutation CreateSearchJob($query: String!) { createSearchJob(query: $query) { ...SearchJobFields } } ${searchJobFields}`, variables: () => ({ query: "greet" }) },
+  { name: "search-jobs get", query: `query SearchJob($id: ID!) { node(id: $id) { ... on SearchJob { ...SearchJobFields } } } ${searchJobFields}`, variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
+  { name: "search-jobs cancel", query: "mutation CancelSearchJob($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
+  { name: "search-jobs delete", query: "mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
+].map((request) => ({ ...request, error: /^search jobs are not available yet/ }));
+
 /** The `src` command. */
 export const srcCli: readonly ClientRequest[] = [
+  ...searchJobs,
+  {
+    name: "codeowners get",
+    query: `query GetCodeownersFile($repoName: String!) { repository(name: $repoName) { ingestedCodeowners { ...CodeownersFileFields } } }
+      fragment CodeownersFileFields on CodeownersIngestedFile { contents repository { name } }`,
+    variables: ({ name }) => ({ repoName: name }), data: () => ({ repository: { ingestedCodeowners: null } }),
+  },
   { name: "login", query: "query CurrentUser { currentUser { username } }", data: () => ({ currentUser: null }) },
   { name: "instance", query: "query InstanceInfo { site { productVersion } }", data: () => ({ site: { productVersion: /^\d+\.\d+\.\d+$/ } }) },
   {

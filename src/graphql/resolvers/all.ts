@@ -1,6 +1,6 @@
 import type { AllResolvers } from "../resolver-types.js";
 import { commit } from "./commit.js";
-import { comparison, fileDiff, fileDiffs, revisionRange } from "./comparison.js";
+import { comparison, fileDiff, fileDiffHunk, fileDiffs, revisionRange } from "./comparison.js";
 import { searchContext } from "./contexts.js";
 import { blob, highlighted, tree } from "./files.js";
 import { mutation } from "./mutation.js";
@@ -27,6 +27,7 @@ export const allResolvers: AllResolvers = {
   GitRevisionRange: revisionRange,
   FileDiffConnection: fileDiffs,
   FileDiff: fileDiff,
+  FileDiffHunk: fileDiffHunk,
   Search: search,
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,

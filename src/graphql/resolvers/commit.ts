@@ -46,6 +46,7 @@ export const commit: ResolversOf<"GitCommit"> = {
     const counts = await git.run({ kind: "compare-commits", repositoryId: source.repository.record.id, base, head: source.oid });
     return { behind: counts.behindCount, ahead: counts.aheadCount };
   },
+  symbols: noSymbols,
   diff: async (source, { base }, context) => {
     if (base !== undefined && base !== null) return comparison(source.repository, base, source.oid, context);
     const { parents: [parent] } = await context.git.commitData(source);
@@ -53,6 +54,11 @@ export const commit: ResolversOf<"GitCommit"> = {
     return { repository: source.repository, baseText: `${source.oid}~`, headText: source.oid, base: baseCommit, head: source };
   },
 };
+
+/** Symbols are not indexed. */
+export function noSymbols() {
+  return { nodes: [], pageInfo: { endCursor: null, hasNextPage: false } };
+}
 
 /** A page of commits, of which one more than fits was asked for. The count is known when the first page holds all. */
 export function historyPage(source: CommitSource, commits: Parameters<RequestContext["git"]["keep"]>[1], skipped: number, countMax: number, { git }: RequestContext) {

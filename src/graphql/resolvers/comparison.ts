@@ -56,13 +56,41 @@ export const fileDiff: ResolversOf<"FileDiff"> = {
   newPath: ({ data }) => data.newPath,
   newFile: (source) => newFile(source),
   mostRelevantFile: (source) => newFile(source) ?? oldFile(source) ?? new BlobSource(source.newCommit, "", undefined, undefined),
-  hunks: ({ data }) => data.hunks.map(({ oldStart, oldCount, newStart, newCount, oldNoNewline, section, body }) => ({
-    oldRange: { startLine: oldStart, lines: oldCount }, oldNoNewlineAt: oldNoNewline, newRange: { startLine: newStart, lines: newCount },
-    section: section === "" ? null : section, body,
-  })),
+  hunks: ({ data }) => data.hunks.map((hunk) => ({ data: hunk, path: data.newPath ?? data.oldPath ?? "" })),
   stat: ({ data }) => ({ added: data.addedCount, deleted: data.deletedCount }),
   internalID: ({ data }) => Buffer.from(`${data.oldPath ?? ""}\0${data.newPath ?? ""}`).toString("base64"),
 };
+
+export const fileDiffHunk: ResolversOf<"FileDiffHunk"> = {
+  oldRange: ({ data }) => ({ startLine: data.oldStart, lines: data.oldCount }),
+  newRange: ({ data }) => ({ startLine: data.newStart, lines: data.newCount }),
+  oldNoNewlineAt: ({ data }) => data.oldNoNewline,
+  section: ({ data }) => data.section || null,
+  body: ({ data }) => data.body,
+  highlight: async ({ data, path }, { disableTimeout, highlightLongLines }, { git }) => {
+    const lines = data.body.split("\n").filter((line) => line !== "");
+    const side = (sign: string) => {
+      const text = lines.flatMap((line) => (line.startsWith(sign) || line.startsWith(" ") ? [`${line.slice(1)}\n`] : [])).join("");
+      return git.highlight({ text, path, language: "", longLines: highlightLongLines ?? false }, disableTimeout);
+    };
+    const [older, newer] = await Promise.all([side("-"), side("+")]);
+    return { aborted: older.aborted || newer.aborted, lines: hunkLines(lines, older.lines, newer.lines) };
+  },
+};
+
+const hunkLineKinds = { "+": "ADDED", "-": "DELETED", " ": "UNCHANGED" } as const;
+
+/** Each line of a hunk from the side that has it; what both have comes from the newer. */
+function hunkLines(lines: readonly string[], older: readonly string[], newer: readonly string[]) {
+  let [oldAt, newAt] = [0, 0];
+  return lines.flatMap((line) => {
+    const kind = hunkLineKinds[line[0] as keyof typeof hunkLineKinds] ?? "UNCHANGED";
+    const html = kind === "DELETED" ? older[oldAt] : newer[newAt];
+    if (kind !== "ADDED") oldAt++;
+    if (kind !== "DELETED") newAt++;
+    return [{ kind, html }];
+  });
+}
 
 /** Where the histories meet; undefined when they do not, or there is no base. */
 async function meetingPoint({ repository, base, head }: ComparisonSource, { git }: RequestContext): Promise<CommitSource | undefined> {

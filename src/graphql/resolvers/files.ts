@@ -1,9 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, signatureOf, TreeSource } from "../git-sources.js";
+import { BlobSource, CommitSource, entrySource, HighlightSource, signatureOf, TreeSource } from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { subjectOf } from "./commit.js";
+import { noSymbols, subjectOf } from "./commit.js";
 
 /** Entries of one listing at most. */
 const entriesMax = 20_000;
@@ -21,23 +21,25 @@ export const tree: ResolversOf<"GitTree"> = {
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   history: (source, args, context) => pathHistory(source, args, context),
+  symbols: noSymbols,
 };
 
 export const blob: ResolversOf<"GitBlob"> = {
-  content: async (source, { startLine, endLine }, { git }) => (await git.file(source, "text", startLine ?? undefined, endLine ?? undefined)).text,
+  content: async (source, { startLine, endLine }, { git }) => (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
   byteSize: async (source, _, { git }) => (source.entry ?? await git.entry(source.commit, source.path))?.byteCount ?? 0,
-  totalLines: async (source, _, { git }) => (await git.file(source, "facts", undefined, undefined)).lineCount,
-  binary: async (source, _, { git }) => (await git.file(source, "facts", undefined, undefined)).isBinary,
+  totalLines: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).lineCount,
+  binary: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary,
   richHTML: () => "",
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
     if (startLine < 1 || endLine < startLine) throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
     return blame(source, startLine, endLine, ignoreWhitespace ?? false, context);
   },
-  highlight: async (source, { startLine, endLine }, { git }) => {
-    const file = await git.file(source, "html", startLine ?? undefined, endLine ?? undefined);
+  highlight: async (source, { startLine, endLine, format, highlightLongLines, disableTimeout }, { git }) => {
+    const form = format === "HTML_PLAINTEXT" ? { kind: "plain-html" as const } : { kind: "html" as const, longLines: highlightLongLines ?? false, patient: disableTimeout };
+    const file = await git.file(source, form, startLine ?? undefined, endLine ?? undefined);
     if (file.isBinary) throw new TrawlError("bad-request", "cannot render binary file");
-    return { rows: file.text.split(rowStart).map((row, at) => (at === 0 ? row : rowStart + row)).filter((row) => row !== "") };
+    return new HighlightSource(file.text, file.aborted);
   },
   submodule: async (source, _, { git }) => {
     const entry = source.entry ?? await git.entry(source.commit, source.path);
@@ -49,27 +51,27 @@ export const blob: ResolversOf<"GitBlob"> = {
   lfs: async (source, _, { git }) => {
     const entry = source.entry ?? await git.entry(source.commit, source.path);
     if (entry?.kind !== "file" || entry.byteCount > lfsBytesMax) return null;
-    const size = lfsPointer.exec((await git.file(source, "text", undefined, undefined)).text)?.[1];
+    const size = lfsPointer.exec((await git.file(source, { kind: "text" }, undefined, undefined)).text)?.[1];
     return size === undefined ? null : { byteSize: size };
   },
   history: (source, args, context) => pathHistory(source, args, context),
   languages: async (source, _, { git }) => {
-    const { language } = await git.file(source, "facts", undefined, undefined);
+    const { language } = await git.file(source, { kind: "facts" }, undefined, undefined);
     return language === "" ? [] : [language];
   },
   contentType: async (source, _, { git }) =>
-    ((await git.file(source, "facts", undefined, undefined)).isBinary ? "application/octet-stream" : "text/plain; charset=utf-8"),
-  symbols: () => ({ nodes: [], pageInfo: { endCursor: null, hasNextPage: false } }),
+    ((await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary ? "application/octet-stream" : "text/plain; charset=utf-8"),
+  symbols: noSymbols,
+  symbol: () => null,
 };
 
 export const highlighted: ResolversOf<"HighlightedFile"> = {
-  aborted: () => false,
-  html: ({ rows }) => `<table><tbody>${rows.join("")}</tbody></table>`,
-  lsif: () => "",
-  lineRanges: ({ rows }, { ranges }) => ranges.map(({ startLine, endLine }) => rows.slice(Math.max(0, startLine), Math.max(0, endLine))),
+  lineRanges: (source, { ranges }) => {
+    const rows = source.rows();
+    return ranges.map(({ startLine, endLine }) => rows.slice(Math.max(0, startLine), Math.max(0, endLine)));
+  },
 };
 
-const rowStart = "<tr>";
 const lfsBytesMax = 1024;
 const lfsPointer = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*?size (\d+)\n/;
 

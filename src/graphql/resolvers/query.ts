@@ -11,6 +11,7 @@ import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
 import { contextOf, contextQueries } from "./contexts.js";
+import { refuseSearchJobs, searchJobQueries } from "./search-jobs.js";
 import { siteQueries, userById } from "./site.js";
 
 export const query: ResolversOf<"Query"> = {
@@ -23,6 +24,7 @@ export const query: ResolversOf<"Query"> = {
   },
   search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
   ...contextQueries,
+  ...searchJobQueries,
   ...siteQueries,
 };
 
@@ -47,6 +49,7 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "SearchContext": return typeof key === "string" ? contextOf(key, context) : null;
     case "GitCommit": return commitById(key, context);
     case "GitRef": return refById(key, context);
+    case "SearchJob": return refuseSearchJobs();
     case "User": return userById(typeof key === "number" ? key : undefined, context);
     case "Org": {
       const organisation = typeof key === "number" ? context.services.accounts.organisation(key) : undefined;

@@ -1,10 +1,11 @@
 import type { RepositoryStatus } from "../../model/repository-status.js";
+import { tableRows } from "../../base/html.js";
 import { userSource } from "../account-sources.js";
+import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
 import { pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
-import { escapeHtml } from "../markdown.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { DefaultSettingsSource, settingsCascade, SiteSource } from "../site-source.js";
 import { buildVersion, productVersion } from "../versions.js";
@@ -25,7 +26,10 @@ export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices
     const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
     return pageOf(services, first, after);
   },
-  highlightCode: (_, { code }) => codeTable(code),
+  highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
+    const { lines } = await git.highlight({ text: code, path: "", language: fuzzyLanguage, longLines: false }, disableTimeout);
+    return tableOfRows(tableRows(lines, 1));
+  },
   settingsSubject: (_, { id }) => {
     const { kind } = parseGlobalId(id);
     if (kind === "Site") return new SiteSource();
@@ -123,10 +127,4 @@ function repositoryStats(statuses: readonly RepositoryStatus[]) {
     gitDirBytes: "0", indexedLinesCount: "0", total: statuses.length, cloned, cloning, notCloned: statuses.length - cloned - cloning,
     failedFetch: count(({ error }) => error !== ""), corrupted: 0, indexed: count(({ state }) => state === "searchable"),
   };
-}
-
-function codeTable(code: string): string {
-  const lines = code.endsWith("\n") ? code.slice(0, -1).split("\n") : code.split("\n");
-  const rows = lines.map((line, at) => `<tr><td class="line" data-line="${at + 1}"></td><td class="code"><span>${escapeHtml(line)}\n</span></td></tr>`);
-  return `<table><tbody>${rows.join("")}</tbody></table>`;
 }

@@ -1,7 +1,9 @@
 import { BlobReader, type OnBlob } from "../../git/blob-reader.js";
+import { tableRows } from "../../base/html.js";
 import { detectLanguage } from "../../model/language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
+import { HighlightTime, highlightText, plainLines } from "./highlight.js";
 
 /** Larger files are not read for GraphQL, whose answers are made in memory; their raw form streams. */
 export const fileBytesMax = 8 << 20;
@@ -12,20 +14,25 @@ const textBytesMax = 16 << 20;
 /** Without a sign of life from git for so long, a read fails. */
 const silenceMs = 60_000;
 
+/** HTML of one file at most, and what a line takes of it at least. */
+const htmlUnitsMax = 16 << 20;
+const rowUnitsMin = 75;
+
 const headBytes = 8192;
 const lineFeed = 10;
 
 /** What is wanted of each file, in the order asked. */
 export async function answerReadFiles({ repositoryId, files }: ReadFiles, context: ReadContext): Promise<GitReadAnswer<"read-files">> {
   const answers: FileAnswer[] = [];
+  const time = new HighlightTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
   await readBlobs(mirrorOf(context, repositoryId), files.map(({ oid }) => oid), context, (index, outcome) => {
     if (outcome.kind === "missing") answers[index] = outcome;
     else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
     else {
       const file = files[index];
-      if (file.form !== "facts") textBytes += outcome.content.length;
-      answers[index] = textBytes > textBytesMax ? { kind: "too-large", byteCount: outcome.content.length } : answerOf(file, outcome.content);
+      if (file.form.kind !== "facts") textBytes += outcome.content.length;
+      answers[index] = textBytes > textBytesMax ? { kind: "too-large", byteCount: outcome.content.length } : answerOf(file, outcome.content, time);
     }
   });
   return { files: answers };
@@ -41,15 +48,28 @@ export async function readBlobs(mirror: string, oids: readonly string[], { stop 
   }
 }
 
-function answerOf(file: WantedFile, content: Buffer): FileAnswer {
+function answerOf(file: WantedFile, content: Buffer, time: HighlightTime): FileAnswer {
   const head = content.subarray(0, headBytes);
   const isBinary = head.includes(0);
-  const shared = { kind: "file" as const, byteCount: content.length, isBinary, language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : head)?.name ?? "" };
+  const shared = {
+    kind: "file" as const, byteCount: content.length, isBinary, language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : head)?.name ?? "", aborted: false,
+  };
   if (isBinary) return { ...shared, lineCount: 0, text: "" };
   const lineCount = countLines(content);
-  if (file.form === "facts") return { ...shared, lineCount, text: "" };
-  const { text, firstLine } = linesOf(content, lineCount, file.startLine, file.endLine);
-  return { ...shared, lineCount, text: file.form === "html" ? tableRows(text, firstLine) : text };
+  const [first, last] = boundsOf(file, lineCount);
+  switch (file.form.kind) {
+    case "facts": return { ...shared, lineCount, text: "" };
+    case "text": return { ...shared, lineCount, text: linesOf(content, lineCount, first, last) };
+    case "plain-html":
+    case "html": break;
+  }
+  if ((last - first + 1) * rowUnitsMin > htmlUnitsMax) return { kind: "too-large", byteCount: content.length };
+  const text = content.toString("utf8");
+  const { lines, aborted } = file.form.kind === "html"
+    ? highlightText({ text, path: file.path, language: shared.language, longLines: file.form.longLines }, time)
+    : { lines: plainLines(text), aborted: false };
+  const rows = tableRows(lines.slice(first - 1, Math.max(1, last)), first);
+  return rows.length > htmlUnitsMax ? { kind: "too-large", byteCount: content.length } : { ...shared, lineCount, text: rows, aborted };
 }
 
 /** A line feed at the end begins no further line. */
@@ -59,26 +79,18 @@ function countLines(content: Buffer): number {
   return content.length > 0 && content[content.length - 1] !== lineFeed ? count + 1 : count;
 }
 
-/** The lines that are wanted. Bounds are clipped; a start past the end asks for everything, as clients expect. */
-function linesOf(content: Buffer, lineCount: number, startLine: number | undefined, endLine: number | undefined): { text: string; firstLine: number } {
+/** The first and the last line that are wanted. Bounds are clipped; a start past the end asks for everything, as clients expect. */
+function boundsOf({ startLine, endLine }: WantedFile, lineCount: number): [first: number, last: number] {
   const first = Math.max(1, startLine ?? 1);
   const last = Math.min(lineCount, endLine ?? lineCount);
-  if (first > lineCount || last < first || (first === 1 && last === lineCount)) return { text: content.toString("utf8"), firstLine: 1 };
+  return first > lineCount || last < first ? [1, lineCount] : [first, last];
+}
+
+function linesOf(content: Buffer, lineCount: number, first: number, last: number): string {
+  if (first === 1 && last === lineCount) return content.toString("utf8");
   let start = 0;
   for (let line = 1; line < first; line++) start = content.indexOf(lineFeed, start) + 1;
   let end = start;
   for (let line = first; line <= last; line++) end = content.indexOf(lineFeed, end) + 1 || content.length;
-  return { text: content.toString("utf8", start, end), firstLine: first };
+  return content.toString("utf8", start, end);
 }
-
-function tableRows(text: string, firstLine: number): string {
-  const lines = text.endsWith("\n") ? text.slice(0, -1).split("\n") : text.split("\n");
-  return lines.map((line, at) =>
-    `<tr><td class="line" data-line="${firstLine + at}"></td><td class="code"><span>${escapeHtml(line)}\n</span></td></tr>`).join("");
-}
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => htmlEntities[character] ?? character);
-}
-
-const htmlEntities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&#34;", "'": "&#39;" };

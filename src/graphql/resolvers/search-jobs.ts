@@ -1,0 +1,18 @@
+import { TrawlError } from "../../base/errors.js";
+import type { ResolversOf } from "../resolver-types.js";
+
+/** Search jobs are asked for by clients that exist; each request is told the same. */
+export function refuseSearchJobs(): never {
+  throw new TrawlError("not-found", "search jobs are not available yet; a search with `count:all` streams all its results");
+}
+
+export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "validateSearchJob"> = {
+  searchJobs: refuseSearchJobs,
+  validateSearchJob: refuseSearchJobs,
+};
+
+export const searchJobMutations: Pick<ResolversOf<"Mutation">, "createSearchJob" | "cancelSearchJob" | "deleteSearchJob"> = {
+  createSearchJob: refuseSearchJobs,
+  cancelSearchJob: refuseSearchJobs,
+  deleteSearchJob: refuseSearchJobs,
+};

@@ -1,0 +1,139 @@
+import { createRequire } from "node:module";
+import { createContext, Script } from "node:vm";
+import { monotonicMs } from "../../base/deadline.js";
+import { TrawlError } from "../../base/errors.js";
+import { escapeHtml } from "../../base/html.js";
+import { detectLanguage, languageByName } from "../../model/language.js";
+import type { HighlightedText, HighlightTexts, TextToHighlight } from "../git-messages.js";
+import type { ReadContext } from "./context.js";
+
+/** Longer texts stay plain. The library takes 1 to 3 MB a second once it is warm, measured with TypeScript, JSON and Markdown. */
+const highlightedUnitsMax = 1_000_000;
+
+/** Longer lines are mostly made by programs, and stay plain unless somebody insists. */
+const lineUnitsMax = 2_000;
+
+/** For all texts of one task: the thread does nothing else meanwhile. */
+const hastyMs = 1_000;
+const patientMs = 10_000;
+
+/** How much time is left for highlighting. */
+export class HighlightTime {
+  leftMs: number;
+
+  constructor(patient: boolean) {
+    this.leftMs = patient ? patientMs : hastyMs;
+  }
+}
+
+/** Each text as lines of HTML, in the order asked. */
+export function answerHighlightTexts({ texts, patient }: HighlightTexts, { stop }: ReadContext): { readonly texts: readonly HighlightedText[] } {
+  const time = new HighlightTime(patient);
+  return {
+    texts: texts.map((text) => {
+      if (stop()) throw new TrawlError("cancelled", "highlighting was stopped");
+      return highlightText(text, time);
+    }),
+  };
+}
+
+/**
+ * A text as lines of HTML, without their ends: as many as it has, whatever happens. It is plain where no grammar is known,
+ * and where the text is too long or `time` over.
+ */
+export function highlightText({ text, path, language, longLines }: TextToHighlight, time: HighlightTime): HighlightedText {
+  const plain = (aborted: boolean): HighlightedText => ({ lines: plainLines(text), aborted });
+  const names = grammarNames(text, path, language);
+  if (names.length === 0) return plain(false);
+  if (text.length > highlightedUnitsMax || time.leftMs <= 0) return plain(true);
+  const library = loadLibrary();
+  const grammar = names.find((name) => library.getLanguage(name) !== undefined);
+  if (grammar === undefined) return plain(false);
+  const lines = linesOf(text);
+  // A line that is left out mostly leaves what surrounds it as it was; it comes back plain.
+  const shown = longLines ? lines : lines.map((line) => (line.length > lineUnitsMax ? "" : line));
+  const html = withinTime(() => library.highlight(shown.join("\n"), { language: grammar, ignoreIllegals: true }).value, time);
+  const rows = html === undefined ? [] : linesOfHtml(html);
+  if (rows.length !== lines.length) return plain(true);
+  return { lines: rows.map((row, at) => (shown[at] === lines[at] ? row : escapeHtml(lines[at]))), aborted: false };
+}
+
+/** The same without a look at the language. */
+export function plainLines(text: string): string[] {
+  return linesOf(text).map(escapeHtml);
+}
+
+/** A line feed at the end begins no further line. */
+function linesOf(text: string): string[] {
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/** Names that the library may know the language by, the best first; none when the language is not known. */
+function grammarNames(text: string, path: string, language: string): string[] {
+  const known = language === "" ? detectLanguage(path, Buffer.from(text.slice(0, headUnits))) : languageByName(language) ?? detectLanguage(`_.${language}`, Buffer.alloc(0));
+  const name = (known?.name ?? language).toLowerCase();
+  return name === "" ? [] : [grammarOfLanguage[name] ?? name, name.replaceAll(" ", ""), language.toLowerCase()].filter((candidate) => candidate !== "");
+}
+
+const headUnits = 8192;
+
+/** Languages that the library knows by another name, or whose grammar is near enough. */
+const grammarOfLanguage: Readonly<Record<string, string>> = {
+  "shell": "bash", "protocol buffer": "protobuf", "batchfile": "dos", "vim script": "vim", "emacs lisp": "lisp", "common lisp": "lisp", "jupyter notebook": "json",
+  "json with comments": "json", "json5": "json", "standard ml": "sml", "visual basic .net": "vbnet", "unix assembly": "x86asm", "assembly": "x86asm", "starlark": "python",
+  "cython": "python", "html+erb": "erb", "vue": "xml", "svelte": "xml", "astro": "xml", "jinja": "django", "cuda": "cpp", "objective-c++": "objectivec",
+  "m4sugar": "bash", "m4": "bash", "toml": "ini", "git config": "ini", "editorconfig": "ini", "linker script": "c", "bitbake": "bash", "mdx": "markdown",
+};
+
+/** What we use of highlight.js, whose own types would make those of a browser's page known everywhere. */
+interface Highlighter {
+  getLanguage(name: string): object | undefined;
+  highlight(text: string, options: { readonly language: string; readonly ignoreIllegals: boolean }): { readonly value: string };
+}
+
+let loaded: Highlighter | undefined;
+
+/** At the first use: it takes 0.3 s and 8 MB in each thread. */
+function loadLibrary(): Highlighter {
+  loaded ??= createRequire(import.meta.url)("highlight.js") as Highlighter;
+  return loaded;
+}
+
+/** The library's result; undefined when its time is over. Only the engine's own watchdog ends a loop in a regexp. */
+function withinTime(work: () => string, time: HighlightTime): string | undefined {
+  const startMs = monotonicMs();
+  try {
+    return callScript.runInContext(createContext({ work }), { timeout: Math.max(1, Math.ceil(time.leftMs)) }) as string;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return undefined;
+    throw error;
+  } finally {
+    time.leftMs -= monotonicMs() - startMs;
+  }
+}
+
+const callScript = new Script("work()");
+
+/** HTML whose only tags are spans, as lines: a span over several lines becomes one on each. */
+function linesOfHtml(html: string): string[] {
+  const open: string[] = [];
+  const lines: string[] = [];
+  let line = "";
+  let from = 0;
+  for (const { 0: mark, index } of html.matchAll(marks)) {
+    line += html.slice(from, index);
+    from = index + mark.length;
+    if (mark === "\n") {
+      lines.push(line + "</span>".repeat(open.length));
+      line = open.join("");
+    } else {
+      line += mark;
+      if (mark === "</span>") open.pop();
+      else open.push(mark);
+    }
+  }
+  lines.push(line + html.slice(from));
+  return lines;
+}
+
+const marks = /<span class="[^"]*">|<\/span>|\n/g;
