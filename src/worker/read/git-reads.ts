@@ -1,3 +1,4 @@
+import { escapeHtml } from "../../base/html.js";
 import { utf8Bytes } from "../../base/bytes.js";
 import { TrawlError } from "../../base/errors.js";
 import { countDifference, firstCommit, listContributors, mergeBase, readCommits, readHistory } from "../../git/commits.js";
@@ -7,7 +8,7 @@ import { listRefs } from "../../git/ref-list.js";
 import type { GitReadAnswer, GitReadKind, GitReadRequest, ListContributors, ListDirectory, ListRefs, PrintDirectory, ReadDiff } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
-import { answerReadFiles, escapeHtml } from "./files.js";
+import { answerReadFiles } from "./files.js";
 import { answerCountLanguages } from "./languages.js";
 import { answerReadSubmodules } from "./submodules.js";
 
