@@ -16,7 +16,7 @@ const table = new RepositoryTable([
   testRepository(2, "a-fork", { fork: true }),
   testRepository(3, "archive", { archived: true }),
   ...Array.from({ length: 12 }, (_, i) => testRepository(10 + i, `many/${i}`)),
-], true);
+], true, undefined);
 
 const only: SearchContext = { name: "only", description: "", public: true, query: "", repositories: [{ name: "plain", revisions: [] }] };
 const contexts = new Map([["only", only]]);

@@ -12,7 +12,7 @@ const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
 
 t.test("names searched as one text", async (t) => {
   fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 60 }), fc.constantFrom(...sources), fc.boolean(), (names, source, foldCase) => {
-    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)), true);
+    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)), true, undefined);
     const marks = matchingNames(table, source, foldCase);
     const alone = new RE2(source, foldCase ? "umi" : "um");
     const want = names.filter((one) => alone.test(one));
@@ -23,7 +23,7 @@ t.test("names searched as one text", async (t) => {
 
 t.test("the order, and what makes another table", async (t) => {
   const first = testRepository(1, "one", { stars: 5 });
-  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })], true);
+  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })], true, undefined);
   t.same([0, 1, 2, 3].map((place) => table.at(place).name), ["four", "one", "three", "two"], "stars, then the newer");
   t.equal(table.replace({ ...first, lastError: "x", topics: [...first.topics] }), true);
   t.equal(table.at(1).lastError, "x");
@@ -33,4 +33,21 @@ t.test("the order, and what makes another table", async (t) => {
   t.equal(table.replace(testRepository(9, "new")), false);
   t.equal(table.placeOfName("three"), 2);
   t.equal(table.placeOfName("thr"), undefined);
+});
+
+// RepositoryTable(some, earlier) has the orders of RepositoryTable(some), whatever the earlier table held.
+t.test("a table made from an earlier one", async (t) => {
+  const repository = fc.record({ id: fc.integer({ min: 1, max: 30 }), name, stars: fc.integer({ min: 0, max: 3 }) });
+  const some = fc.uniqueArray(repository, { selector: ({ id }) => id, maxLength: 30 })
+    .map((chosen) => chosen.map(({ id, name: one, stars }) => testRepository(id, `${one}${id}`, { stars })));
+  fc.assert(fc.property(some, some, some, fc.boolean(), (first, second, third, isAsked) => {
+    const earlier = new RepositoryTable(first, true, undefined);
+    earlier.placesByName();
+    const middle = new RepositoryTable(second, true, earlier);
+    if (isAsked) middle.placesByName();
+    const [got, want] = [new RepositoryTable(third, true, middle), new RepositoryTable(third, true, undefined)];
+    t.same(got.values(), want.values());
+    t.same(got.placesByName().map((place) => got.at(place).name), third.map((one) => one.name).sort());
+    t.same(got.placesByName(), want.placesByName());
+  }), { numRuns: 200 });
 });

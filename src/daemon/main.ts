@@ -207,6 +207,8 @@ class Daemon implements Controlled {
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = url;
     await this.sync.start(this.#options.repositories);
+    // So that the first one who asks for a page does not wait until they are sorted.
+    this.catalog.repositoryTable(operatorViewer).placesByName();
     return url;
   }
 

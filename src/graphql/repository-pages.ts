@@ -65,7 +65,7 @@ function cursorOf({ id }: Repository): string {
 
 function orderedRepositories(table: RepositoryTable, args: PageArguments): readonly Repository[] {
   const { names } = args;
-  const all = names === undefined || names === null ? recordsByName(table) : [...new Set(names)].flatMap((name) => table.byName(name) ?? []);
+  const all = names === undefined || names === null ? table.placesByName().map((place) => table.at(place)) : [...new Set(names)].flatMap((name) => table.byName(name) ?? []);
   const tests = testsOf(args);
   const wanted = tests.length === 0 ? all : all.filter((repository) => tests.every((test) => test(repository)));
   return ordered(wanted, args);
@@ -124,16 +124,3 @@ const comparisons: Readonly<Record<string, (a: Repository, b: Repository) => num
   REPOSITORY_CREATED_AT: (a, b) => a.id - b.id,
   SIZE: (a, b) => a.contentBytes - b.contentBytes || a.id - b.id,
 };
-
-/** Places in the table by name, kept as long as the table. */
-const placesByName = new WeakMap<RepositoryTable, readonly number[]>();
-
-function recordsByName(table: RepositoryTable): readonly Repository[] {
-  let places = placesByName.get(table);
-  if (places === undefined) {
-    const names = table.values().map(({ name }) => name);
-    places = names.map((_, place) => place).sort((a, b) => (names[a] < names[b] ? -1 : 1));
-    placesByName.set(table, places);
-  }
-  return places.map((place) => table.at(place));
-}
