@@ -578,10 +578,9 @@ export class SyncManager {
   }
 
   #updateGauges(): void {
-    const statuses = this.statuses();
-    for (const state of ["searchable", "failed", "pending"] as const) {
-      this.#metrics.repositories.set({ state }, statuses.filter((status) => status.state === state).length);
-    }
+    const counts = { searchable: 0, failed: 0, pending: 0 };
+    for (const repository of this.#catalog.repositories()) counts[stateOf(repository)]++;
+    for (const state of ["searchable", "failed", "pending"] as const) this.#metrics.repositories.set({ state }, counts[state]);
     const shards = this.#catalog.shards();
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
