@@ -86,9 +86,12 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
+/** Making one costs more than reading a small body with it. */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function parseJson(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return JSON.parse(utf8.decode(body));
   } catch (error) {
     throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${messageOf(error)}`);
   }
