@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { messageOf, TrawlError } from "../src/base/errors.js";
 import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
+import { graphqlPart } from "./parts/graphql-part.js";
 import { indexPart } from "./parts/index-part.js";
 import { manyPart } from "./parts/many-part.js";
 import { microPart } from "./parts/micro.js";
@@ -19,12 +20,13 @@ import { commitOf, measureRevisions } from "./run/revisions.js";
 import { runParts, type RunSettings } from "./run/runner.js";
 
 /** Every part, in the order of a whole run: what is read first comes first. */
-const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, sizeScalePart, manyPart, microPart];
+const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, graphqlPart, sizeScalePart, manyPart, microPart];
 
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
   { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
   { name: "index", description: "Indexing, commits, and the daemon at rest.", parts: [indexPart.name] },
+  { name: "graphql", description: "GraphQL beside other servers, on a long history, and beside streams.", parts: [graphqlPart.name] },
   { name: "many", description: "10,000 small repositories.", parts: [manyPart.name] },
   { name: "micro", description: "Native parts one by one, beside what the machine can do.", parts: [microPart.name] },
   { name: "scale", description: "Time and memory against the size of the corpus, and against the number of clients.", parts: [sizeScalePart.name, scaleLoadPart.name] },

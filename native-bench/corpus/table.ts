@@ -1,4 +1,5 @@
 import { makeAdversarial } from "./adversarial.js";
+import { makeCommits } from "./commits.js";
 import { makeForks } from "./forks.js";
 import { archiveChecksum, makeHistory, makeLinux } from "./linux.js";
 import { madeOne, type Made } from "./made.js";
@@ -65,6 +66,12 @@ export const corpora: readonly CorpusDefinition[] = [
     name: "forks", what: "a repository of every 32nd file of the Linux source, and 50 forks that differ in six files",
     command: "bin/trawl-bench corpus forks", cost: "some seconds, 0.02 GB",
     cutFrom: "linux", version: makers, checksum: "1232d2400adab135eec6013d8a4da3a5db2d68943b14ed490df4cbcef2df682a", fileCount: 121_736, textBytes: 1_546_710_711, make: makeForks,
+  },
+  {
+    name: "commits", what: "10,000 commits that change a hundred small files, and every 20th of them a file of 2,000 lines",
+    command: "bin/trawl-bench corpus commits", cost: "some seconds, 0.04 GB",
+    cutFrom: undefined, version: makers, checksum: "06b49ddd30db1795c68907a3869107de654f637f", fileCount: 101, textBytes: 100_865,
+    make: async (folder) => { await makeCommits(folder); return await madeOne("commits", folder); },
   },
   {
     name: "adversarial", what: "four spaces everywhere, a line of 200 MB, a million empty lines, random bytes, one trigram over and over",

@@ -1,7 +1,7 @@
-import { createInterface } from "node:readline";
+import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { TrawlError } from "../../src/base/errors.js";
-import { start } from "../system/processes.js";
+import { firstLine, start } from "../system/processes.js";
 import type { Distribution } from "./distribution.js";
 import type { Pace } from "./options.js";
 import type { LoadResult } from "./result.js";
@@ -22,11 +22,16 @@ export interface Overhead {
 const ratePerSecond = 500;
 const streamBytes = 150_000_000;
 
+/** A server that answers at once, as a process of its own, which prints its address. */
+export function startNullServer(): ChildProcess {
+  return start(process.execPath, [fileURLToPath(new URL("null-server-main.js", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
+}
+
 /** Takes about `4 * seconds`. The first quarter only warms both sides. */
 export async function measureOverhead(seconds: number): Promise<Overhead> {
-  const server = start(process.execPath, [fileURLToPath(new URL("null-server-main.js", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
+  const server = startNullServer();
   try {
-    const url = await firstLine(server.stdout);
+    const url = await firstLine(server);
     await load(url, { kind: "closed", concurrency: 32 }, "x", seconds);
     const small = await load(url, { kind: "closed", concurrency: 32 }, "x", seconds);
     const paced = await load(url, { kind: "open", ratePerSecond, inFlightMax: 1000 }, "x", seconds);
@@ -54,9 +59,4 @@ async function load(url: string, pace: Pace, query: string, durationSeconds: num
   const failure = result.classes[0]?.failures[0];
   if (failure !== undefined) throw new TrawlError("internal", `the null server failed: ${failure.example}`);
   return result;
-}
-
-async function firstLine(stream: NodeJS.ReadableStream | null): Promise<string> {
-  if (stream !== null) for await (const line of createInterface({ input: stream })) return line;
-  throw new TrawlError("internal", "the null server did not start");
 }

@@ -7,7 +7,8 @@ import { ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import type { Subject } from "./bench.js";
-import { compileLimits, MachineLimits } from "./limits.js";
+import { compileProgram } from "../system/compile.js";
+import { MachineLimits } from "./limits.js";
 import type { MicroDocument, MicroText } from "./text.js";
 
 /**
@@ -32,7 +33,7 @@ export class Fixture {
     mkdirSync(workFolder, { recursive: true });
     const notes: string[] = [];
     const kernels = usableKernels(notes);
-    const program = await compileLimits(workFolder).catch((error: unknown) => {
+    const program = await compileProgram("native-bench/micro/limits.c", workFolder).catch((error: unknown) => {
       notes.push(`The machine's limits are not measured: ${messageOf(error)}`);
       return undefined;
     });

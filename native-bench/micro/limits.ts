@@ -1,26 +1,7 @@
 import type { ChildProcess } from "node:child_process";
-import { join } from "node:path";
-import { messageOf, TrawlError } from "../../src/base/errors.js";
-import { checkoutFolder } from "../system/folders.js";
-import { run, start } from "../system/processes.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { start } from "../system/processes.js";
 import type { Subject, Trial } from "./bench.js";
-
-const source = join(checkoutFolder, "native-bench", "micro", "limits.c");
-
-/**
- * Compiles limits.c for this machine and returns the program's path. The compiler is `$CC` or cc; throws `not-found` with
- * its complaint.
- */
-export async function compileLimits(workFolder: string): Promise<string> {
-  const program = join(workFolder, "limits");
-  const [compiler = "cc", ...flags] = (process.env["CC"] || "cc").split(" ");
-  try {
-    await run(compiler, [...flags, "-std=gnu11", "-O3", "-march=native", "-o", program, source], "");
-  } catch (error) {
-    throw new TrawlError("not-found", `${compiler} does not compile limits.c: ${messageOf(error)}`, { cause: error });
-  }
-  return program;
-}
 
 /** What the machine can do with one file at most: the running program of limits.c. */
 export class MachineLimits {

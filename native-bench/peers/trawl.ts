@@ -56,6 +56,12 @@ export class Trawl {
     return await this.#control("/.api/repos", { name, url }, progress) as RepositoryStatus;
   }
 
+  /** The text of an access token for a user; there is `admin`. */
+  async createToken(user: string): Promise<string> {
+    const { text } = await this.#control("/.api/tokens", { user, scopes: ["user:all"], expires: "1d", note: "bench" }, () => {}) as { text: string };
+    return text;
+  }
+
   async sync(name: string): Promise<void> {
     await this.#control(`/.api/repos/${encodeURIComponent(name)}/sync`, undefined, () => {});
   }

@@ -27,8 +27,8 @@ export function quantileOf(values: readonly number[], share: number): number {
  * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike. Returns
  * the values of each.
  */
-export async function alternate(rounds: number, measures: readonly (() => Promise<number>)[]): Promise<number[][]> {
-  const values = measures.map((): number[] => []);
+export async function alternate<Value>(rounds: number, measures: readonly (() => Promise<Value>)[]): Promise<Value[][]> {
+  const values = measures.map((): Value[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [i, measure] of measures.entries()) values[i]?.push(await measure());
   }

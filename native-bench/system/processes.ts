@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { TrawlError } from "../../src/base/errors.js";
 
 /** What was started and has not ended. It ends with this process, however that ends, and so do the processes below it. */
@@ -82,6 +83,12 @@ export function ended(child: ChildProcess, timeoutMs: number): Promise<number> {
       else resolve(code);
     });
   });
+}
+
+/** The first line that a process prints. Throws when it ends before. */
+export async function firstLine({ stdout, spawnargs }: ChildProcess): Promise<string> {
+  if (stdout !== null) for await (const line of createInterface({ input: stdout })) return line;
+  throw new TrawlError("internal", `${spawnargs.join(" ")} printed nothing`);
 }
 
 /** Runs a command to its end and returns what it printed; throws unless its exit code is 0. */

@@ -1,0 +1,194 @@
+/*
+ * Sends one HTTP request over and over and says how long the answers took: `small-requests PORT CONNECTIONS RATE SECONDS`.
+ * The request's bytes come from standard input. RATE is requests a second, latency then counting from when each was due;
+ * with 0 each connection asks again when it has its answer. The first tenth of the time does not count.
+ *
+ * Prints one line of JSON. Every answer must be 200 and whole, and where its head tells a length, that of the first one;
+ * another answer is a failure and ends the run. Answers are not kept.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { connectionsMax = 1024, requestBytesMax = 1 << 20, headBytesMax = 8192, latenciesMax = 20000000, drainSeconds = 5 };
+
+struct connection {
+  int socket;
+  // When the request that is under way was due.
+  int64_t dueNs;
+  // What has come of the answer's head, then what has come of its body.
+  char head[headBytesMax + 1];
+  size_t headBytes, bodyBytes;
+  int hasHead;
+  // -1 for a body in chunks, whose last bytes are `tail`.
+  int64_t lengthTold;
+  char tail[5];
+};
+
+static struct connection connections[connectionsMax];
+static int idle[connectionsMax];
+static int idleCount;
+static char request[requestBytesMax];
+static size_t requestBytes;
+static uint32_t *latencies;
+static size_t latencyCount;
+static int64_t firstLength = -1;
+static int64_t receivedBytes;
+static char buffer[1 << 18];
+static int64_t countFromNs;
+
+static void fail(const char *what) {
+  printf("{\"failure\":\"%s\"}\n", what);
+  exit(1);
+}
+
+static int64_t nowNs(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static double cpuSeconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static void connectAll(int port, int count, int epoll) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  for (int i = 0; i < count; i++) {
+    int one = 1;
+    struct connection *connection = &connections[i];
+    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
+    if (connection->socket < 0) fail("no socket");
+    if (connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0) fail("cannot connect");
+    setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+    epoll_ctl(epoll, EPOLL_CTL_ADD, connection->socket, &event);
+    idle[idleCount++] = i;
+  }
+}
+
+// A request is smaller than a socket's buffer, and there is one at a time, so it is taken whole.
+static void sendOn(int i, int64_t dueNs) {
+  connections[i].dueNs = dueNs;
+  connections[i].headBytes = connections[i].bodyBytes = connections[i].hasHead = 0;
+  if (write(connections[i].socket, request, requestBytes) != (ssize_t)requestBytes) fail("a request was not taken");
+}
+
+// Takes what belongs to the head, and returns how many bytes that were.
+static size_t takeHead(struct connection *connection, const char *bytes, size_t count) {
+  size_t room = headBytesMax - connection->headBytes, before = connection->headBytes;
+  size_t taken = count < room ? count : room;
+  memcpy(connection->head + before, bytes, taken);
+  connection->head[connection->headBytes += taken] = 0;
+  char *end = strstr(connection->head, "\r\n\r\n");
+  if (end == NULL) {
+    if (taken == room) fail("the head of an answer is too long");
+    return taken;
+  }
+  if (strncmp(connection->head, "HTTP/1.1 200 ", 13) != 0) fail("an answer is not 200");
+  end[2] = 0;
+  const char *length = strcasestr(connection->head, "\r\ncontent-length:");
+  connection->lengthTold = length == NULL ? -1 : strtol(length + 17, NULL, 10);
+  if (firstLength < 0) firstLength = connection->lengthTold;
+  if (connection->lengthTold != firstLength) fail("an answer is not as long as the first one");
+  connection->hasHead = 1;
+  return end + 4 - connection->head - before;
+}
+
+static void takeBody(struct connection *connection, const char *bytes, size_t count) {
+  size_t kept = count < sizeof connection->tail ? count : sizeof connection->tail;
+  memmove(connection->tail, connection->tail + kept, sizeof connection->tail - kept);
+  memcpy(connection->tail + sizeof connection->tail - kept, bytes + count - kept, kept);
+  connection->bodyBytes += count;
+}
+
+static int isWhole(const struct connection *connection) {
+  if (!connection->hasHead) return 0;
+  if (connection->lengthTold >= 0) return connection->bodyBytes >= (size_t)connection->lengthTold;
+  return connection->bodyBytes >= 5 && memcmp(connection->tail, "0\r\n\r\n", 5) == 0;
+}
+
+static int receiveOn(int i) {
+  struct connection *connection = &connections[i];
+  ssize_t count = read(connection->socket, buffer, sizeof buffer);
+  if (count <= 0) fail("the server closed a connection");
+  receivedBytes += count;
+  size_t taken = connection->hasHead ? 0 : takeHead(connection, buffer, count);
+  takeBody(connection, buffer + taken, count - taken);
+  if (!isWhole(connection)) return 0;
+  if (connection->dueNs >= countFromNs && latencyCount < latenciesMax) latencies[latencyCount++] = (nowNs() - connection->dueNs) / 100;
+  idle[idleCount++] = i;
+  return 1;
+}
+
+static int compareLatencies(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static double millisecondsAt(double share) {
+  if (latencyCount == 0) return 0;
+  size_t at = latencyCount * share;
+  return latencies[at < latencyCount ? at : latencyCount - 1] / 1e4;
+}
+
+static void setTimer(int timer, int64_t atNs) {
+  struct itimerspec spec = {.it_value = {atNs / 1000000000LL, atNs % 1000000000LL}};
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+int main(int argumentCount, char **arguments) {
+  if (argumentCount != 5) fail("usage: small-requests PORT CONNECTIONS RATE SECONDS");
+  int connectionCount = atoi(arguments[2]);
+  double rate = atof(arguments[3]), seconds = atof(arguments[4]);
+  if (connectionCount < 1 || connectionCount > connectionsMax) fail("too few or too many connections");
+  for (ssize_t count; (count = read(0, request + requestBytes, requestBytesMax - requestBytes)) > 0;) requestBytes += count;
+  latencies = malloc(latenciesMax * sizeof *latencies);
+  int epoll = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+  connectAll(atoi(arguments[1]), connectionCount, epoll);
+  struct epoll_event timerEvent = {.events = EPOLLIN, .data.u32 = connectionsMax};
+  epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &timerEvent);
+
+  const int64_t startNs = nowNs(), endNs = startNs + seconds * 1e9;
+  countFromNs = startNs + seconds * 1e8;
+  double cpuBefore = cpuSeconds();
+  int64_t sent = 0, answered = 0;
+  for (;;) {
+    int64_t now = nowNs();
+    if (now > endNs + drainSeconds * 1000000000LL) fail("the server did not answer in time");
+    for (; idleCount > 0 && now < endNs; sent++) {
+      int64_t dueNs = rate > 0 ? startNs + (int64_t)(sent / rate * 1e9) : now;
+      if (dueNs > now) {
+        setTimer(timer, dueNs);
+        break;
+      }
+      sendOn(idle[--idleCount], dueNs);
+    }
+    if (now >= endNs && idleCount == connectionCount) break;
+    struct epoll_event events[64];
+    int count = epoll_wait(epoll, events, 64, 100);
+    for (int k = 0; k < count; k++) {
+      uint64_t expirations;
+      if (events[k].data.u32 < connectionsMax) answered += receiveOn(events[k].data.u32);
+      else if (read(timer, &expirations, sizeof expirations) < 0 && errno != EAGAIN) fail("the timer is broken");
+    }
+  }
+  double took = (nowNs() - startNs) / 1e9;
+  qsort(latencies, latencyCount, sizeof *latencies, compareLatencies);
+  printf("{\"answered\":%lld,\"perSecond\":%.3f,\"bytesPerSecond\":%.0f,\"cpuShare\":%.4f,\"count\":%zu,\"p50Ms\":%.4f,\"p90Ms\":%.4f,\"p99Ms\":%.4f,\"p999Ms\":%.4f,\"maxMs\":%.4f}\n",
+    (long long)answered, answered / took, receivedBytes / took, (cpuSeconds() - cpuBefore) / took, latencyCount, millisecondsAt(0.5), millisecondsAt(0.9), millisecondsAt(0.99),
+    millisecondsAt(0.999), millisecondsAt(1));
+  return 0;
+}
