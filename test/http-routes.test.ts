@@ -7,10 +7,18 @@ import { HttpServer } from "../src/http/uws.js";
 import { anonymous } from "../src/model/viewer.js";
 import type { SearchRequest } from "../src/model/search-request.js";
 
+async function refuse(): Promise<never> {
+  throw new TrawlError("forbidden", "nobody signs in here");
+}
+
 function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
   const server = new HttpServer(silentLog(), () => {});
   const requests: SearchRequest[] = [];
   addRoutes(server, {
+    origins: { trusts: () => false },
+    signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
+    cookies: { areSecure: false, lifetimeMs: 1000 },
+    isNameTaken: () => false,
     gate: { enter: () => ({ kind: "viewer", viewer: anonymous }) },
     search: {
       admit: () => undefined,

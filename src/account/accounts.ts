@@ -142,6 +142,11 @@ export class Accounts {
     return this.#users.get(this.#names.find("user", name) ?? 0);
   }
 
+  /** Whether a user, an organisation or a team has it. */
+  isNameTaken(name: string): boolean {
+    return this.#names.isTaken(name);
+  }
+
   organisations(): readonly Organisation[] {
     return [...this.#organisations.values()].sort((a, b) => a.id - b.id);
   }
@@ -288,9 +293,9 @@ export class Accounts {
     this.#uses.set(id, nowMs);
   }
 
-  /** Creates a site admin when there is nobody, and forgets tokens that expired long ago and sessions that are over. */
-  async start(doer: Doer): Promise<void> {
-    if (this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
+  /** Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens that expired long ago and sessions that are over. */
+  async start(doer: Doer, wantsAdmin: boolean): Promise<void> {
+    if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
     const nowMs = new Date().getTime();
     const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < nowMs - expiredKeptMs);
     const steps = [...old.map((token) => this.#tokens.remove(token)), ...this.sessions.removingExpired(nowMs)];

@@ -15,9 +15,10 @@ export const operator: Doer = { who: "operator", sudoBy: undefined, from: "contr
 
 export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-deleted" | "member-added"
   | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "token-created" | "token-deleted" | "sudo" | "credential-refused"
+  | "sign-in" | "sign-in-refused" | "sign-out"
   | "readers-changed" | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted";
 
-/** Lines about refused credentials in one minute: who sends many must not fill the disk. */
+/** Lines about refused credentials and passwords in one minute: who sends many must not fill the disk. */
 const refusalsPerMinuteMax = 60;
 const minuteMs = 60_000;
 
@@ -37,6 +38,15 @@ export class AuditLog {
 
   /** A credential that was not accepted. When there are too many, a line of the next minute counts those without one. */
   noteRefusal(from: string, reason: string, nowMs: number): void {
+    this.#noteBounded("credential-refused", { from, reason }, nowMs);
+  }
+
+  /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
+  noteSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }, nowMs: number): void {
+    this.#noteBounded("sign-in-refused", { from, ...what }, nowMs);
+  }
+
+  #noteBounded(event: AuditEvent, what: Readonly<Record<string, unknown>>, nowMs: number): void {
     const minute = Math.floor(nowMs / minuteMs);
     if (minute !== this.#minute) {
       const untold = this.#refusals - refusalsPerMinuteMax;
@@ -45,6 +55,6 @@ export class AuditLog {
       this.#refusals = 0;
     }
     this.#refusals++;
-    if (this.#refusals <= refusalsPerMinuteMax) this.#log.info({ event: "credential-refused", from, reason });
+    if (this.#refusals <= refusalsPerMinuteMax) this.#log.info({ event, ...what });
   }
 }

@@ -64,3 +64,15 @@ function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeat
   }
   return pairs.size === 0 ? "none" : pairs;
 }
+
+/** The cookie of a session. */
+export const sessionCookie = "sgs";
+
+/** The text of the session in a `Cookie` header. */
+export function readSession(header: string | undefined): string | undefined {
+  for (const pair of header?.split(";") ?? []) {
+    const [name = "", value = ""] = pair.split("=", 2);
+    if (name.trim() === sessionCookie && value !== "") return value.trim();
+  }
+  return undefined;
+}

@@ -1,7 +1,8 @@
 import { anonymous, type Viewer } from "../model/viewer.js";
 import type { Accounts } from "./accounts.js";
 import type { AuditLog } from "./audit-log.js";
-import { readCredential, type Credential } from "./credential.js";
+import { readCredential, readSession, type Credential } from "./credential.js";
+import type { Origins } from "./origins.js";
 
 /** Who may make access tokens; with `none` they don't count either. */
 export type AccessTokenPolicy = "all-users-create" | "site-admin-create" | "none";
@@ -23,48 +24,60 @@ export interface Knock {
 
 export type Entry =
   | { readonly kind: "viewer"; readonly viewer: Viewer }
-  /** An HTTP status, and a sentence. */
-  | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string };
+  /** An HTTP status, and a sentence; whether there was no credential, so that signing in is what helps. */
+  | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string; readonly wantsSignIn: boolean };
 
 /**
  * The one place that decides who sends a request.
  *
  * A credential that is wrong is refused, also where none is needed: its sender would take the answer of somebody without an
  * account for its own. Unknown, revoked and expired tokens and those of deleted users get one answer.
+ *
+ * The cookie of a session is sent by a browser whoever wrote the page that makes the request, so it counts only where the
+ * page is known to be ours or of a trusted origin: by the `Origin` that the browser sends, and under `/.api/` where there is
+ * none by a header that pages elsewhere cannot send. A session that is over is none, and not refused.
  */
 export class Gate {
   readonly #accounts: Accounts;
   readonly #settings: GateSettings;
   readonly #audit: AuditLog;
+  readonly #origins: Origins;
 
-  constructor(accounts: Accounts, settings: GateSettings, audit: AuditLog) {
+  constructor(accounts: Accounts, settings: GateSettings, origins: Origins, audit: AuditLog) {
     this.#accounts = accounts;
     this.#settings = settings;
+    this.#origins = origins;
     this.#audit = audit;
-  }
-
-  get isPublic(): boolean {
-    return this.#settings.isPublic;
   }
 
   enter(knock: Knock): Entry {
     const credential = readCredential(knock.query, knock.headers.get("authorization"));
-    if (credential.kind === "none") return this.#enterWithout();
     const nowMs = new Date().getTime();
+    if (credential.kind === "none") return this.#enterBySession(knock, nowMs);
     const entry = this.#check(credential, knock, nowMs);
     if (entry.kind === "refused") this.#audit.noteRefusal(knock.remoteAddress, entry.message, nowMs);
     return entry;
   }
 
-  #enterWithout(): Entry {
-    return this.#settings.isPublic ? { kind: "viewer", viewer: anonymous } : refused(401, "Private mode requires authentication.");
+  #enterBySession(knock: Knock, nowMs: number): Entry {
+    const session = readSession(knock.headers.get("cookie"));
+    const user = session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.find(session, nowMs);
+    if (user !== undefined) return { kind: "viewer", viewer: this.#accounts.viewerOf(user) };
+    if (this.#settings.isPublic) return { kind: "viewer", viewer: anonymous };
+    return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
+  }
+
+  #acceptsCookie({ path, headers }: Knock): boolean {
+    const origin = headers.get("origin");
+    if (origin !== undefined) return this.#origins.trusts(origin, headers.get("host"));
+    return headers.has("x-requested-with") || !path.startsWith("/.api/");
   }
 
   #check(credential: Credential, knock: Knock, nowMs: number): Entry {
     switch (credential.kind) {
-      case "none": return this.#enterWithout();
+      case "none": return this.#enterBySession(knock, nowMs);
       // A proxy in front of a private instance may ask for a password of its own.
-      case "unrecognised": return this.#settings.isPublic ? refused(401, "Invalid Authorization header.") : this.#enterWithout();
+      case "unrecognised": return this.#settings.isPublic ? refused(401, "Invalid Authorization header.") : this.#enterBySession(knock, nowMs);
       case "malformed": return refused(401, "Invalid Authorization header.");
       case "token":
       case "sudo": break;
@@ -87,6 +100,6 @@ export class Gate {
   }
 }
 
-function refused(status: 401 | 403, message: string): Entry {
-  return { kind: "refused", status, message };
+function refused(status: 401 | 403, message: string): Entry & { kind: "refused" } {
+  return { kind: "refused", status, message, wantsSignIn: false };
 }

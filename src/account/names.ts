@@ -16,9 +16,13 @@ export class Names {
     return owner?.kind === kind ? owner.id : undefined;
   }
 
+  isTaken(name: string): boolean {
+    return this.#owners.has(name.toLowerCase());
+  }
+
   /** Throws `conflict` when anything has this name. Clients know the words for a team by heart. */
   requireFree(kind: NameKind, name: string): void {
-    if (!this.#owners.has(name.toLowerCase())) return;
+    if (!this.isTaken(name)) return;
     throw new TrawlError("conflict", kind === "team" ? `${takenWords.team} is already taken` : `${takenWords[kind]} ${JSON.stringify(name)} is already taken`);
   }
 

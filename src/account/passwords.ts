@@ -62,6 +62,11 @@ export class Passwords {
     return this.#table.get(userId) !== undefined;
   }
 
+  /** Differs from what it was before when the password has changed. */
+  stamp(userId: number): string | undefined {
+    return this.#table.get(userId)?.hash;
+  }
+
   /** Whether it is the user's password. It takes as long for those who have none, and for nobody. */
   matches(userId: number | undefined, password: string): Promise<boolean> {
     return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password);

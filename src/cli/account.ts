@@ -11,6 +11,14 @@ export interface TypedToken {
   readonly note: string;
 }
 
+/** What was typed for a new user. */
+export interface TypedUser {
+  readonly admin: boolean;
+  readonly email?: string;
+  /** Whether its password comes on standard input. */
+  readonly passwordStdin: boolean;
+}
+
 /** The `trawl user`, `trawl org` and `trawl token` commands: each asks the daemon that runs with this data directory. */
 export class AccountCommands {
   readonly #dataDirectory: string;
@@ -21,8 +29,20 @@ export class AccountCommands {
     this.#print = print;
   }
 
-  async createUser(name: string, isSiteAdmin: boolean): Promise<void> {
-    this.#printUser(await this.#call("POST", "/.api/users", { name, isSiteAdmin }) as User);
+  async createUser(name: string, typed: TypedUser): Promise<void> {
+    const password = typed.passwordStdin ? await readPassword() : undefined;
+    this.#printUser(await this.#call("POST", "/.api/users", { name, isSiteAdmin: typed.admin, email: typed.email, password }) as User);
+  }
+
+  async setPassword(name: string): Promise<void> {
+    await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password`, { password: await readPassword() });
+    this.#print(`password of ${name} is set, and its sessions are over`);
+  }
+
+  /** Prints the link and nothing else. */
+  async linkPassword(name: string): Promise<void> {
+    const { url } = await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password-link`, undefined) as { url: string };
+    this.#print(url);
   }
 
   async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
@@ -99,4 +119,18 @@ export class AccountCommands {
     const used = lastUsedAt === "" ? "never used" : `last used ${lastUsedAt}`;
     this.#print([String(id), user, scopes.join(","), expires, used, ...note === "" ? [] : [note]].join("  "));
   }
+}
+
+/** Longer than any password that is taken. */
+const passwordBytesMax = 4096;
+
+/** The first line of standard input. A terminal shows what is typed, so there it is refused. */
+async function readPassword(): Promise<string> {
+  if (process.stdin.isTTY) throw new TrawlError("bad-request", "the password is read from standard input, and a terminal would show it: pipe it in, or use --link");
+  let text = "";
+  for await (const bytes of process.stdin.setEncoding("utf8")) {
+    text += String(bytes);
+    if (text.includes("\n") || text.length > passwordBytesMax) break;
+  }
+  return text.split(/\r?\n/, 1)[0] ?? "";
 }

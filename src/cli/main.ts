@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../base/errors.js";
-import { AccountCommands, type TypedToken } from "./account.js";
+import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
 import { callDaemon } from "./control-client.js";
 import { RepoCommands, type TypedFacts } from "./repo.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
@@ -129,7 +129,13 @@ function addUser(program: Command): void {
   user.command("create").argument("<name>").addOption(dataOption())
     .description("Create a user. It has no access token yet.")
     .option("--admin", "a site admin: sees all repositories, and may have tokens that act as other users", false)
-    .action((name: string, typed: { data: string; admin: boolean }) => accountCommands(typed).createUser(name, typed.admin));
+    .option("--email <address>", "its e-mail address")
+    .option("--password-stdin", "its password is the first line of standard input; without one it cannot sign in", false)
+    .action((name: string, typed: TypedUser & { data: string }) => accountCommands(typed).createUser(name, typed));
+  user.command("password").argument("<name>").addOption(dataOption())
+    .description("Set the password to the first line of standard input, and end the user's sessions.")
+    .option("--link", "print a link by which the user sets it, good once and for a day", false)
+    .action((name: string, typed: { data: string; link: boolean }) => (typed.link ? accountCommands(typed).linkPassword(name) : accountCommands(typed).setPassword(name)));
   user.command("set").argument("<name>").addOption(dataOption())
     .description("Change a user.")
     .option("--admin", "make it a site admin")

@@ -20,8 +20,17 @@ export interface ShownOrganisation {
 export function accountHandlers(daemon: () => Controlled): ControlHandlers {
   return {
     "GET /.api/users": (): readonly User[] => daemon().accounts.users(),
-    "POST /.api/users": ({ body }) =>
-      daemon().accounts.createUser({ name: textIn(body, "name"), displayName: "", isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false }, operator),
+    "POST /.api/users": ({ body }) => createUser(daemon(), body),
+    // Before the shorter pattern, which fits these paths too.
+    "POST /.api/users/NAME/password": async ({ params, body }) => {
+      await daemon().accounts.passwords.set(params["NAME"] ?? "", textIn(body, "password"), operator);
+      return null;
+    },
+    "POST /.api/users/NAME/password-link": async ({ params }) => {
+      const { accounts, externalUrl } = daemon();
+      const { path, expiresAt } = await accounts.passwords.newReset(params["NAME"] ?? "", operator);
+      return { url: externalUrl + path, expiresAt };
+    },
     "POST /.api/users/NAME": ({ params, body }) => daemon().accounts.updateUser(params["NAME"] ?? "", { isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false }, operator),
     "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
     "GET /.api/organisations": () => daemon().accounts.organisations().map((organisation) => shownOrganisation(daemon().accounts, organisation)),
@@ -41,6 +50,16 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       return shownToken(accounts, await accounts.deleteToken(tokenId(params["ID"] ?? ""), operator));
     },
   };
+}
+
+async function createUser({ accounts }: Controlled, body: unknown): Promise<User> {
+  const [address, password] = [optionalTextIn(body, "email"), optionalTextIn(body, "password")];
+  return accounts.createUser({
+    name: textIn(body, "name"), displayName: "", isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false,
+    // Whoever may open the control socket knows whose address it is.
+    ...address === undefined ? {} : { email: { address, isVerified: true } },
+    ...password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password) },
+  }, operator);
 }
 
 /** The one answer that has a token's text in it. */
@@ -72,6 +91,10 @@ function textIn(body: unknown, key: string): string {
   const value = fieldOf(body, key);
   if (typeof value === "string") return value;
   throw new TrawlError("bad-request", `"${key}" must be a text`);
+}
+
+function optionalTextIn(body: unknown, key: string): string | undefined {
+  return fieldOf(body, key) === undefined ? undefined : textIn(body, key);
 }
 
 function textsIn(body: unknown, key: string): readonly string[] {

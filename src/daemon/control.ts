@@ -19,6 +19,8 @@ export interface Controlled {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
+  /** Begins the URLs that are handed out; without a slash at the end. */
+  readonly externalUrl: string;
 }
 
 /** The control interface's routes; `cli/` is their client. */

@@ -6,6 +6,8 @@ import { callAfter } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
 import { AuditLog, type Doer } from "../account/audit-log.js";
 import { Gate, type AccessTokenPolicy } from "../account/gate.js";
+import { Origins } from "../account/origins.js";
+import { SignIn } from "../account/sign-in.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
@@ -42,6 +44,8 @@ const dataVersion = 1;
 /** Open streams get this long to end after the order to stop; the process is gone within ten seconds. */
 const drainMs = 4_000;
 const exitMs = 9_000;
+
+const dayMs = 86_400_000;
 
 /** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
 const unsentBytesMax = 128 * 1024;
@@ -145,10 +149,15 @@ class Daemon implements Controlled {
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
     this.searcher.contexts = options.contexts;
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    const origins = new Origins(options.externalUrl, options.trustedOrigins);
+    const sessionLifetimeMs = options.auth.sessionDays * dayMs;
     const shared = this.#graphqlServices(options);
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
-      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, this.audit),
+      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, origins, this.audit),
+      origins, signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs }),
+      cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
+      isNameTaken: (name) => this.accounts.isNameTaken(name),
       graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
       content: {
         contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
@@ -166,6 +175,11 @@ class Daemon implements Controlled {
     if (unknown.length > 0) this.sync.retire(unknown);
     const lost = this.catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
     for (const shard of lost) this.sync.repair(shard.record.id);
+  }
+
+  /** Known once the port is open. */
+  get externalUrl(): string {
+    return this.searcher.baseUrl;
   }
 
   #visibleNames(viewer: Viewer | undefined): (name: string) => boolean {
@@ -202,10 +216,10 @@ class Daemon implements Controlled {
 
   /** Opens the port and begins to sync; returns the address. */
   async start(): Promise<string> {
-    await this.accounts.start(programItself);
+    await this.accounts.start(programItself, !this.#options.auth.allowSignup);
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
     const url = `http://${urlHost(this.#options)}:${port}`;
-    this.searcher.baseUrl = url;
+    this.searcher.baseUrl = this.#options.externalUrl || url;
     await this.sync.start(this.#options.repositories);
     // So that the first one who asks for a page does not wait until they are sorted.
     this.catalog.repositoryTable(operatorViewer).placesByName();
@@ -246,7 +260,7 @@ function urlHost({ listenHost }: ResolvedOptions): string {
 
 /** Where clients reach us, as far as we know it. */
 function externalUrl(options: ResolvedOptions): string {
-  return `http://${urlHost(options)}:${options.listenPort}`;
+  return options.externalUrl || `http://${urlHost(options)}:${options.listenPort}`;
 }
 
 /** What a site admin may see of the options: all but passwords and secrets. */

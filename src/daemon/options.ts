@@ -28,6 +28,14 @@ export const optionTable = {
     kind: "choice", default: "all-users-create", choices: ["all-users-create", "site-admin-create", "none"],
     description: "Who may make access tokens; with none, they are refused.",
   },
+  "auth.allowSignup": {
+    kind: "boolean", default: false,
+    description: "Let anybody make an account at /-/sign-up. The first one becomes site admin: the first start makes none then.",
+  },
+  "auth.sessionDays": {
+    kind: "integer", default: 90, min: 1, max: 3650, unit: "days",
+    description: "Time until who has signed in with a password must do so again.",
+  },
   workers: {
     kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
     description: "Threads that search.",
@@ -39,6 +47,14 @@ export const optionTable = {
   kernel: {
     kind: "choice", default: "native", choices: ["native", "ts"],
     description: "The inner loops: native code, or their slower TypeScript twin for hosts without a compiler.",
+  },
+  externalUrl: {
+    kind: "string", default: "", pattern: "^(https?://[^\\s/?#]+)?$", allowed: "http(s)://HOST without a path, or nothing for the address of listen",
+    description: "Where clients reach the daemon, as through a proxy with TLS: URLs in answers begin with it, and with https cookies travel over TLS only.",
+  },
+  trustedOrigins: {
+    kind: "strings", default: [],
+    description: "Origins, as in https://console.example.org, whose pages may act with the cookie of whoever is signed in. Our own is always one.",
   },
   "search.defaultCount": {
     kind: "integer", default: 10_000, min: 1, max: 99_999_999, unit: "matches",

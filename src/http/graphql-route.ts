@@ -21,30 +21,29 @@ const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Contro
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
  * the request. Whatever was executed is answered with 200, errors of its fields included.
  */
-export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">, headersFor: (request: HttpRequest) => Headers): ViewerHandler {
+export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">): ViewerHandler {
   let runningCount = 0;
   return async (request, response, viewer) => {
-    const headers = headersFor(request);
     if (runningCount >= concurrentMax) {
-      return response.reply(503, { ...plainText, ...headers, "Retry-After": "1" }, `Too many GraphQL requests: ${runningCount} run. Try again in a moment.\n`);
+      return response.reply(503, { ...plainText, "Retry-After": "1" }, `Too many GraphQL requests: ${runningCount} run. Try again in a moment.\n`);
     }
     runningCount++;
     try {
-      await answer(executor, request, response, viewer, headers);
+      await answer(executor, request, response, viewer);
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
-      response.reply(400, { ...plainText, ...headers }, `${error.message}\n`);
+      response.reply(400, plainText, `${error.message}\n`);
     } finally {
       runningCount--;
     }
   };
 }
 
-async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer, headers: Headers): Promise<void> {
+async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer): Promise<void> {
   const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, request.remoteAddress, (cancel) => response.onClosed(cancel));
   const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
   const body = zips ? await gzipped(json) : json;
-  response.reply(status, { ...jsonHeaders, ...headers, Vary: "Accept-Encoding, Authorization, Cookie, Origin", ...zips ? { "Content-Encoding": "gzip" } : {} }, body);
+  response.reply(status, { ...jsonHeaders, ...zips ? { "Content-Encoding": "gzip" } : {} }, body);
 }
 
 /** Inflating stops at the limit, so a small body that would become a huge one costs no more than another. */

@@ -1,15 +1,34 @@
-import type { Gate } from "../account/gate.js";
+import type { Entry, Gate } from "../account/gate.js";
 import type { Viewer } from "../model/viewer.js";
-import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+import { plainText, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /** A handler that is told who asks. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
 
 /** Asks the gate before the handler, and answers those whom it refuses with a line of plain text. */
-export function guarded(gate: Pick<Gate, "enter">, headersFor: (request: HttpRequest) => Headers, handler: ViewerHandler): Handler {
+export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = gate.enter(request);
-    if (entry.kind === "viewer") return handler(request, response, entry.viewer);
-    return response.reply(entry.status, { ...plainText, ...headersFor(request) }, `${entry.message}\n`);
+    return entry.kind === "viewer" ? handler(request, response, entry.viewer) : refuse(response, entry);
   };
+}
+
+/** The same for a page, where who has sent no credential is led to sign in. */
+export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
+  return (request, response) => {
+    const entry = gate.enter(request);
+    return entry.kind === "viewer" ? handler(request, response, entry.viewer) : refusePage(request, response, entry);
+  };
+}
+
+type Refused = Entry & { readonly kind: "refused" };
+
+export function refuse(response: HttpResponse, { status, message }: Refused): void {
+  response.reply(status, plainText, `${message}\n`);
+}
+
+export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refused): void {
+  if (!entry.wantsSignIn) return refuse(response, entry);
+  const returnTo = encodeURIComponent(query === "" ? path : `${path}?${query}`);
+  return response.reply(302, { ...plainText, Location: `/sign-in?returnTo=${returnTo}` }, "");
 }

@@ -5,6 +5,7 @@ import type { CommitSource } from "../graphql/git-sources.js";
 import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
 import { commitOf, repositoryOf, withContext, type ContentServices, type Visit } from "./content.js";
+import { refuse, refusePage } from "./guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -29,10 +30,7 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
     if (open !== undefined) return reply(response, 200, open);
     const place = readPagePath(request.path);
     const entry = gate.enter(request);
-    if (entry.kind === "refused") {
-      if (place?.page === "raw" || hasCredential(request)) return reply(response, entry.status, entry.message);
-      return redirect(response, `/sign-in?returnTo=${encodeURIComponent(request.query === "" ? request.path : `${request.path}?${request.query}`)}`);
-    }
+    if (entry.kind === "refused") return place?.page === "raw" ? refuse(response, entry) : refusePage(request, response, entry);
     const visit = { request, response, viewer: entry.viewer };
     if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
     if (request.path.startsWith("/-/")) return instancePage(visit, services);
@@ -40,10 +38,6 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
     if (page !== undefined) return reply(response, 200, page);
     return repositoryPage(visit, services, raw, place);
   };
-}
-
-function hasCredential({ headers, query }: HttpRequest): boolean {
-  return headers.has("authorization") || new URLSearchParams(query).has("token");
 }
 
 async function repositoryPage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath): Promise<void> {

@@ -41,13 +41,13 @@ interface Answer {
  * never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text, whatever
  * they hold. A tag says the state of each answer, so a client that has it already gets 304.
  */
-export function rawHandler(services: ContentServices, headersFor: (request: HttpRequest) => Headers): RawHandler {
+export function rawHandler(services: ContentServices): RawHandler {
   const files = new Places(filesMax, filesOfClientMax);
   const archives = new Places(archivesMax, archivesOfClientMax);
   return (visit, place) => {
     const { request, response } = visit;
     // Who may read it can change, so whoever keeps it asks again.
-    const headers = { ...headersFor(request), "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
+    const headers = { "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
       const found = await entryOf(context, place);
       const answer = { request, response, client: clientOf(visit), headers, context };

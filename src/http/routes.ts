@@ -1,4 +1,5 @@
 import type { Gate } from "../account/gate.js";
+import type { Origins } from "../account/origins.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { MetricRegistry } from "../base/metrics.js";
@@ -8,28 +9,28 @@ import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
+import { headersOfEvery } from "./cors.js";
 import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
-import { guarded, type ViewerHandler } from "./guard.js";
+import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
+import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
-import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
+import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
 
 /** Puts the daemon's routes on the server. */
 export function addRoutes(server: HttpServer, services: Services): void {
-  const guard = (handler: ViewerHandler): Handler => guarded(services.gate, corsHeaders, handler);
+  server.setHeaders(headersOfEvery(services.origins));
+  const guard = (handler: ViewerHandler): Handler => guarded(services.gate, handler);
   const stream = guard(streamHandler(services));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
-    server.route("OPTIONS", path, answerPreflight);
   }
-  const graphql = graphqlHandler(services.graphql, (request) => ({ ...securityHeaders, ...corsHeaders(request) }));
-  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, guard(graphql));
-  server.route("OPTIONS", "/.api/graphql", answerPreflight);
-  server.route("GET", "/.api/client-config", guard((request, response) =>
-    response.reply(200, { ...securityHeaders, ...corsHeaders(request), "Content-Type": "application/json" }, JSON.stringify(clientConfig))));
+  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, guard(graphqlHandler(services.graphql)));
+  server.route("GET", "/.api/client-config", guard((_, response) =>
+    response.reply(200, { "Content-Type": "application/json" }, JSON.stringify(clientConfig))));
   server.route("GET", "/.api/search/trace/ID", guard((request, response, viewer) => {
     const text = services.search.trace(request.params["ID"] ?? "", viewer);
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
@@ -40,23 +41,27 @@ export function addRoutes(server: HttpServer, services: Services): void {
   server.route("GET", "/readyz", (request, response) => {
     const entry = services.gate.enter(request);
     const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
-    response.reply(ready ? 200 : 503, { ...securityHeaders, "Content-Type": "application/json" },
-      `${JSON.stringify(body, null, 2)}\n`);
+    response.reply(ready ? 200 : 503, { "Content-Type": "application/json" }, `${JSON.stringify(body, null, 2)}\n`);
   });
   server.route("GET", "/metrics", guard(async (_request, response, viewer) => {
     if (!services.seesAll(viewer)) return response.reply(403, plainText, "Metrics count searches in private repositories: a site admin may read them.\n");
     const text = await services.metrics.text();
-    response.reply(200, { ...securityHeaders, "Content-Type": services.metrics.contentType }, text);
+    response.reply(200, { "Content-Type": services.metrics.contentType }, text);
   }));
+  addSignInRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
-  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, corsHeaders)));
-  server.route("GET", "/", guard((request, response) => response.reply(200, plainText, welcome(request))));
+  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content)));
+  server.route("GET", "/", guardedPage(services.gate, (request, response) => response.reply(200, plainText, welcome(request))));
 }
 
 /** What the routes are plugged into. */
 export interface Services {
   readonly gate: Pick<Gate, "enter">;
+  readonly origins: Pick<Origins, "trusts">;
+  readonly signIn: SignInServices["signIn"];
+  readonly cookies: SignInServices["cookies"];
+  readonly isNameTaken: SignInServices["isNameTaken"];
   readonly search: SearchHandler;
   readonly graphql: Pick<GraphqlExecutor, "answer">;
   /**
@@ -103,18 +108,17 @@ function streamHandler(services: Services): ViewerHandler {
     stalled: () => metrics.streamsStalled.inc(),
   };
   return (request, response, viewer) => {
-    const cors = corsHeaders(request);
     if (request.method === "HEAD") {
-      return response.reply(405, { ...plainText, ...cors, Allow: "GET, OPTIONS" }, "method not allowed\n");
+      return response.reply(405, { ...plainText, Allow: "GET, OPTIONS" }, "method not allowed\n");
     }
     const params = parseStreamParams(request.query);
     const refusal = params.kind === "request" ? search.admit() : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
-      return response.reply(503, { ...plainText, ...cors, ...retry }, `${refusal.message}\n`);
+      return response.reply(503, { ...plainText, ...retry }, `${refusal.message}\n`);
     }
     const encoding = acceptedEncoding(request.headers.get("accept-encoding"));
-    const body = response.startStream(200, { ...sseHeaders(encoding), ...securityHeaders, ...cors });
+    const body = response.startStream(200, sseHeaders(encoding));
     metrics.streamsOpen.inc();
     response.onClosed(() => metrics.streamsOpen.dec());
     const sink = new SseStream(body, encoding, services.stallMs, observer, log);
@@ -134,33 +138,10 @@ const clientConfig = {
   smartContextWindowEnabled: false, modelsAPIEnabled: false, userShouldUseEnterprise: false, latestSupportedCompletionsStreamAPIVersion: 0,
 };
 
-/** Nothing on these pages may be framed or taken for another type. */
-const securityHeaders: Headers = {
-  "X-Content-Type-Options": "nosniff",
-  "X-Frame-Options": "DENY",
-  "X-XSS-Protection": "1; mode=block",
-};
-
 function endWithError(sink: EventSink, message: string): void {
   sink.send("error", [JSON.stringify({ message })]);
   sink.send("done", ["{}"]);
   sink.end();
-}
-
-/** Browser clients on other origins are let in as the interface has it: the origin is echoed, `null` included. */
-function corsHeaders(request: HttpRequest): Headers {
-  const origin = request.headers.get("origin");
-  if (origin === undefined) return {};
-  return { "Access-Control-Allow-Credentials": "true", "Access-Control-Allow-Origin": origin };
-}
-
-function answerPreflight(request: HttpRequest, response: HttpResponse): void {
-  response.reply(200, {
-    ...corsHeaders(request),
-    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type, Authorization, X-Sourcegraph-Should-Trace",
-    "Vary": "Origin",
-  }, "");
 }
 
 function welcome(request: HttpRequest): string {

@@ -196,7 +196,7 @@ export function sseHeaders(encoding: StreamEncoding): Headers {
     "Cache-Control": "no-cache",
     "Connection": "keep-alive",
     "X-Accel-Buffering": "no",
-    "Vary": "Authorization, Cookie, X-Requested-With, Origin, Accept-Encoding",
+    "Vary": "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With",
     ...encoding === "gzip" ? { "Content-Encoding": "gzip" } : {},
   };
 }

@@ -22,6 +22,7 @@ export class HttpServer {
   readonly #app: NativeApp;
   readonly #open = new Set<HttpResponse>();
   #fallback: Handler = answerNoRoute;
+  #headersOf: (request: RequestHead) => Headers = () => ({});
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
 
@@ -30,6 +31,11 @@ export class HttpServer {
     this.#observe = observe;
     this.#app = native.App();
     this.#app.any("/*", (res, req) => this.#accept(res, req));
+  }
+
+  /** Says which headers every answer has, those without a route included; what a handler says of the same name wins. */
+  setHeaders(headersOf: (request: RequestHead) => Headers): void {
+    this.#headersOf = headersOf;
   }
 
   /** Adds a route without a body; see `Router` for patterns. A GET route answers HEAD too, without the body. */
@@ -94,13 +100,17 @@ export class HttpServer {
     });
     this.#open.add(response);
     try {
-      this.#dispatch(res, snapshot(res, req, method), response);
+      const request = snapshot(res, req, method);
+      response.setHeaders(this.#headersOf(request));
+      this.#dispatch(res, request, response);
     } catch (error) {
       this.#fail(response, error);
     }
   }
 
   #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
+    // What a browser asks before it lets a page of another origin ask: the headers are the answer.
+    if (request.method === "OPTIONS" && request.path.startsWith("/.api/")) return response.reply(200, {}, "");
     const found = this.#router.find(request.method === "HEAD" ? "GET" : request.method, request.path);
     switch (found.kind) {
       case "none":
@@ -167,7 +177,7 @@ export interface HttpRequest extends RequestHead {
   readonly body: Uint8Array;
 }
 
-interface RequestHead {
+export interface RequestHead {
   readonly method: string;
   /** As sent, percent-encoding included. */
   readonly path: string;
@@ -187,6 +197,7 @@ export class HttpResponse {
   readonly #bodyless: boolean;
   readonly #ended: (status: number) => void;
   readonly #closedCallbacks: (() => void)[] = [];
+  #headers: Headers = {};
   #status: number | undefined;
   #closed = false;
 
@@ -195,6 +206,11 @@ export class HttpResponse {
     this.#bodyless = bodyless;
     this.#ended = ended;
     res.onAborted(() => this.#close(clientClosedStatus));
+  }
+
+  /** Headers that the answer has, whatever it is. */
+  setHeaders(headers: Headers): void {
+    this.#headers = headers;
   }
 
   /** True when the answer is whole, or the client left. */
@@ -254,7 +270,7 @@ export class HttpResponse {
 
   #writeHead(status: number, headers: Headers): void {
     this.#res.writeStatus(`${status} ${statusText[status] ?? "Unknown"}`);
-    for (const [name, value] of Object.entries(headers)) this.#res.writeHeader(name, value);
+    for (const [name, value] of Object.entries({ ...this.#headers, ...headers })) this.#res.writeHeader(name, value);
   }
 
   #close(status: number): void {
@@ -479,7 +495,7 @@ export const plainText: Headers = {
 
 const statusText: Readonly<Record<number, string>> = {
   200: "OK", 202: "Accepted", 204: "No Content", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 416: "Range Not Satisfiable", 429: "Too Many Requests",
+  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 416: "Range Not Satisfiable", 422: "Unprocessable Entity", 429: "Too Many Requests",
   500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 };
 

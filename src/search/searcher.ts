@@ -62,6 +62,10 @@ export class Searcher {
   }
 
   /** The address that trace URLs begin with, known once the server listens. */
+  get baseUrl(): string {
+    return this.#baseUrl;
+  }
+
   set baseUrl(url: string) {
     this.#baseUrl = url;
   }

@@ -5,6 +5,7 @@ import type { Test } from "tap";
 import { Accounts, type TokenRequest, type User } from "../../src/account/accounts.js";
 import { AuditLog, operator } from "../../src/account/audit-log.js";
 import { Gate } from "../../src/account/gate.js";
+import { Origins } from "../../src/account/origins.js";
 import { createFileLog, silentLog } from "../../src/base/log.js";
 import { RecordStore } from "../../src/store/record-store.js";
 
@@ -32,7 +33,7 @@ export class AccountSite {
   }
 
   gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create"): Gate {
-    return new Gate(this.accounts, { isPublic, accessTokens }, this.audit);
+    return new Gate(this.accounts, { isPublic, accessTokens }, new Origins("", ["https://console.example"]), this.audit);
   }
 
   user(name: string, isSiteAdmin = false): Promise<User> {
