@@ -6,7 +6,7 @@ import { planQuery } from "../src/query/plan-query.js";
 import type { QueryType } from "../src/query/query-type.js";
 import { runEngine, testRepository, testShard, type MatchObject, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines } from "./support/naive.js";
-import { atom, corpus, expression, expressionOf, filters, planOrSkip, repositories } from "./support/search-generator.js";
+import { atom, corpus, expression, expressionOf, filters, planOrSkip, repositories, textsAndRegexps } from "./support/search-generator.js";
 
 // What holds between the answers to related queries, whatever the answers are: no oracle is asked.
 
@@ -80,6 +80,11 @@ for (const operator of ["and", "or"]) {
     same(search(documents, prefixed(first, `(${a} ${operator} ${b})`)), search(documents, prefixed(first, `(${b} ${operator} ${a})`)), `${a} ${operator} ${b}`);
   }, ({ first, a, b }) => inStandard(prefixed(first, `(${a} ${operator} ${b})`)));
 }
+
+relation("texts under or are found as regexps are that are one leaf each", fc.record({ first: filters, forms: textsAndRegexps }), (documents, { first, forms: [texts, regexps] }) => {
+  same(search(documents, prefixed(first, `(${texts})`)), search(documents, prefixed(first, `(${regexps})`)), texts);
+  same(search(documents, prefixed(first, `(${texts} or /s+/)`)), search(documents, prefixed(first, `(${regexps} or /s+/)`)), texts);
+}, ({ first, forms }) => inStandard(...forms.map((text) => prefixed(first, `(${text})`))));
 
 relation("or nothing changes nothing", one, (documents, { first, a }) => {
   same(search(documents, prefixed(first, `(${a} or ${nothing})`)), search(documents, prefixed(first, a)), a);

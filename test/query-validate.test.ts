@@ -312,6 +312,15 @@ t.test("dates", async (t) => {
     ["1 month ago", "2024-02-20T15:30:00.000Z"],
     ["3 weeks ago", "2024-02-28T15:30:00.000Z"],
     ["last year", "2023-03-20T15:30:00.000Z"],
+    ["two weeks ago", "2024-03-06T15:30:00.000Z"],
+    ["last friday at 3pm", "2024-03-15T15:00:00.000Z"],
+    ["monday at noon", "2024-03-18T12:00:00.000Z"],
+    ["last november", "2023-11-01T00:00:00.000Z"],
+    ["february 10th", "2024-02-10T00:00:00.000Z"],
+    ["nov 1", "2023-11-01T00:00:00.000Z"],
+    ["25 december", "2023-12-25T00:00:00.000Z"],
+    ["Mon, 02 Jan 2006 15:04:05 MST", "2006-01-02T22:04:05.000Z"],
+    ["2 Jan 06 15:04:05 PDT", "2006-01-02T22:04:05.000Z"],
     ["3pm", "2024-03-20T15:00:00.000Z"],
     ["now", "2024-03-20T15:30:00.000Z"],
   ];
@@ -319,7 +328,7 @@ t.test("dates", async (t) => {
   // Which moment of these days is meant is not fixed; that it is one of them is.
   t.equal(new Date(readDateMs("yesterday", nowMs)).toISOString().slice(0, 10), "2024-03-19", "yesterday");
   t.equal(new Date(readDateMs("last thursday", nowMs)).toISOString().slice(0, 10), "2024-03-14", "last thursday");
-  for (const text of ["", "1234", "2006-13-01", "2006-02-30", "99/99/2006", "gestern", "nov 31, 2020", "25:00", "5 parsecs ago", "2006-01-02T25:00:00"]) {
+  for (const text of ["", "1234", "2006-13-01", "2006-02-30", "99/99/2006", "gestern", "nov 31, 2020", "nov 31", "friday at", "friday tomorrow", "25:00", "5 parsecs ago", "2006-01-02T25:00:00"]) {
     t.throws(() => readDateMs(text, nowMs), { code: "bad-query", message: "invalid date format" }, text);
   }
 });

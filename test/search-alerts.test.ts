@@ -106,7 +106,15 @@ t.test("what mirrors could not say", async (t) => {
 
 t.test("others", async (t) => {
   t.match(chooseAlert({ queryText: "x", ...planned("x"), repositoryCount: 0, ...foundNothing }), { title: "No repositories or code hosts configured" });
-  t.match(alertFor("foo(:[args])", foundNothing), { title: "No results", description: /^It looks like you're trying to run a structural search/ });
+  const hint = {
+    title: "No results",
+    description: "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
+    proposedQueries: [{ description: "Activate structural search", query: "repo:plain foo(:[args]) patternType:structural" }],
+  };
+  t.same(alertFor("repo:plain foo(:[args])", foundNothing), hint);
+  t.match(alertFor("repo:plain foo(:[args]) patternType:regexp", foundNothing), hint, "its own pattern type goes");
+  for (const one of [":[[x]]", ":[_]", ":[x.]", ":[x\\n]", ":[ ]", ":[  x]"]) t.equal(alertFor(`f ${one}`, foundNothing)?.title, "No results", one);
+  for (const none of [":[a-z]", ":[]", "...", ":[x y]", "a[x]"]) t.equal(alertFor(`f ${none}`, foundNothing), undefined, none);
   t.equal(alertFor("foo(:[args])", { ...foundNothing, hasResults: true }), undefined);
   t.equal(alertFor("nothing", foundNothing), undefined, "no results alone are no reason");
   t.match(alertFor("repo:nothing", foundNothing), {

@@ -2,12 +2,13 @@ import { hasBit } from "../base/bits.js";
 import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { compileRegexp } from "../regexp/compile.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { planLeaf, type LeafPlan } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
+import { PathFinder } from "./path-finder.js";
 import { matchPaths } from "./path-match.js";
 import type { People } from "./people.js";
 import type { Rows } from "./rows.js";
@@ -38,7 +39,8 @@ interface BoundLeaf {
   readonly scan: LeafScan | undefined;
   /** 1 for each document whose path it matches; undefined when paths don't count. */
   readonly pathBits: Uint8Array | undefined;
-  readonly matcher: Matcher;
+  /** One for each of its patterns. */
+  readonly finders: readonly PathFinder[];
   /** For each place in the block's contents: the first row, and the one past the last. */
   rowFrom: Uint32Array;
   rowTo: Uint32Array;
@@ -56,7 +58,7 @@ const noChoices: readonly RevisionChoice[] = [];
 
 interface BoundFilter {
   readonly filter: PathFilter;
-  readonly matcher: Matcher;
+  readonly finder: PathFinder;
 }
 
 const passes = 1;
@@ -112,7 +114,7 @@ export class Alternative {
     this.#choices = new Array(reader.repositories.length);
     this.#cards = new Array(reader.repositories.length);
     this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
-    this.#filters = text.pathFilters.map((filter) => ({ filter, matcher: compileRegexp(filter.source, filter.foldCase) }));
+    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(filter.source, filter.foldCase, filter.analysis.literal) }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text.leaves, kernel, useIndex);
     this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
   }
@@ -144,8 +146,8 @@ export class Alternative {
   /** Decides the filters for all paths at once, which is cheaper when every document will be asked about. */
   #decideFilters(): void {
     this.#filterVerdicts.fill(passes);
-    for (const { filter, matcher } of this.#filters) {
-      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, matcher);
+    for (const { filter, finder } of this.#filters) {
+      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, finder);
       const failing = filter.negated ? 1 : 0;
       for (let document = 0; document < matches.length; document++) {
         if (matches[document] === failing) this.#filterVerdicts[document] = fails;
@@ -210,7 +212,7 @@ export class Alternative {
 
   /**
    * Adds to `rows` the ranges in the content of `documents[i]` of all leaves that hold on the way from the root. Returns
-   * how many leaves added some: with more than one the caller makes them disjoint.
+   * how many patterns added some, at most: with more than one the caller makes them disjoint.
    */
   addRows(i: number, rows: Rows): number {
     return this.#root === undefined ? 0 : addRowsOf(this.#root, i, this.#contentPlaces[i], rows);
@@ -220,7 +222,7 @@ export class Alternative {
   addPathRows(i: number, rows: Rows): void {
     if (!this.#hasPathRows) return;
     const path = this.#reader.pathOf(this.documents[i]);
-    for (const { filter, matcher } of this.#filters) if (filter.highlighted && !filter.negated) matcher.findAll(path, 0, rows);
+    for (const { filter, finder } of this.#filters) if (filter.highlighted && !filter.negated) finder.findAll(path, rows);
     if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
   }
 
@@ -236,16 +238,17 @@ export class Alternative {
 
   #bindLeaf(leaf: Leaf, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
+    const finders = findersOf(leaf);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
     const { inContent } = leaf;
     const bound: BoundLeaf = {
       kind: "leaf",
       plan,
-      matcher,
+      finders,
       inContent,
       highlighted: leaf.highlighted,
       scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf) : undefined,
-      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, matcher) : undefined,
+      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, finders.length === 1 ? finders[0] : matcher) : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),
       result: noBits,
@@ -325,7 +328,7 @@ export class Alternative {
     if (this.#filters.length === 0) return true;
     if (this.#filterVerdicts[document] === 0) {
       const path = this.#reader.pathOf(document);
-      const passed = this.#filters.every(({ filter, matcher }) => matcher.test(path) !== filter.negated);
+      const passed = this.#filters.every(({ filter, finder }) => finder.test(path) !== filter.negated);
       this.#filterVerdicts[document] = passed ? passes : fails;
     }
     return this.#filterVerdicts[document] === passes;
@@ -428,6 +431,11 @@ function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: nu
   return false;
 }
 
+function findersOf({ source, either, foldCase, analysis }: Leaf): readonly PathFinder[] {
+  if (either.length === 0) return [new PathFinder(source, foldCase, analysis.literal)];
+  return either.map((one, i) => new PathFinder(one, foldCase, analysis.alternatives?.[i]));
+}
+
 /** Positive leaves by number of candidates, then the rest in written order. */
 function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
   const cost = (node: BoundNode): number => (node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32);
@@ -448,14 +456,15 @@ function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
   if (leaf.scan === undefined || !leaf.highlighted) return 0;
   const { words } = leaf.scan.rows;
   rows.append(words, leaf.rowFrom[place], leaf.rowTo[place]);
-  return leaf.rowTo[place] > leaf.rowFrom[place] ? 1 : 0;
+  const count = leaf.rowTo[place] - leaf.rowFrom[place];
+  return Math.min(count, leaf.finders.length);
 }
 
 function addPathRowsOf(node: BoundNode, i: number, document: number, path: Buffer, rows: Rows): void {
   if (node.result[i] !== 1) return;
   switch (node.kind) {
     case "leaf":
-      if (node.pathBits?.[document] === 1) node.matcher.findAll(path, 0, rows);
+      if (node.pathBits?.[document] === 1) for (const finder of node.finders) finder.findAll(path, rows);
       break;
     case "not": break;
     case "and":

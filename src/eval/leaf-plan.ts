@@ -31,7 +31,7 @@ export interface LiteralScan {
  * How one leaf is found in the contents of one shard.
  *
  * - `literals`: exact literals, found by the kernel alone; of several, by start and the longer first, those that do not
- *   overlap an earlier one.
+ *   overlap an earlier one. Of an `or` of texts each by itself.
  * - `lines`: each match lies in a line that holds one of the literals; the kernel finds those lines, RE2 searches them.
  * - `contents`: RE2 searches whole contents.
  */
@@ -88,7 +88,9 @@ function unitsOfContents(contents: ContentSet, { contentFirstUnit, contentCount 
 
 function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exceptions: Uint32Array): LeafPlan {
   const rest = { candidates: undefined, exceptions, postingBytes: 0 };
-  if (exact?.length === 1) return { method: "literals", scans: [{ needle: exact[0], units: undefined }], ...rest };
+  if (exact !== undefined && (exact.length === 1 || leaf.either.length > 0)) {
+    return { method: "literals", scans: exact.map((needle) => ({ needle, units: undefined })), ...rest };
+  }
   const clause = leaf.analysis.clauses.find((literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1));
   if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
   return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };

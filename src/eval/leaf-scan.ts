@@ -1,6 +1,6 @@
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf } from "../query/plan.js";
-import type { Matcher } from "../regexp/compile.js";
+import { compileRegexp, type Matcher } from "../regexp/compile.js";
 import { unitBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { LeafPlan, LiteralScan } from "./leaf-plan.js";
@@ -15,7 +15,8 @@ const rowCountInitial = 128;
  * Finds the rows of one leaf in the contents of one shard, a block of contents at a time.
  *
  * Contract: `scan` is called with ascending contents, and over all calls contents only ascend. After it, the rows of
- * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted and disjoint, until the next `scan`.
+ * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted, until the next `scan`. Those of one pattern
+ * are disjoint; of an `or` of texts those of each text are.
  */
 export class LeafScan {
   readonly rows = new Rows(rowCountInitial);
@@ -27,6 +28,8 @@ export class LeafScan {
   readonly #kernel: Kernel;
   readonly #matcher: Matcher;
   readonly #foldCase: boolean;
+  /** The texts of an `or`; empty for one pattern. */
+  readonly #either: readonly string[];
   /** True when one row of each text that RE2 searches is enough, as none is reported. */
   readonly #firstSuffices: boolean;
   readonly #cursor = new Uint32Array(3);
@@ -36,12 +39,13 @@ export class LeafScan {
   #rangeCount = 0;
   #exceptionCursor = 0;
 
-  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "foldCase" | "highlighted">) {
+  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
     this.#matcher = matcher;
     this.#foldCase = leaf.foldCase;
+    this.#either = leaf.either;
     this.#firstSuffices = !leaf.highlighted;
     this.#unitCursors = plan.scans.map(() => 0);
   }
@@ -70,9 +74,9 @@ export class LeafScan {
         rows.grow();
       }
       rows.count = this.#cursor[2];
-      if (scans.length > 1) this.#addOverlapping(contents, scans[i].needle, before);
+      if (scans.length > 1 && this.#either.length === 0) this.#addOverlapping(contents, scans[i].needle, before);
     }
-    if (scans.length > 1) rows.makeDisjoint(0);
+    if (scans.length > 1) this.#order();
     if (exceptions.length > 0) this.#searchExceptions(contents);
   }
 
@@ -136,7 +140,12 @@ export class LeafScan {
       this.#searchContent(content);
     }
     // An exception's whole content was left out of the ranges, so no row is there twice.
-    if (found) this.rows.makeDisjoint(0);
+    if (found) this.#order();
+  }
+
+  #order(): void {
+    if (this.#either.length === 0) this.rows.makeDisjoint(0);
+    else this.rows.sort(0);
   }
 
   #searchContent(content: number): void {
@@ -146,7 +155,8 @@ export class LeafScan {
   #search(from: number, to: number): void {
     this.scannedBytes += to - from;
     const text = this.#reader.content.subarray(from, to);
-    if (!this.#firstSuffices) this.#matcher.findAll(text, from, this.rows);
+    if (this.#either.length > 0) for (const source of this.#either) compileRegexp(source, this.#foldCase).findAll(text, from, this.rows);
+    else if (!this.#firstSuffices) this.#matcher.findAll(text, from, this.rows);
     else if (this.#matcher.next(text, 0)) this.rows.push(from + this.#matcher.start, from + this.#matcher.end);
   }
 

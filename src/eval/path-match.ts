@@ -1,8 +1,11 @@
 import type { Kernel } from "../kernel/kernel.js";
-import type { Matcher } from "../regexp/compile.js";
 import type { RegexpAnalysis } from "../regexp/analysis.js";
 import { lastAtMost, type ShardReader } from "../shard/shard-reader.js";
 import { Rows } from "./rows.js";
+
+export interface PathTester {
+  test(path: Buffer): boolean;
+}
 
 /** Above this many literals a pass over the paths for each costs more than testing every path. */
 const scannedLiteralsMax = 8;
@@ -17,12 +20,12 @@ const longS = Buffer.from("\u017f");
  * because a matching path holds a literal of each clause; where case folding could reach outside ASCII, every path is
  * tested.
  */
-export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: RegexpAnalysis, foldCase: boolean, matcher: Matcher): Uint8Array {
+export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: RegexpAnalysis, foldCase: boolean, tester: PathTester): Uint8Array {
   const matches = new Uint8Array(reader.documentCount);
   const clause = analysis.clauses.find((literals) => literals.length <= scannedLiteralsMax);
   if (clause === undefined || (foldCase && holdsFoldException(reader.paths))) {
     for (let document = 0; document < reader.documentCount; document++) {
-      if (matcher.test(reader.pathOf(document))) matches[document] = 1;
+      if (tester.test(reader.pathOf(document))) matches[document] = 1;
     }
     return matches;
   }
@@ -39,7 +42,7 @@ export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: Regexp
     rows.count = cursor[2];
     for (let i = 0; i < rows.count; i++) {
       const document = lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount);
-      if (matches[document] === 0 && matcher.test(reader.pathOf(document))) matches[document] = 1;
+      if (matches[document] === 0 && tester.test(reader.pathOf(document))) matches[document] = 1;
     }
   }
   return matches;

@@ -10,6 +10,7 @@ import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
+import { pathMatches } from "./path-matches.js";
 import { People } from "./people.js";
 import type { Rows } from "./rows.js";
 
@@ -378,7 +379,7 @@ export class ResultWriter {
   /** Adds the members of a result with highlights in its path to the fragments; returns where they begin. */
   #addHead(document: number, pathRows: Rows, shape: ResultShape): number {
     const path = (this.#reader as ShardReader).pathOf(document);
-    const from = this.#fragments.add(Buffer.from(`,"pathMatches":[${pathRanges(path, pathRows)}]`));
+    const from = this.#fragments.add(pathMatches(path, pathRows));
     this.#fragments.add(shape.members);
     return from;
   }
@@ -421,18 +422,4 @@ function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
     commit: commitOfChoice(card, revision) || undefined,
   };
   return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
-}
-
-/** Ranges in a path as JSON; columns count code points, and a path is line 0. */
-function pathRanges(path: Buffer, rows: Rows): string {
-  const parts: string[] = [];
-  for (let i = 0; i < rows.count; i++) {
-    parts.push(`{"start":${pathLocation(path, rows.words[i * 2])},"end":${pathLocation(path, rows.words[i * 2 + 1])}}`);
-  }
-  return parts.join(",");
-}
-
-function pathLocation(path: Buffer, offset: number): string {
-  const column = [...path.subarray(0, offset).toString()].length;
-  return `{"offset":${offset},"line":0,"column":${column}}`;
 }

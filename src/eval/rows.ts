@@ -44,7 +44,7 @@ export class Rows {
 
   /** Sorts pairs `[from, count)` by start, the longer first, and drops those that overlap an earlier one. */
   makeDisjoint(from: number): void {
-    this.#sort(from);
+    this.sort(from);
     const { words, count } = this;
     let kept = from;
     let last = -1;
@@ -59,8 +59,11 @@ export class Rows {
     this.count = kept;
   }
 
-  /** The pairs come as sorted runs, one for each pattern, which are merged two by two until one is left. */
-  #sort(from: number): void {
+  /**
+   * Sorts pairs `[from, count)` by start, the longer first. They come as sorted runs, one for each pattern, which are
+   * merged two by two until one is left.
+   */
+  sort(from: number): void {
     let runs = this.#runsFrom(from);
     if (runs.length === 2) return;
     let source: Uint32Array = this.words;

@@ -21,12 +21,12 @@ const fullMonths = "january|february|march|april|may|june|july|august|september|
 const month = `(?:${fullMonths}|${monthNames.join("|")}|sept)`;
 const weekday = `(?:${weekdayNames.join("|")})[a-z]*`;
 const clock = "([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\\.[0-9]+)?)?";
-const zone = "(z|[+-][0-9]{2}:?[0-9]{2}|gmt|utc|ut)";
+const zone = "(z|[+-][0-9]{2}:?[0-9]{2}|gmt|utc|ut|[ecmp][sd]t)";
 
 const unixSeconds = /^([0-9]{5,})(?: ([+-][0-9]{4}))?$/;
 const isoDate = new RegExp(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:(?:t| +)${clock} ?${zone}?)?$`, "i");
 const mailDate = new RegExp(
-  `^(?:${weekday}, +)?([0-9]{1,2}) +(${month}) +([0-9]{4}) +${clock}(?: +${zone})?(?: *\\(.*\\))?$`,
+  `^(?:${weekday}, +)?([0-9]{1,2}) +(${month}) +([0-9]{4}|[0-9]{2}) +${clock}(?: +${zone})?(?: *\\(.*\\))?$`,
   "i",
 );
 const dottedYearFirst = /^([0-9]{4})\.([0-9]{1,2})\.([0-9]{1,2})$/;
@@ -34,9 +34,12 @@ const slashedMonthFirst = /^([0-9]{1,2})\/([0-9]{1,2})\/([0-9]{4})$/;
 const dottedDayFirst = /^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})$/;
 const dayMonthYear = new RegExp(`^([0-9]{1,2}) +(${month}),? +([0-9]{4})$`, "i");
 const monthDayYear = new RegExp(`^(${month}) +([0-9]{1,2}),? +([0-9]{4})$`, "i");
-const ago = /^(an?|[0-9]{1,6}) +(second|minute|hour|day|week|month|year)s?(?: +ago)?$/i;
+const numberWords = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+const ago = new RegExp(`^(an?|${numberWords.join("|")}|[0-9]{1,6}) +(second|minute|hour|day|week|month|year)s?(?: +ago)?$`, "i");
 const lastUnit = /^last +(week|month|year)$/i;
-const lastWeekday = new RegExp(`^(?:last +)?(${weekday})$`, "i");
+const lastWeekday = new RegExp(`^(?:last +)?(${weekday})(?:(?: +at)? +(noon|midnight|[0-9].*))?$`, "i");
+const monthAndDay = new RegExp(`^(?:last +)?(${month})(?: +([0-9]{1,2})(?:st|nd|rd|th)?)?$`, "i");
+const dayAndMonth = new RegExp(`^([0-9]{1,2})(?:st|nd|rd|th)? +(${month})$`, "i");
 const dayAndHour = /^(?:(today|yesterday)(?: +at)?(?: +|$))?(?:(noon|midnight)|([0-9]{1,2})(?::([0-9]{2}))? *(am|pm)?)?$/i;
 
 const readers: readonly Reader[] = [
@@ -52,7 +55,7 @@ const readers: readonly Reader[] = [
   (text) => {
     const found = mailDate.exec(text);
     if (found === null) return undefined;
-    return utc(Number(found[3]), monthNumber(found[2]), Number(found[1]), found.slice(4, 7), found[7]);
+    return utc(fullYear(Number(found[3])), monthNumber(found[2]), Number(found[1]), found.slice(4, 7), found[7]);
   },
   (text) => inOrder(dottedYearFirst.exec(text), [1, 2, 3]),
   (text) => inOrder(slashedMonthFirst.exec(text), [3, 1, 2]),
@@ -62,6 +65,8 @@ const readers: readonly Reader[] = [
   readAgo,
   readLastUnit,
   readWeekday,
+  (text, nowMs) => latestDay(nowMs, monthAndDay.exec(text), 1, 2),
+  (text, nowMs) => latestDay(nowMs, dayAndMonth.exec(text), 2, 1),
   readDayAndHour,
 ];
 
@@ -69,7 +74,8 @@ function readAgo(text: string, nowMs: number): number | undefined {
   const found = ago.exec(text);
   if (found === null) return undefined;
   const [, amount = "", unit = ""] = found;
-  return earlier(nowMs, /^a/i.test(amount) ? 1 : Number(amount), unit.toLowerCase());
+  const word = numberWords.indexOf(amount.toLowerCase()) + 1;
+  return earlier(nowMs, /^an?$/i.test(amount) ? 1 : word || Number(amount), unit.toLowerCase());
 }
 
 function readLastUnit(text: string, nowMs: number): number | undefined {
@@ -77,14 +83,23 @@ function readLastUnit(text: string, nowMs: number): number | undefined {
   return found === null ? undefined : earlier(nowMs, 1, (found[1] ?? "").toLowerCase());
 }
 
-/** The start of the latest such day before today. */
+/** The start of the latest such day before today, or a time of it, as in `last friday at 3pm`. */
 function readWeekday(text: string, nowMs: number): number | undefined {
   const found = lastWeekday.exec(text);
   if (found === null) return undefined;
   const wanted = weekdayNames.indexOf((found[1] ?? "").slice(0, 3).toLowerCase());
   const today = startOfDay(nowMs);
   const days = (new Date(today).getUTCDay() - wanted + 7) % 7 || 7;
-  return today - days * dayMs;
+  const start = today - days * dayMs;
+  return found[2] === undefined ? start : readDayAndHour(found[2], start);
+}
+
+/** The latest such day up to now; without a day the first of the month. The groups of `found` are numbered. */
+function latestDay(nowMs: number, found: RegExpExecArray | null, monthGroup: number, dayGroup: number): number | undefined {
+  if (found === null) return undefined;
+  const year = new Date(nowMs).getUTCFullYear();
+  const days = [year, year - 1].map((one) => utc(one, monthNumber(found[monthGroup]), Number(found[dayGroup] ?? 1), [], undefined));
+  return days.find((day) => day !== undefined && day <= nowMs);
 }
 
 /** `now`, `yesterday`, `3pm`, `yesterday at noon`. */
@@ -172,7 +187,18 @@ function utc(
   return ms - zoneMinutes(zoneText) * 60_000;
 }
 
+/** As mail has it: 49 is 2049, 50 is 1950. */
+function fullYear(year: number): number {
+  if (year >= 100) return year;
+  return year < 50 ? year + 2000 : year + 1900;
+}
+
+/** Hours behind UTC in winter. */
+const zoneHours = new Map([["e", 5], ["c", 6], ["m", 7], ["p", 8]]);
+
 function zoneMinutes(text: string | undefined): number {
+  const named = /^([ecmp])([sd])t$/i.exec(text ?? "");
+  if (named !== null) return -60 * ((zoneHours.get(named[1].toLowerCase()) ?? 0) - (named[2].toLowerCase() === "d" ? 1 : 0));
   const found = /^([+-])([0-9]{2}):?([0-9]{2})$/.exec(text ?? "");
   if (found === null) return 0;
   return (found[1] === "-" ? -1 : 1) * (Number(found[2]) * 60 + Number(found[3]));

@@ -110,11 +110,12 @@ function printTextNode(node: TextNode, text: TextPlan): string {
   }
 }
 
-/** A literal in quotes; a regexp between slashes, with the literals that the index is asked for. */
-function printLeaf({ analysis, source, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
+/** A literal in quotes, several that are one leaf in `either`; a regexp between slashes, with the literals that the index is asked for. */
+function printLeaf({ analysis, source, either, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
   const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
   const fold = foldCase ? "i" : "";
   if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
+  if (either.length > 0) return `${where}either(${(analysis.alternatives ?? []).map((text) => JSON.stringify(text)).join(" ")})${fold}`;
   const clauses = analysis.alternatives === undefined ? analysis.clauses : [analysis.alternatives];
   const requires = clauses.map((clause) => `{${clause.join(",")}}`).join("");
   return `${where}/${source}/${fold}${requires === "" ? "" : ` requires ${requires}`}`;

@@ -50,6 +50,6 @@ function planFile({ path, content }: FileArgument, place: Place, analyses: Analy
   const pathFilters: PathFilter[] = path === "" ? []
     : [{ negated: false, source: path, foldCase: true, highlighted: false, label: `file:/${path}/i`, analysis: analyses.regexp(path, true, place) }];
   const leaves: Leaf[] = content === "" ? []
-    : [{ source: content, foldCase: true, inContent: true, inPath: false, highlighted: false, analysis: analyses.regexp(content, true, place) }];
+    : [{ source: content, either: [], foldCase: true, inContent: true, inPath: false, highlighted: false, analysis: analyses.regexp(content, true, place) }];
   return { content: true, path: true, pathFilters, pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 }, leaves, people: [] };
 }

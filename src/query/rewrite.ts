@@ -1,5 +1,5 @@
 import type { FieldName } from "./fields.js";
-import type { PatternType } from "./plan.js";
+import type { QueryType } from "./query-type.js";
 import { scan } from "./scan.js";
 
 /** How a query is changed to propose another. */
@@ -15,13 +15,13 @@ export interface Rewrite {
  * The query with other filters, as a person can type it: its own pattern type is said, so that it means the same in any
  * client. `isUnion` says that operators stand between its filters; then it is put in parentheses.
  */
-export function rewriteQuery(text: string, type: PatternType, isUnion: boolean, { without, before, after }: Rewrite): string {
+export function rewriteQuery(text: string, type: QueryType, isUnion: boolean, { without, before, after }: Rewrite): string {
   const kept = withoutFields(text, type, [...without, "patterntype"]);
   const inner = isUnion ? `(${kept})` : kept;
   return [before, inner, after, `patternType:${type}`].filter((part) => part !== "").join(" ");
 }
 
-function withoutFields(text: string, type: PatternType, names: readonly FieldName[]): string {
+function withoutFields(text: string, type: QueryType, names: readonly FieldName[]): string {
   let kept = "";
   let at = 0;
   for (const token of scan(text, type, false)) {

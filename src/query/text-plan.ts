@@ -1,13 +1,21 @@
 import { assert } from "../base/assert.js";
 import { languagePathRegexp } from "../model/language.js";
+import type { RegexpAnalysis } from "../regexp/analysis.js";
 import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
+import { literalsOf, trigramBytes } from "./leaf-literals.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "./plan.js";
 import { resultTypesOf, type ResultTypes } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
+
+/** A longer text has a leaf of its own. */
+const sharedTextBytesMax = 200;
+
+/** UTF-16 units of the texts that one leaf stands for. RE2 compiles them as one regexp for paths, in less than a megabyte. */
+const sharedUnitsMax = 16 * 1024;
 
 /**
  * What file and path results need. Undefined when the query's types leave them out, and when there is neither a pattern
@@ -80,12 +88,23 @@ function planNode(node: QueryNode, leaves: Leaves): TextNode {
     }
     case "and":
     case "or": {
-      const children = distinct(node.children.map((child) => planNode(child, leaves)));
+      const children = distinct(node.kind === "or" ? planAny(node.children, leaves) : node.children.map((child) => planNode(child, leaves)));
       return children.length === 1 ? children[0] : { kind: node.kind, children };
     }
     default:
       assert(false, `a pattern tree holds no ${node.kind}`);
   }
+}
+
+/** Texts under `or` become one leaf, which goes over the documents once for all of them. */
+function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode[] {
+  const texts = nodes.filter((node): node is PatternNode => node.kind === "pattern" && leaves.mayShare(node));
+  const inContentOnly = texts.filter(({ contentOnly }) => contentOnly);
+  const anywhere = texts.filter(({ contentOnly }) => !contentOnly);
+  const shared = [inContentOnly, anywhere].filter((group) => group.length > 1);
+  const rest = nodes.filter((node) => !shared.some((group) => group.some((text) => text === node)));
+  const leafNumbers = shared.flatMap((group) => leaves.addEither(group));
+  return [...leafNumbers.map((leaf): TextNode => ({ kind: "leaf", leaf })), ...rest.map((node) => planNode(node, leaves))];
 }
 
 /** `x or x` is `x`: of equal leaves side by side one is enough, and so of equal negated ones. */
@@ -104,6 +123,22 @@ function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
 function keyOf(node: TextNode): number | undefined {
   if (node.kind === "leaf") return node.leaf;
   return node.kind === "not" && node.child.kind === "leaf" ? -1 - node.child.leaf : undefined;
+}
+
+function splitTexts(texts: readonly string[]): readonly (readonly string[])[] {
+  const groups: string[][] = [];
+  let units = sharedUnitsMax;
+  for (const text of texts) {
+    units += text.length;
+    const last = groups.at(-1);
+    if (last !== undefined && units <= sharedUnitsMax) {
+      last.push(text);
+    } else {
+      groups.push([text]);
+      units = text.length;
+    }
+  }
+  return groups;
 }
 
 /** The patterns of one basic query, equal ones once. */
@@ -125,13 +160,35 @@ class Leaves {
     const analysis = this.#analyses.pattern(pattern, this.#foldCase);
     const source = pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
     const inPath = this.#types.path && !pattern.contentOnly;
-    return this.#once(`${pattern.contentOnly}${source}`, { source, foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
+    return this.#once(`${pattern.contentOnly}${source}`, { source, either: [], foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
+  }
+
+  /** Whether the pattern is a text that the index and the kernel alone find, so that a leaf can stand for several of them. */
+  mayShare(pattern: PatternNode): boolean {
+    if (pattern.negated) return false;
+    const { exact } = literalsOf({ analysis: this.#analyses.pattern(pattern, this.#foldCase), foldCase: this.#foldCase });
+    return exact?.length === 1 && exact[0].length >= trigramBytes && exact[0].length <= sharedTextBytesMax;
+  }
+
+  /** The numbers of the leaves that stand for any of the patterns, which may share: one leaf, or a few for very many. */
+  addEither(patterns: readonly PatternNode[]): readonly number[] {
+    const byText = new Map(patterns.map((pattern) => [this.#analyses.pattern(pattern, this.#foldCase).literal ?? "", pattern]));
+    return splitTexts([...byText.keys()]).map((texts) => this.#addTexts(texts, byText.get(texts[0]) ?? patterns[0]));
+  }
+
+  #addTexts(texts: readonly string[], first: PatternNode): number {
+    if (texts.length === 1) return this.add(first);
+    const either = texts.map(escapeRegexp);
+    const source = either.join("|");
+    const inPath = this.#types.path && !first.contentOnly;
+    const analysis: RegexpAnalysis = { literal: undefined, alternatives: texts, clauses: [texts], crossesLines: texts.some((text) => text.includes("\n")), matchesEmpty: false };
+    return this.#once(`either${inPath}${source}`, { source, either, foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
   }
 
   /** A condition on contents, whatever types of results are asked for. */
   addFilter(source: string, place: Place): number {
     const analysis = this.#analyses.regexp(source, this.#foldCase, place);
-    return this.#once(`filter${source}`, { source, foldCase: this.#foldCase, inContent: true, inPath: false, highlighted: false, analysis });
+    return this.#once(`filter${source}`, { source, either: [], foldCase: this.#foldCase, inContent: true, inPath: false, highlighted: false, analysis });
   }
 
   #once(key: string, leaf: Leaf): number {

@@ -142,13 +142,19 @@ function excludingProposals(source: AlertSource): ProposedQuery[] {
   ];
 }
 
-/** A hole of a structural query such as `:[x]` is plain text here, and rarely what was meant when it finds nothing. */
-function structuralHint({ queryText, hasResults }: AlertSource): Alert | undefined {
-  if (hasResults || !/:\[[^\]\s]*\]/.test(queryText)) return undefined;
+/** Holes of structural queries: `:[x]`, `:[[x]]`, `:[x.]`, `:[x\\n]` and `:[ x]`. */
+const hole = /:\[\w+(?:\.|\\n)?\]|:\[\[\w+\]\]|:\[ +\w*\]/;
+
+/**
+ * A hole is plain text here, and rarely what was meant when it finds nothing. The alert is the interface's: clients know it
+ * by its words. What it proposes is answered with the reason why it is not searched.
+ */
+function structuralHint(source: AlertSource): Alert | undefined {
+  if (source.hasResults || !hole.test(source.queryText)) return undefined;
   return {
     title: "No results",
-    description: "It looks like you're trying to run a structural search, but structural search is disabled in the site configuration.",
-    proposedQueries: null,
+    description: "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
+    proposedQueries: [{ description: "Activate structural search", query: rewriteQuery(source.queryText, "structural", false, { without: [], before: "", after: "" }) }],
   };
 }
 

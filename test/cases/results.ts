@@ -43,6 +43,8 @@ const matching = [
     ["two letters", `${inTools} #!`, tools("tools/build.py:L1", "tools/release.sh:L1")],
     ["three letters", `${inTools} pub`, tools("src/mod.rs:L1")],
     ["overlapping texts", `${inTools} target or arge`, foundTarget],
+    ["texts of which one begins another", `${inTools} widget or widget_max`, tools("lib/Widget.m:L1", "lib/widget.cpp:L1", "lib/widget.h:L1,L2")],
+    ["texts of which one ends another, counted once", `r:^acme/tools$ type:file file:legacy count:4 port or basePort`, tools("web/legacy/app.js:L1,L2"), []],
     ["a text within another", `${inTools} /t/ and target`, tools("src/mod.rs:L1,L2", "tools/build.py:L1,L2,L4,L5")],
     ["in the path and in the content", "r:^acme/tools$ file:^lib widget", tools("lib/Widget.m:L1", "lib/widget.cpp:L1", "lib/widget.h:L1,L2")],
     ["one in the path, one in the content", "r:^acme/tools$ cpp and vector", tools("lib/widget.cpp:L2")],
@@ -155,6 +157,9 @@ const decided = [
     ["type:path without anything finds nothing", "type:path repo:odd", []],
     ["file:has.content may be negated", "r:^acme/tools$ -file:has.content(.) file:^a", []],
     ["HEAD of a repository without commits is no mistake", "repo:^empty$@HEAD a", []],
+    ["a hole of a structural query that finds nothing", "foo(:[args])", ["alert: No results: It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle."]],
+    ["a class behind a colon is no hole", "zzz:[a-z]", []],
+    ["a hole in a query for no repository", "repo:nothing foo(:[args])", ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"]],
     ["a context that is not there", "context:nowhere a", ["alert: Unable To Process Query: Search context \"nowhere\" not found"]],
   ]),
   ...rows("decided", "keyword", [

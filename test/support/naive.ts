@@ -66,8 +66,9 @@ function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Foun
 }
 
 function evaluateLeaf(leaf: Leaf, document: NaiveDocument): Found | undefined {
-  const content = leaf.inContent ? ranges(leaf.source, leaf.foldCase, document.content) : [];
-  const path = leaf.inPath ? ranges(leaf.source, leaf.foldCase, Buffer.from(document.path)) : [];
+  const sources = leaf.either.length > 0 ? leaf.either : [leaf.source];
+  const content = leaf.inContent ? sources.flatMap((source) => ranges(source, leaf.foldCase, document.content)) : [];
+  const path = leaf.inPath ? sources.flatMap((source) => ranges(source, leaf.foldCase, Buffer.from(document.path))) : [];
   const pathHolds = leaf.inPath && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
   return content.length > 0 || pathHolds ? { content: leaf.highlighted ? content : [], path } : undefined;
 }

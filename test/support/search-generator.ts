@@ -23,13 +23,21 @@ export const corpus = fc.uniqueArray(document, { maxLength: 12, selector: (one) 
 const literal = fc.oneof(word, fc.constantFrom("abk", "ask_", "abk abk", "ks", "x", "aaa"));
 const regexp = fc.constantFrom("a+b?k", "(abk|ask)_?", "^ab", "k$", "[ab]{2,3}", "a.*k", "s\\s+a", "[^a]k", "abk|ask|kas", "kask|akk|sak", "aka|aaka|kak", "abs|ask_|sbk|bka", "(a|b)(k|s)_", "abk|", "_+", "x{3,}", "\\bab", "é");
 
+const overlapping = fc.uniqueArray(fc.constantFrom("aka", "aaka", "kak", "abk", "abka", "kask", "aba", "akak", "sak", "kka", "ask_", "ABK"), { minLength: 2, maxLength: 6 });
+
+/** An `or` of texts, which is one leaf. */
+const texts = overlapping.map((all) => `(${all.join(" or ")})`);
+
+/** The same `or` as texts and as regexps that are none. */
+export const textsAndRegexps = overlapping.map((all) => [all.join(" or "), all.map((text) => `/(${text}|${text}x{0})/`).join(" or ")] as const);
+
 /** One pattern. */
 export const atom = fc.oneof(literal.filter((text) => !/[\s]/.test(text)), regexp.map((source) => `/${source}/`), literal.map((text) => `content:"${text}"`));
 
 /** A pattern, or a group in parentheses, without a negation where `leaf` has none. */
 export function expressionOf(leaf: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.letrec<{ tree: string }>((tie) => ({
-    tree: fc.oneof({ maxDepth: 3 }, atom, fc.tuple(tie("tree"), fc.constantFrom("and", "or"), tie("tree")).map(([a, op, b]) => `(${a} ${op} ${b})`), leaf),
+    tree: fc.oneof({ maxDepth: 3 }, atom, fc.tuple(tie("tree"), fc.constantFrom("and", "or"), tie("tree")).map(([a, op, b]) => `(${a} ${op} ${b})`), texts, leaf),
   })).tree;
 }
 
