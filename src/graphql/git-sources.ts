@@ -181,8 +181,10 @@ export class RefSource {
     return this.ref.name.slice(this.prefix.length);
   }
 
+  /** Of what code hosts keep for a proposed change, its number. */
   get displayName(): string {
-    return this.abbrevName;
+    const number = /^refs\/(?:pull|merge-requests)\/(\d+)\/head$/.exec(this.ref.name)?.[1];
+    return number === undefined ? this.abbrevName : `#${number}`;
   }
 
   get type() {

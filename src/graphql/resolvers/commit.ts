@@ -33,8 +33,11 @@ export const commit: ResolversOf<"GitCommit"> = {
     const { repository, oid } = source;
     const skipped = skipCount(args.afterCursor);
     const countMax = pageLength(args.first);
+    const path = normalisePath(args.path ?? "");
+    // Nothing changed what lies outside the tree.
+    if (path === undefined) return historyPage(source, [], 0, countMax, context);
     const history = {
-      from: [oid], without: [], messageText: args.query ?? "", author: "", path: normalisePath(args.path ?? "") ?? "", follow: args.follow ?? false,
+      from: [oid], without: [], messageText: args.query ?? "", author: "", path, follow: args.follow ?? false,
       after: args.after ?? "", before: args.before ?? "", skipCount: skipped, countMax: countMax + 1,
     };
     const { commits } = await context.git.run({ kind: "list-history", repositoryId: repository.record.id, history });
