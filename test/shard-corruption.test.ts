@@ -19,7 +19,7 @@ const repositories = [testRepository(7, "host/seven"), testRepository(9, "host/n
 
 /** The documents of `test/frozen/shard-1.bin`. What is written here never changes. */
 function frozenDocuments(): Buffer {
-  const builder = new ShardBuilder(kernel);
+  const builder = new ShardBuilder(kernel, undefined);
   const add = (repositoryId: number, path: string, language: string, branchMask: number, oid: string, content: string): void =>
     builder.addDocument(builder.addContent(oid.repeat(40), Buffer.from(content)), {
       repositoryId, path: Buffer.from(path), branchMask, oid: oid.repeat(40), language, skipReason: "none",
@@ -31,7 +31,7 @@ function frozenDocuments(): Buffer {
   add(9, "empty", "", 1, "c", "");
   add(9, "kelvin.md", "Markdown", 2, "d", "300 \u212a\r\nneedle \u{1f9f5} no newline at the end");
   builder.addSkipped({ repositoryId: 7, path: Buffer.from("image.png"), branchMask: 1, oid: "e".repeat(40), language: "", skipReason: "binary" });
-  return builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount));
+  return builder.build((byteCount) => Buffer.alloc(byteCount));
 }
 
 /** Every result of a few searches over one shard, as text. */
@@ -138,11 +138,11 @@ t.test("a shard of a later version is refused by name", async (t) => {
 });
 
 t.test("half a million documents without content fit one shard", async (t) => {
-  const builder = new ShardBuilder(kernel);
+  const builder = new ShardBuilder(kernel, undefined);
   for (let i = 0; i < 500_000; i++) {
     builder.addSkipped({ repositoryId: 7, path: Buffer.from(`${i}.bin`), branchMask: 1, oid: "f".repeat(40), language: "", skipReason: "binary" });
   }
-  const reader = openWhole(builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount)));
+  const reader = openWhole(builder.build((byteCount) => Buffer.alloc(byteCount)));
   t.equal(reader.documentCount, 500_000);
   t.equal(reader.documentsAt(7, Buffer.from("499999.bin")).length, 1);
 });

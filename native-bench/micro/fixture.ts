@@ -120,10 +120,10 @@ function usableKernels(notes: string[]): Kernel[] {
 
 /** The documents as one shard, however large. */
 export function buildShard(kernel: Kernel | undefined, documents: readonly MicroDocument[]): Buffer {
-  const builder = new ShardBuilder(kernel ?? loadKernel("ts"));
+  const builder = new ShardBuilder(kernel ?? loadKernel("ts"), undefined);
   for (const { path, oid, text } of documents) {
     const content = builder.addContent(oid, text);
     builder.addDocument(content, { repositoryId: 1, path: Buffer.from(path), branchMask: 1, oid, language: "", skipReason: "none" });
   }
-  return builder.build("with-postings", (byteCount) => Buffer.alloc(ShardStore.storedBytes(byteCount)));
+  return builder.build((byteCount) => Buffer.alloc(ShardStore.storedBytes(byteCount)));
 }

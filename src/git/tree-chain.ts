@@ -2,7 +2,7 @@ import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import { localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
-import { runGit, type StopSignal } from "./run.js";
+import { GitChild, runGit, type StopSignal } from "./run.js";
 
 /** What lies at a path from one commit of a chain on, until the next state of that path. */
 export interface PathState {
@@ -22,10 +22,6 @@ export interface TreeChain {
   readonly paths: ReadonlyMap<string, readonly PathState[]>;
 }
 
-/** Trees are compared by as many pairs a process as give no more than so many bytes, as far as the last ones tell. */
-const outputBytesAimed = 8 << 20;
-const outputBytesMax = 1 << 30;
-
 const emptyTrees = { 40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321" } as const;
 
 /**
@@ -41,25 +37,36 @@ export async function compareAlong(directory: string, base: string | undefined, 
   const trees = await treesOf(directory, base === undefined ? commits : [...commits, base], stop);
   const wanted = new Set(commits);
   const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
-  const chain = new ChainBuilder();
-  let before = base === undefined ? emptyTrees[commits[0].length as 40 | 64] : trees.get(base) ?? "";
-  let pairCount = 1;
-  let done = 0;
-  while (done < ordered.length && chain.stateCount < stateCountMax) {
-    const part = ordered.slice(done, done + pairCount).map((commit) => trees.get(commit) ?? "");
-    const { stdout } = await runGit({
-      ...localCommand(stop),
-      args: [`--git-dir=${directory}`, "diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=none"],
-      stdin: part.map((tree, i) => `${i === 0 ? before : part[i - 1]} ${tree}\n`).join(""),
-      outputBytesMax,
-      exitCodes: [],
-    });
-    chain.add(stdout, done);
-    done += part.length;
-    before = part[part.length - 1];
-    pairCount = stdout.length * 2 <= outputBytesAimed ? pairCount * 2 : Math.max(1, pairCount >> 1);
-  }
-  return { commits: ordered.slice(0, done), paths: chain.paths };
+  const chain = new ChainBuilder(commits[0].length, stateCountMax);
+  const first = base === undefined ? emptyTrees[commits[0].length as 40 | 64] : trees.get(base) ?? "";
+  const chained = [first, ...ordered.map((commit) => trees.get(commit) ?? "")];
+  await readPairs(directory, ordered.map((_, i) => `${chained[i]} ${chained[i + 1]}\n`).join(""), chain, stop);
+  return { commits: ordered.slice(0, chain.commitCount), paths: chain.paths };
+}
+
+/** Reads while git compares, and ends it when the chain takes no more. */
+async function readPairs(directory: string, pairs: string, chain: ChainBuilder, stop: StopSignal): Promise<void> {
+  const command = {
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=none"],
+  };
+  const child = new GitChild(command, command, null);
+  child.stdout.on("data", (chunk: Buffer) => {
+    if (chain.isFull) return;
+    try {
+      chain.push(chunk);
+    } catch (error) {
+      child.fail(error as TrawlError);
+    }
+    if (chain.isFull) child.kill();
+  });
+  child.stdin.end(pairs);
+  const code = await child.ended.catch((error: unknown) => {
+    if (chain.isFull) return 0;
+    throw error;
+  });
+  if (code !== 0) throw child.exitError(code);
+  if (!chain.isFull) chain.end();
 }
 
 /** Trees by commit, the youngest commit first. */
@@ -77,42 +84,81 @@ const colon = 58;
 const lineFeed = 10;
 const nul = 0;
 
+/** `:MODE MODE OID OID LETTER`: where the parts begin that follow the modes, apart from the oids' lengths. */
+const oldModeAt = 1;
+const newModeAt = 8;
+const oldOidAt = 15;
+
+/** Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair, `:MODE MODE OID OID LETTER\0PATH\0` for each difference. */
 class ChainBuilder {
   readonly paths = new Map<string, PathState[]>();
-  stateCount = 0;
+  /** Commits whose differences are whole. */
+  commitCount = 0;
+  /** True when no further commit fits: what comes is not wanted. */
+  isFull = false;
+  readonly #oidLength: number;
+  readonly #stateCountMax: number;
+  #stateCount = 0;
+  #commit = -1;
+  #rest: Buffer = Buffer.alloc(0);
 
-  /** Reads `TREE TREE\n`, then `:MODE MODE OID OID LETTER\0PATH\0` for each difference; the first pair leads to commit `first`. */
-  add(output: Buffer, first: number): void {
-    let commit = first - 1;
-    for (let at = 0; at < output.length;) {
-      if (output[at] !== colon) {
-        commit++;
-        at = output.indexOf(lineFeed, at) + 1;
-        if (at === 0) throw malformed();
-        continue;
-      }
-      const headEnd = output.indexOf(nul, at);
-      const end = output.indexOf(nul, headEnd + 1);
-      if (headEnd < 0 || end < 0) throw malformed();
-      this.#addChange(output.toString("latin1", at + 1, headEnd), output.toString("latin1", headEnd + 1, end), commit);
-      at = end + 1;
-    }
+  constructor(oidLength: number, stateCountMax: number) {
+    this.#oidLength = oidLength;
+    this.#stateCountMax = stateCountMax;
   }
 
-  #addChange(head: string, path: string, commit: number): void {
-    const [oldMode, newMode, oldOid, newOid, letter] = head.split(" ");
-    const before = stateOf(-1, oldMode, oldOid, letter === "A");
-    const after = stateOf(commit, newMode, newOid, letter === "D");
-    if (before.oid === after.oid && before.isFile === after.isFile) return;
+  push(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
+    for (let next = this.#take(bytes, at); next > at && !this.isFull; next = this.#take(bytes, at)) at = next;
+    this.#rest = bytes.subarray(at);
+  }
+
+  end(): void {
+    if (this.#rest.length > 0) throw malformed();
+    this.commitCount = this.#commit + 1;
+  }
+
+  /** Takes the record at `at`, and returns where the next one begins: the same place when it is not whole yet. */
+  #take(bytes: Buffer, at: number): number {
+    if (at === bytes.length) return at;
+    if (bytes[at] !== colon) {
+      const end = bytes.indexOf(lineFeed, at);
+      if (end < 0) return at;
+      this.commitCount = ++this.#commit;
+      this.isFull = this.commitCount > 0 && this.#stateCount >= this.#stateCountMax;
+      return end + 1;
+    }
+    const headEnd = at + oldOidAt + 2 * this.#oidLength + 3;
+    const end = headEnd < bytes.length ? bytes.indexOf(nul, headEnd + 1) : -1;
+    if (end < 0) return at;
+    if (bytes[headEnd] !== nul) throw malformed();
+    this.#addChange(bytes, at, bytes.toString("latin1", headEnd + 1, end));
+    return end + 1;
+  }
+
+  #addChange(bytes: Buffer, at: number, path: string): void {
+    const oldOid = at + oldOidAt;
+    const newOid = oldOid + this.#oidLength + 1;
+    const letter = bytes[newOid + this.#oidLength + 1];
     const states = this.paths.get(path);
-    if (states === undefined) this.paths.set(path, [before, after]);
-    else states.push(after);
-    this.stateCount++;
+    const after = this.#stateOf(this.#commit, bytes, at + newModeAt, newOid, letter === deleted);
+    if (states !== undefined) states.push(after);
+    else this.paths.set(path, [this.#stateOf(-1, bytes, at + oldModeAt, oldOid, letter === added), after]);
+    this.#stateCount++;
+  }
+
+  #stateOf(from: number, bytes: Buffer, modeAt: number, oidAt: number, isAbsent: boolean): PathState {
+    return { from, oid: isAbsent ? null : bytes.toString("latin1", oidAt, oidAt + this.#oidLength), isFile: isRegular(bytes, modeAt) };
   }
 }
 
-function stateOf(from: number, mode: string, oid: string, isAbsent: boolean): PathState {
-  return { from, oid: isAbsent ? null : oid, isFile: mode.startsWith("100") };
+const added = 65;
+const deleted = 68;
+
+/** Whether a mode begins with 100. */
+function isRegular(bytes: Buffer, at: number): boolean {
+  return bytes[at] === 49 && bytes[at + 1] === 48 && bytes[at + 2] === 48;
 }
 
 /** Sizes of blobs in the order asked, -1 for what is missing or no blob. */

@@ -26,7 +26,7 @@ export class ShardOutput {
 
   /** `shardIds` word 0 is the next free id, shared by all that write shards. */
   constructor(kernel: Kernel, store: ShardStore, shardIds: Int32Array) {
-    this.#builder = new ShardBuilder(kernel);
+    this.#builder = new ShardBuilder(kernel, undefined);
     this.#store = store;
     this.#shardIds = shardIds;
   }
@@ -58,7 +58,7 @@ export class ShardOutput {
   async flush(): Promise<void> {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;
-    const bytes = this.#builder.build("with-postings", (byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
+    const bytes = this.#builder.build((byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);

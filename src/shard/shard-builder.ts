@@ -37,15 +37,23 @@ const longS = Buffer.from("\u017f");
  */
 export class ShardBuilder {
   readonly #kernel: Kernel;
-  #text: Buffer = uninitializedBytes(textBytesMin);
+  /** Where the shard is to lie, if that is known before it is made. */
+  readonly #place: Buffer | undefined;
+  #text: Buffer;
   #textBytes = 0;
   #contentStart: number[] = [];
   #documentsOfContent: DocumentInput[][] = [];
   #skipped: DocumentInput[] = [];
   #contentOfOid = new Map<string, number>();
 
-  constructor(kernel: Kernel) {
+  /**
+   * With a `place`, from a multiple of 8 on, contents are copied right to where they will be in the shard. The caller sees to it that
+   * the shard fits.
+   */
+  constructor(kernel: Kernel, place: Buffer | undefined) {
     this.#kernel = kernel;
+    this.#place = place;
+    this.#text = place?.subarray(headerBytes) ?? uninitializedBytes(textBytesMin);
   }
 
   get contentBytes(): number {
@@ -97,25 +105,45 @@ export class ShardBuilder {
 
   /**
    * The shard, in the memory that `place` gives for its size; what is longer there is filled with zeros. The builder is
-   * empty afterwards. Posting lists are most of the work: a shard that is searched once or twice does without.
+   * empty afterwards.
    */
-  build(postings: "with-postings" | "without-postings", place: (byteCount: number) => Buffer): Buffer {
+  build(place: (byteCount: number) => Buffer): Buffer {
     assert(!this.isEmpty, "a shard holds at least one document");
-    const parts = this.#makeSections(postings);
-    const bytes = assemble(parts, place);
+    assert(this.#place === undefined, "the shard has no other place");
+    const parts = this.#makeSections("with-postings");
+    const offsets = layOut(sections, parts);
+    const bytes = place(offsets.totalBytes);
+    assemble(bytes, parts, offsets, sections, crc32);
+    bytes.fill(0, offsets.totalBytes);
     this.#reset();
     return bytes;
+  }
+
+  /**
+   * Makes the shard where it is to lie, and returns its size. It has no posting lists and no checksums, which are most of the work:
+   * it stays in memory and is searched a few times. Its text comes first.
+   */
+  buildInPlace(): number {
+    assert(!this.isEmpty && this.#place !== undefined, "a shard has a document and a place");
+    const parts = this.#makeSections("without-postings");
+    const others = sections.filter((section) => section !== "content");
+    const offsets = layOut(["content", ...others], parts);
+    assemble(this.#place, parts, offsets, others, () => 0);
+    this.#reset();
+    return offsets.totalBytes;
   }
 
   #reserve(byteCount: number): void {
     const needed = this.#textBytes + byteCount + contentPaddingBytes;
     if (needed <= this.#text.length) return;
+    assert(this.#place === undefined, "the contents fit into the shard's place");
     const grown = uninitializedBytes(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
     this.#text.copy(grown, 0, 0, this.#textBytes);
     this.#text = grown;
   }
 
   #reset(): void {
+    if (this.#place !== undefined) this.#text = this.#place.subarray(0, 0);
     this.#textBytes = 0;
     this.#contentStart = [];
     this.#documentsOfContent = [];
@@ -270,40 +298,49 @@ function numberDistinct<T>(values: readonly T[]): { values: T[]; numberOf: Map<T
 
 const noPostings = { keys: new Uint32Array(0), offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
 
-function assemble(parts: SectionParts, place: (byteCount: number) => Buffer): Buffer {
+interface Layout {
+  readonly offsets: ReadonlyMap<Section, number>;
+  readonly totalBytes: number;
+}
+
+function layOut(order: readonly Section[], { bytesOf: lengths }: SectionParts): Layout {
   const offsets = new Map<Section, number>();
-  let total = headerBytes;
-  for (const section of sections) {
-    offsets.set(section, total);
-    total += alignUp(parts.bytesOf[section].length);
+  let totalBytes = headerBytes;
+  for (const section of order) {
+    offsets.set(section, totalBytes);
+    totalBytes += alignUp(lengths[section].length);
   }
-  const bytes = place(total);
-  assert(bytes.length >= total && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
+  return { offsets, totalBytes };
+}
+
+/** Writes the header, and those sections that are `copied`; the others are in place. */
+function assemble(bytes: Buffer, { counts, bytesOf: sources }: SectionParts, { offsets, totalBytes }: Layout, copied: readonly Section[], checksumOf: (source: Uint8Array) => number): void {
+  assert(bytes.length >= totalBytes && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
   bytes.fill(0, 0, headerBytes);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
   words[headerWords.magic0] = magic[0];
   words[headerWords.magic1] = magic[1];
   words[headerWords.version] = formatVersion;
-  words[headerWords.totalBytes] = total;
-  words[headerWords.contentCount] = parts.counts.contentCount;
-  words[headerWords.documentCount] = parts.counts.documentCount;
-  words[headerWords.unitCount] = parts.counts.unitCount;
-  words[headerWords.oidBytes] = parts.counts.oidBytes;
+  words[headerWords.totalBytes] = totalBytes;
+  words[headerWords.contentCount] = counts.contentCount;
+  words[headerWords.documentCount] = counts.documentCount;
+  words[headerWords.unitCount] = counts.unitCount;
+  words[headerWords.oidBytes] = counts.oidBytes;
   words[headerWords.sectionCount] = sections.length;
-  words[headerWords.flags] = parts.counts.flags;
+  words[headerWords.flags] = counts.flags;
   sections.forEach((section, i) => {
-    const source = parts.bytesOf[section];
+    const source = sources[section];
     const offset = offsets.get(section) ?? 0;
-    bytes.set(source, offset);
-    bytes.fill(0, offset + source.length, offset + alignUp(source.length));
+    if (copied.includes(section)) {
+      bytes.set(source, offset);
+      bytes.fill(0, offset + source.length, offset + alignUp(source.length));
+    }
     const entry = headerWordCount + i * sectionWordCount;
     words[entry] = offset;
     words[entry + 1] = source.length;
-    words[entry + 2] = crc32(source);
+    words[entry + 2] = checksumOf(source);
   });
-  bytes.fill(0, total);
   words[headerWords.headerCrc] = headerCrc(bytes);
-  return bytes;
 }
 
 /** CRC-32 of the header with its own word taken as zero. */

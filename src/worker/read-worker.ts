@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { workerData } from "node:worker_threads";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { loadKernel } from "../kernel/load.js";
+import { ReaderCache } from "../shard/reader-cache.js";
 import { ShardStore } from "../store/shard-store.js";
 import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask, ReadWorkerSettings } from "./read-messages.js";
 import type { ReadContext } from "./read/context.js";
@@ -15,6 +16,7 @@ import { settingsOf } from "./settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
+const readers = new ReaderCache();
 let opened: ShardStore | undefined;
 
 /** Answers one request from the mirrors. */
@@ -22,7 +24,7 @@ export default async function runReadTask({ request, stops }: ReadTask): Promise
   const stop = (): boolean => stops.some((word) => Atomics.load(word, 0) !== 0);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");
-    return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, stop }) };
+    return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, readers, stop }) };
   } catch (error) {
     return { ok: false, error: serializeError(error) };
   }

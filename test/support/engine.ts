@@ -40,7 +40,7 @@ export function testRepository(id: number, name: string, fields: Partial<Reposit
 
 /** Builds one shard; documents whose index is in `dead` get a tombstone. */
 export function testShard(kernel: Kernel, documents: readonly TestDocument[], repositories: readonly Repository[], dead: ReadonlySet<number> = new Set()): TestShard {
-  const builder = new ShardBuilder(kernel);
+  const builder = new ShardBuilder(kernel, undefined);
   documents.forEach((document, i) => {
     const input = {
       repositoryId: document.repositoryId ?? repositories[0].id, path: typeof document.path === "string" ? Buffer.from(document.path) : document.path, branchMask: document.branchMask ?? 1,
@@ -49,7 +49,7 @@ export function testShard(kernel: Kernel, documents: readonly TestDocument[], re
     if (input.skipReason === "none") builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);
     else builder.addSkipped(input);
   });
-  const reader = new ShardReader(1, builder.build("with-postings", (byteCount) => Buffer.alloc(byteCount)));
+  const reader = new ShardReader(1, builder.build((byteCount) => Buffer.alloc(byteCount)));
   reader.verify("index");
   reader.verify("content");
   const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { StopSignal } from "../../git/run.js";
 import type { Kernel } from "../../kernel/kernel.js";
+import type { ReaderCache } from "../../shard/reader-cache.js";
 import type { ShardStore } from "../../store/shard-store.js";
 
 /** What a handler of the read pool works with. */
@@ -11,6 +12,8 @@ export interface ReadContext {
   readonly arena: SharedArrayBuffer;
   /** Opened at the first call. */
   readonly store: () => ShardStore;
+  /** Of live shards. */
+  readonly readers: ReaderCache;
   /** True when the caller has gone or time is over: to be looked at often. */
   readonly stop: StopSignal;
 }

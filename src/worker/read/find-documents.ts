@@ -3,6 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { blobSizes, compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
 import { skipCodeOf } from "../../shard/format.js";
 import { ShardReader } from "../../shard/shard-reader.js";
+import type { ShardSnapshot } from "../../store/shard-store.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../read-messages.js";
 import { CommitSets } from "./commit-sets.js";
@@ -13,8 +14,14 @@ import { encodeEntries, type MissingEntry } from "./missing-entries.js";
 /** States of paths that one chain may hold, beyond one comparison: some 200 bytes each. */
 const stateCountMax = 400_000;
 
-/** A part ends at this much text, or so many documents: small enough that reading and searching go side by side. */
-const partTextBytes = 8 << 20;
+/**
+ * A part ends at this much text, or so many documents: the first ones are small, so that results come soon and reading and
+ * searching go side by side. Every other one is twice as large, for each costs a start of git.
+ */
+const firstPartTextBytes = 4 << 20;
+
+/** No part has more than this share of the revision cache, as several are there at a time. */
+const arenaBytesPerPart = 8;
 const partDocumentCount = 20_000;
 
 /** What a document takes in a shard beside its text, its path and its oid; and a shard beside all documents. */
@@ -33,21 +40,34 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
   const { chain, base } = await chainOf(request, context);
   const sets = new CommitSets(chain.commits.length);
   const wanted = new WantedDocuments(chain, sets);
+  const { live, kept, missing } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
+  return { commits: chain.commits, ...sets.encode(), live, kept, parts: await partsOf(missing, request, context) };
+}
+
+/** The sets of all documents, and what no shard has. */
+function findInShards({ repositoryId, live, kept }: FindDocuments, context: ReadContext, wanted: WantedDocuments, baseBit: number, all: number): {
+  live: Uint32Array[]; kept: Uint32Array[]; missing: MissingEntry[];
+} {
   const snapshot = context.store().read();
-  const live: Uint32Array[] = [];
   try {
-    for (const { id, tombstones } of request.live) {
-      const bytes = snapshot.get(id);
-      if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store`);
-      live.push(setsOfLive(new ShardReader(id, bytes), request.repositoryId, base?.bit ?? -1, tombstones, wanted, sets.all));
+    const ofLive = live.map(({ id, tombstones }) => {
       if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
-    }
+      return setsOfLive(openLive(id, snapshot, context), repositoryId, baseBit, tombstones, wanted, all);
+    });
+    const ofKept = kept.map(({ id, from, to }) => setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted));
+    const { missing } = wanted;
+    const sources = findSources(missing, live.map(({ id }) => () => openLive(id, snapshot, context)));
+    return { live: ofLive, kept: ofKept, missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })) };
   } finally {
     snapshot.close();
   }
-  const kept = request.kept.map(({ id, from, to }) => setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), request.repositoryId, wanted));
-  const parts = await partsOf(wanted.missing(), request, context);
-  return { commits: chain.commits, ...sets.encode(), live, kept, parts };
+}
+
+/** The reader is to be used before the next one is opened: small shards are copied to one place. */
+function openLive(id: number, snapshot: ShardSnapshot, { readers }: ReadContext): ShardReader {
+  const bytes = snapshot.get(id);
+  if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store`);
+  return readers.open(id, bytes);
 }
 
 /** Without the base when the mirror has lost its commit, after a force-push and a repack. */
@@ -61,77 +81,136 @@ async function chainOf({ repositoryId, base, commits }: FindDocuments, context: 
   }
 }
 
-/** An oid that lies at a path at some commits. */
+/** An oid that lies at a path that differs somewhere: at the base, at some commits, or at both. */
 interface WantedDocument {
+  readonly path: string;
   readonly oid: string;
   readonly isFile: boolean;
-  readonly set: number;
+  /** The commits that have it there, as pairs from, to. */
+  readonly ranges: number[];
+  set: number;
   isFound: boolean;
+  /** Another one with the same key. */
+  readonly next: WantedDocument | undefined;
 }
 
 /** Bits of an oid by which those that cannot be wanted are told at once. */
 const filterBits = 22;
 
-/** What the commits have at the paths that differ somewhere. */
+/** Starts of oids, as a bit for each. */
+class OidFilter {
+  readonly #words = new Uint32Array(2 ** (filterBits - 5));
+
+  add(start: number): void {
+    setBit(this.#words, start >>> (32 - filterBits));
+  }
+
+  has(start: number): boolean {
+    return hasBit(this.#words, start >>> (32 - filterBits));
+  }
+}
+
+/** The first 32 bits of a document's oid. */
+function oidStart({ documentOids, oidBytes }: ShardReader, document: number): number {
+  const at = document * oidBytes;
+  return (documentOids[at] << 24 | documentOids[at + 1] << 16 | documentOids[at + 2] << 8 | documentOids[at + 3]) >>> 0;
+}
+
+function startOfOid(oid: string): number {
+  return Number.parseInt(oid.slice(0, 8), 16);
+}
+
+/** A hash of the bytes of a path. */
+function hashPath(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0;
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ bytes[i], 16_777_619);
+  return hash;
+}
+
+/**
+ * What the base and the commits have at the paths that differ somewhere.
+ *
+ * Documents are looked up by a number of oid and path, so that no text is made of those that are not in here: making it took
+ * most of the time.
+ */
 class WantedDocuments {
-  readonly #ofPath = new Map<string, readonly WantedDocument[]>();
-  /** Bit per start of an oid that lies at such a path, at the base or at a commit. */
-  readonly #filter = new Uint32Array(2 ** (filterBits - 5));
-  /** Texts that live shards have, by oid. */
-  readonly #sources = new Map<string, { shardId: number; content: number }>();
+  readonly #filter = new OidFilter();
+  readonly #ofKey = new Map<number, WantedDocument>();
+  readonly #all: WantedDocument[] = [];
 
   constructor({ paths, commits }: TreeChain, sets: CommitSets) {
-    for (const [path, states] of paths) this.#ofPath.set(path, this.#documentsOf(states, commits.length, sets));
+    for (const [path, states] of paths) this.#addPath(path, states, commits.length);
+    for (const wanted of this.#all) wanted.set = sets.add(wanted.ranges);
   }
 
-  #documentsOf(states: readonly PathState[], commitCount: number, sets: CommitSets): WantedDocument[] {
-    const ranges = new Map<string, { oid: string; isFile: boolean; ranges: number[] }>();
-    states.forEach(({ from, oid, isFile }, i) => {
-      if (oid === null) return;
-      const bits = Number.parseInt(oid.slice(0, 8), 16) >>> (32 - filterBits);
-      setBit(this.#filter, bits);
-      const to = states[i + 1]?.from ?? commitCount;
-      if (to <= Math.max(0, from)) return;
-      const key = `${oid}${isFile}`;
-      const known = ranges.get(key) ?? { oid, isFile, ranges: [] };
-      known.ranges.push(Math.max(0, from), to);
-      ranges.set(key, known);
-    });
-    return [...ranges.values()].map(({ oid, isFile, ranges: pairs }) => ({ oid, isFile, set: sets.add(pairs), isFound: false }));
-  }
-
-  /**
-   * The set of a document; undefined when its path is the same everywhere. `oids` holds its oid at `oidFrom`.
-   * A live shard's text that is wanted at another path is noted.
-   */
-  setOf(reader: ShardReader, document: number, isLive: boolean): number | undefined {
-    const { documentOids } = reader;
-    const at = document * reader.oidBytes;
-    const bits = ((documentOids[at] << 24 | documentOids[at + 1] << 16 | documentOids[at + 2] << 8 | documentOids[at + 3]) >>> (32 - filterBits));
-    if (!hasBit(this.#filter, bits)) return undefined;
-    const oid = reader.oidOf(document);
-    const isFile = skipCodeOf(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
-    const documents = this.#ofPath.get(reader.pathOf(document).toString("latin1"));
-    if (isLive) this.#noteSource(reader, document, oid);
-    if (documents === undefined) return undefined;
-    const found = documents.find((wanted) => wanted.isFile === isFile && oid.startsWith(wanted.oid) && !wanted.isFound);
-    if (found === undefined) return 0;
-    found.isFound = true;
-    return found.set;
-  }
-
-  #noteSource(reader: ShardReader, document: number, oid: string): void {
-    const content = reader.contentOf(document);
-    if (content < reader.contentCount) this.#sources.set(oid, { shardId: reader.id, content });
-  }
-
-  *missing(): Generator<MissingEntry> {
-    for (const [path, documents] of this.#ofPath) {
-      for (const { oid, isFile, set, isFound } of documents) {
-        if (!isFound) yield { path, oid, isFile, set, source: isFile ? this.#sources.get(oid) : undefined };
-      }
+  #addPath(path: string, states: readonly PathState[], commitCount: number): void {
+    const bytes = Buffer.from(path, "latin1");
+    const hash = hashPath(bytes, 0, bytes.length);
+    for (let i = 0; i < states.length; i++) {
+      const { from, oid, isFile } = states[i];
+      if (oid === null) continue;
+      const { ranges } = this.#wantedAt(path, hash, oid, isFile);
+      const to = i + 1 < states.length ? states[i + 1].from : commitCount;
+      if (to > Math.max(0, from)) ranges.push(Math.max(0, from), to);
     }
   }
+
+  /** The same state may come again. */
+  #wantedAt(path: string, hash: number, oid: string, isFile: boolean): WantedDocument {
+    const start = startOfOid(oid);
+    const key = start ^ hash;
+    const next = this.#ofKey.get(key);
+    for (let known = next; known !== undefined; known = known.next) if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
+    this.#filter.add(start);
+    const wanted = { path, oid, isFile, ranges: [], set: 0, isFound: false, next };
+    this.#ofKey.set(key, wanted);
+    this.#all.push(wanted);
+    return wanted;
+  }
+
+  /** The set of a document; undefined when its path does not have its oid anywhere, or has it everywhere. */
+  setOf(reader: ShardReader, document: number): number | undefined {
+    const start = oidStart(reader, document);
+    if (!this.#filter.has(start)) return undefined;
+    let wanted = this.#ofKey.get(start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1));
+    if (wanted === undefined) return undefined;
+    const path = reader.pathOf(document).toString("latin1");
+    const oid = reader.oidOf(document);
+    const isFile = skipCodeOf(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
+    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid))) wanted = wanted.next;
+    if (wanted === undefined) return undefined;
+    // A second document of a state would be a second result.
+    if (wanted.isFound) return 0;
+    wanted.isFound = true;
+    return wanted.set;
+  }
+
+  /** Those that commits have and no shard. */
+  get missing(): WantedDocument[] {
+    return this.#all.filter(({ set, isFound }) => set !== 0 && !isFound);
+  }
+}
+
+/** Where live shards have the text of missing documents, at other paths; by oid. */
+function findSources(missing: readonly WantedDocument[], openers: readonly (() => ShardReader)[]): Map<string, { shardId: number; content: number }> {
+  const sources = new Map<string, { shardId: number; content: number }>();
+  const filter = new OidFilter();
+  const wanted = new Set<string>();
+  for (const { oid, isFile } of missing) {
+    if (!isFile) continue;
+    filter.add(startOfOid(oid));
+    wanted.add(oid);
+  }
+  for (const open of wanted.size === 0 ? [] : openers) {
+    const reader = open();
+    for (let document = 0; document < reader.documentCount; document++) {
+      if (!filter.has(oidStart(reader, document))) continue;
+      const oid = reader.oidOf(document);
+      const content = reader.contentOf(document);
+      if (wanted.has(oid) && content < reader.contentCount) sources.set(oid, { shardId: reader.id, content });
+    }
+  }
+  return sources;
 }
 
 function setsOfLive(reader: ShardReader, repositoryId: number, baseBit: number, tombstones: Uint32Array | undefined,
@@ -142,7 +221,7 @@ function setsOfLive(reader: ShardReader, repositoryId: number, baseBit: number, 
     if (reader.documentRepository[document] !== repository) continue;
     const isDead = tombstones !== undefined && hasBit(tombstones, document);
     const isOfBase = !isDead && baseBit >= 0 && ((reader.documentBranches[document] >>> baseBit) & 1) === 1;
-    sets[document] = wanted.setOf(reader, document, true) ?? (isOfBase ? all : 0);
+    sets[document] = wanted.setOf(reader, document) ?? (isOfBase ? all : 0);
   }
   return sets;
 }
@@ -151,7 +230,7 @@ function setsOfKept(reader: ShardReader, repositoryId: number, wanted: WantedDoc
   const sets = sharedWords(reader.documentCount);
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < sets.length; document++) {
-    if (reader.documentRepository[document] === repository) sets[document] = wanted.setOf(reader, document, false) ?? 0;
+    if (reader.documentRepository[document] === repository) sets[document] = wanted.setOf(reader, document) ?? 0;
   }
   return sets;
 }
@@ -185,6 +264,7 @@ async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }
   for (const [oid, group] of entriesOf) {
     const size = sizes.get(oid) ?? 0;
     const bytes = size > 0 && size <= contentBytesMax ? size : 0;
+    const partTextBytes = Math.min(firstPartTextBytes * 2 ** (parts.length >> 1), context.arena.byteLength / arenaBytesPerPart);
     if (textBytes + bytes > partTextBytes || entries.length >= partDocumentCount) close();
     entries.push(...group);
     textBytes += bytes;

@@ -22,7 +22,8 @@ export function contentBytesMaxOf(limits: IndexLimits, arena: SharedArrayBuffer)
 
 /** Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once. */
 export async function answerKeepDocuments(request: KeepDocuments, context: ReadContext): Promise<KeptDocuments> {
-  const shard = new KeptShard(request.repositoryId, contentLimitsOf(request.limits), context);
+  const { from, to } = request.place;
+  const shard = new KeptShard(request.repositoryId, contentLimitsOf(request.limits), context, Buffer.from(context.arena, from, to - from));
   const entriesOf = new Map<string, MissingEntry[]>();
   for (const entry of decodeEntries(request.entries)) {
     if (!entry.isFile) shard.addSkipped(entry, "not-regular");
@@ -30,9 +31,7 @@ export async function answerKeepDocuments(request: KeepDocuments, context: ReadC
   }
   copyKnown(entriesOf, shard, context);
   await readOthers(request, entriesOf, shard, context);
-  const { from, to } = request.place;
-  const byteCount = shard.build((size) => Buffer.from(context.arena, from, Math.min(size, to - from)));
-  return { byteCount, readCount: entriesOf.size, sets: shard.sets };
+  return { byteCount: shard.build(), readCount: entriesOf.size, sets: shard.sets };
 }
 
 /** Takes what live shards have, and takes it out of `entriesOf`. */
@@ -86,11 +85,11 @@ class KeptShard {
   readonly #sets: number[][] = [];
   readonly #skippedSets: number[] = [];
 
-  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext) {
+  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, place: Buffer) {
     this.#repositoryId = repositoryId;
     this.#limits = limits;
     this.#context = context;
-    this.#builder = new ShardBuilder(context.kernel);
+    this.#builder = new ShardBuilder(context.kernel, place);
   }
 
   /** The set of each document; those without content come last. */
@@ -129,13 +128,8 @@ class KeptShard {
   }
 
   /** Returns the shard's size. */
-  build(place: (byteCount: number) => Buffer): number {
-    let size = 0;
-    this.#builder.build("without-postings", (byteCount) => {
-      size = byteCount;
-      return place(byteCount);
-    });
-    return size;
+  build(): number {
+    return this.#builder.buildInPlace();
   }
 
   #documentOf({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
