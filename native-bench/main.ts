@@ -10,6 +10,7 @@ import { manyPart } from "./parts/many-part.js";
 import { microPart } from "./parts/micro.js";
 import type { Part } from "./parts/part.js";
 import { peersPart } from "./parts/peers-part.js";
+import { revisionsPart } from "./parts/revisions-part.js";
 import { scaleLoadPart } from "./parts/scale-load.js";
 import { sizeScalePart } from "./parts/size-scale.js";
 import { peerVersions } from "./peers/peers.js";
@@ -20,12 +21,13 @@ import { commitOf, measureRevisions } from "./run/revisions.js";
 import { runParts, type RunSettings } from "./run/runner.js";
 
 /** Every part, in the order of a whole run: what is read first comes first. */
-const parts: readonly Part[] = [peersPart, indexPart, scaleLoadPart, graphqlPart, sizeScalePart, manyPart, microPart];
+const parts: readonly Part[] = [peersPart, indexPart, revisionsPart, scaleLoadPart, graphqlPart, sizeScalePart, manyPart, microPart];
 
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
   { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
   { name: "index", description: "Indexing, commits, and the daemon at rest.", parts: [indexPart.name] },
+  { name: "revisions", description: "Commits that are not indexed, one and 200 of them.", parts: [revisionsPart.name] },
   { name: "graphql", description: "GraphQL beside other servers, on a long history, and beside streams.", parts: [graphqlPart.name] },
   { name: "many", description: "10,000 small repositories.", parts: [manyPart.name] },
   { name: "micro", description: "Native parts one by one, beside what the machine can do.", parts: [microPart.name] },

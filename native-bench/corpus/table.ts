@@ -51,6 +51,12 @@ export const corpora: readonly CorpusDefinition[] = [
     make: async (folder) => { await makeModules(folder); return await madeOne("modules", folder); },
   },
   {
+    name: "modules-history", what: "the same tree in 200 commits, as of `linux-history`",
+    command: "bin/trawl-bench corpus modules-history", cost: "some seconds, 0.1 GB",
+    cutFrom: "modules", version: makers, checksum: "", fileCount: 19_630, textBytes: 135_922_892,
+    make: async (folder, source) => { await makeHistory(folder, source); return await madeOne("modules-history", folder); },
+  },
+  {
     name: "many", what: "10,000 repositories of 20 small files of the Linux source",
     command: "bin/trawl-bench corpus many", cost: "one to three minutes, 0.8 GB",
     cutFrom: "linux", version: makers, checksum: "d31bde1c90e71ddc3a5ca2d1b71141defeeecb47c06d0fb96bf69bd00faa6f9c", fileCount: 200_000, textBytes: 833_046_876,

@@ -77,7 +77,16 @@ export class Trawl {
   }
 
   /** Every line of an exhaustive search, and the size of the answer. Throws when the answer is not whole. */
-  async results(params: URLSearchParams): Promise<Answer> {
+  results(params: URLSearchParams): Promise<Answer> {
+    return this.#readResults(params, ({ path }) => path);
+  }
+
+  /** The same at revisions: a path is `REVISION:PATH`, as `git grep` prints it. Only those at some of the revisions are kept. */
+  resultsAt(params: URLSearchParams, revisions: ReadonlySet<string>): Promise<Answer> {
+    return this.#readResults(params, ({ path, branches: [revision = ""] = [] }) => (revisions.has(revision) ? `${revision}:${path}` : undefined));
+  }
+
+  async #readResults(params: URLSearchParams, nameOf: (match: StreamMatch) => string | undefined): Promise<Answer> {
     const lines = new ResultSet();
     let byteCount = 0;
     const decoder = new SseDecoder();
@@ -85,7 +94,7 @@ export class Trawl {
     for await (const bytes of await this.#open(params)) {
       byteCount += bytes.length;
       for (const event of decoder.push(bytes)) {
-        if (event.name === "matches") addMatches(lines, event.data);
+        if (event.name === "matches") addMatches(lines, event.data, nameOf);
         if (event.name === "progress") requireWhole(event.data);
         if (event.name === "alert" || event.name === "error") throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
         isDone ||= event.name === "done";
@@ -128,9 +137,17 @@ export class Trawl {
   }
 }
 
-function addMatches(results: ResultSet, data: string): void {
-  const matches = JSON.parse(data) as { readonly path: string; readonly lineMatches?: readonly { readonly lineNumber: number }[] }[];
-  for (const { path, lineMatches } of matches) for (const { lineNumber } of lineMatches ?? []) results.add(path, lineNumber + 1);
+interface StreamMatch {
+  readonly path: string;
+  readonly branches?: readonly string[];
+  readonly lineMatches?: readonly { readonly lineNumber: number }[];
+}
+
+function addMatches(results: ResultSet, data: string, nameOf: (match: StreamMatch) => string | undefined): void {
+  for (const match of JSON.parse(data) as readonly StreamMatch[]) {
+    const name = nameOf(match);
+    if (name !== undefined) for (const { lineNumber } of match.lineMatches ?? []) results.add(name, lineNumber + 1);
+  }
 }
 
 /** Branches and forks that were left out are no fault here; a limit, a timeout or a lost shard is. */
