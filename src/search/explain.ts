@@ -12,7 +12,8 @@ import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, 
 import { makeRuleLimits } from "../task/rule-limits.js";
 import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
-import { resolveRepositories } from "./repository-resolver.js";
+import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
+import { explainRounds } from "./revision-rounds.js";
 import type { SearchEnvironment } from "./running-search.js";
 
 /** Credit that no search uses up: explaining sends no results. */
@@ -25,7 +26,7 @@ const countAll = 99_999_999;
 
 /**
  * How a query is read and planned, and what the index rules out in each shard, as text. The query is run to its end
- * in one worker and its results are dropped.
+ * in one worker and its results are dropped. Of revisions that are not indexed it is said what a search would read.
  */
 export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
   environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions">): Promise<string> {
@@ -50,7 +51,11 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   control[controlWords.credit] = unlimitedCredit;
   const failures: string[] = [];
   try {
-    const chosen = plan.alternatives.map(({ repositories }) => resolveRepositories(table, repositories));
+    const chosen = await Promise.all(plan.alternatives.map(async ({ repositories }) => {
+      const { resolution, failures: unread } = await readOpenRevisions(resolveRepositories(table, repositories), revisions.reads, control, readMsMax);
+      failures.push(...unread);
+      return resolution;
+    }));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
       pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
       onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
@@ -59,15 +64,18 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map((resolution, i) =>
       `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}`
-      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
-      + (resolution.open.length > 0 ? `; revisions of ${resolution.open.length} that are not indexed are not explained` : ""));
+      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
+    const texts = plan.alternatives.map(({ text }) => text);
+    const rounds = await explainRounds(resolutions.map(({ selection }) => selection), {
+      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, onFailure: (sentence) => failures.push(sentence),
+    });
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
       ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
       people,
-      selections: resolutions.map((resolution) => resolution.selection), useIndex: true, commitSets: undefined,
+      selections: resolutions.map((resolution) => indexedSelection(resolution.selection)), useIndex: true, commitSets: undefined,
     };
-    return [...lines, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
+    return [...lines, ...rounds, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
     view.release();
   }

@@ -3,9 +3,10 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
 import type { RepositoryFilter } from "../query/plan.js";
+import type { ReadPool } from "../worker/pools.js";
 import type { RevisionsOfRepository } from "../worker/read-messages.js";
 import { chooseRepositories } from "./repository-choice.js";
-import { choicesOf, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
+import { choicesOf, readRevisions, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
 
 /** What a repository filter chose, and what the user has to hear of. */
 export interface Resolution {
@@ -46,6 +47,17 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
     cloning: unindexed.filter(({ lastError }) => lastError === "").map(({ name }) => name),
     missing: unindexed.filter(({ lastError }) => lastError !== "").map(({ name }) => name),
   };
+}
+
+/** Asks the mirrors for the open revisions. Returns a sentence for each mirror that could not be read, too. */
+export async function readOpenRevisions(resolution: Resolution, reads: Pick<ReadPool, "run">, stop: Int32Array, timeoutMs: number): Promise<{ resolution: Resolution; failures: string[] }> {
+  if (resolution.open.length === 0) return { resolution, failures: [] };
+  const answers = await readRevisions(resolution.open, reads, stop, timeoutMs);
+  const failures = resolution.open.flatMap(({ repository }) => {
+    const error = answers.get(repository.id)?.error;
+    return error === undefined ? [] : [`revisions of ${repository.name} could not be read: ${error.message}`];
+  });
+  return { resolution: withRevisions(resolution, answers), failures };
 }
 
 /** The resolution with what mirrors answered about its open revisions. */

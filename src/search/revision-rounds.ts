@@ -71,6 +71,22 @@ export async function* roundsOf(selections: readonly RepositorySelection[], cont
   }
 }
 
+/** Says of each wave what is there and what is to be read, and reads nothing of it. */
+export async function explainRounds(selections: readonly RepositorySelection[], context: RoundContext): Promise<string[]> {
+  const lines: string[] = [];
+  for (const [repositoryId, commits] of commitsByRepository(selections)) {
+    const repository = context.repositories.byId(repositoryId);
+    if (repository === undefined) continue;
+    const waves = new Waves(repository, selections, context);
+    for (let left: readonly string[] = commits; left.length > 0 && !isStopped(context.control);) {
+      const { line, covered } = await waves.explain(left.slice(0, commitsPerWave));
+      lines.push(line);
+      left = left.filter((commit) => !covered.has(commit));
+    }
+  }
+  return lines;
+}
+
 /** Whether some revision is not indexed. */
 export function hasUnindexed(selections: readonly RepositorySelection[]): boolean {
   return selections.some(({ revisions }) => [...revisions?.values() ?? []].some((choices) => choices.some(({ unindexed }) => unindexed !== undefined)));
@@ -124,6 +140,20 @@ class Waves {
     }
     cache.keepWave(commits, { ...wave, kept: [...wave.kept, ...made] });
     return new Set(wave.commits);
+  }
+
+  /** What a search of the commits would find and read. */
+  async explain(commits: readonly string[]): Promise<{ line: string; covered: ReadonlySet<string> }> {
+    const { cache } = this.#context;
+    const known = cache.wave(this.#repository.id, commits, (id) => this.#live.has(id));
+    const { wave, parts } = known === undefined ? await this.#find(commits) : { wave: known, parts: [] };
+    if (known === undefined) cache.unpin(wave.kept.map(({ shard }) => shard));
+    const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
+    const missingBytes = parts.reduce((sum, { textBytes }) => sum + textBytes, 0);
+    const line = `commits of ${this.#repository.name} that are not indexed: ${wave.commits.length}`
+      + `; documents in shards of the index ${countFound(wave.live)}, in the revision cache ${countFound(wave.kept)}, to be read ${missingCount} (${missingBytes} bytes)`
+      + `; rounds: ${known === undefined ? "1 of what is there" : "1, as it was found out before"}${parts.length === 0 ? "" : ` and ${parts.length} of what is read`}`;
+    return { line, covered: new Set(wave.commits) };
   }
 
   /** What shards have, and what they lack. The kept ones stay pinned. */
@@ -232,6 +262,11 @@ class Waves {
 function baseOf(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
   const bit = defaultBranchBit(repository);
   return repository.indexedBranches.find((branch) => branch.bit === bit) ?? repository.indexedBranches[0];
+}
+
+/** Documents that some of the commits have. */
+function countFound(shards: readonly { readonly sets: Uint32Array }[]): number {
+  return shards.reduce((sum, { sets }) => sum + sets.reduce((count, set) => count + (set === 0 ? 0 : 1), 0), 0);
 }
 
 function joinSets({ setStarts, setRanges }: FoundWave, parts: readonly Uint32Array[]): CommitSets {

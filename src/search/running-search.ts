@@ -20,8 +20,7 @@ import { makeFilters, type Filter } from "./filters.js";
 import { needsPreparation, prepare, type LeftOut, type Preparation } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import { NameHighlighter, repositoriesByName, repositoryMatch } from "./repository-results.js";
-import { indexedSelection, resolveRepositories, withRevisions, type Resolution } from "./repository-resolver.js";
-import { readRevisions } from "./revision-resolver.js";
+import { indexedSelection, readOpenRevisions, resolveRepositories, type Resolution } from "./repository-resolver.js";
 import { hasUnindexed, roundsOf, type RevisionReading, type Round } from "./revision-rounds.js";
 import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
@@ -221,13 +220,10 @@ export class RunningSearch {
   /** Asks the mirrors for the revisions that memory does not know. */
   async #readRevisions(): Promise<void> {
     const { revisions, maxTimeoutMs } = this.#environment;
-    this.#resolutions = await Promise.all(this.#resolutions.map(async (resolution) => {
-      if (resolution.open.length === 0) return resolution;
-      const answers = await readRevisions(resolution.open, revisions.reads, this.#control, maxTimeoutMs);
-      const failures = [...answers.values()].flatMap(({ repositoryId, error }) =>
-        (error === undefined ? [] : [`revisions of ${this.#repositories.byId(repositoryId)?.name ?? ""} could not be read: ${error.message}`]));
+    this.#resolutions = await Promise.all(this.#resolutions.map(async (open) => {
+      const { resolution, failures } = await readOpenRevisions(open, revisions.reads, this.#control, maxTimeoutMs);
       this.#shardFailures.push(...failures);
-      return withRevisions(resolution, answers);
+      return resolution;
     }));
   }
 

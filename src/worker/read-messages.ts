@@ -134,6 +134,8 @@ export interface FoundDocuments {
 export interface MissingPart {
   /** For `KeepDocuments`. */
   readonly entries: Uint8Array;
+  readonly documentCount: number;
+  readonly textBytes: number;
   /** No shard of them is larger. */
   readonly shardBytesMax: number;
 }

@@ -256,7 +256,7 @@ async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }
   let otherBytes = shardBytes;
   const close = (): void => {
     if (entries.length === 0) return;
-    parts.push({ entries: encodeEntries(entries), shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes });
+    parts.push({ entries: encodeEntries(entries), documentCount: entries.length, textBytes, shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes });
     entries = [];
     textBytes = 0;
     otherBytes = shardBytes;
