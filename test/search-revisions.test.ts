@@ -2,6 +2,8 @@
  * Revisions that are not indexed: search(needle, commit) == the lines with the needle in `git cat-file` of that commit, and
  * a search of several revisions is the union of the searches of each.
  */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import t from "tap";
 import { sleep } from "../src/base/deadline.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
@@ -152,6 +154,66 @@ t.test("globs, moments, and what is not there", async (t) => {
   t.same(await search(daemon, "repo:^empty$@HEAD needle").then(({ alert }) => alert.replace(/:.*/s, "")), "", "a repository without a commit is chosen, and holds nothing");
   t.match((await search(daemon, "repo:^empty$@v1 needle")).alert, /^Some repositories/);
   t.match(await search(daemon, "repo:^r$@v1:main index:only type:file needle"), { found: [0, 1, 2].map((i) => `main r:f${i}.txt:1`), alert: /revision "v1"/ }, "index:only");
+});
+
+/** Two commits whose oids begin with the same four digits; returns those. */
+function ambiguousStart(source: GitFixture): string {
+  const tree = source.git("rev-parse", "main^{tree}");
+  const seen = new Map<string, string>();
+  for (let i = 0; ; i++) {
+    const text = `tree ${tree}\nauthor A <a@example.org> ${i} +0000\ncommitter A <a@example.org> ${i} +0000\n\nalike\n`;
+    const start = createHash("sha1").update(`commit ${text.length}\0${text}`).digest("hex").slice(0, 4);
+    const other = seen.get(start);
+    seen.set(start, text);
+    if (other === undefined) continue;
+    [other, text].forEach((input, branch) => {
+      const oid = execFileSync("git", [`--git-dir=${source.path}`, "hash-object", "-t", "commit", "-w", "--stdin"], { input, encoding: "utf8" }).trim();
+      source.updateRef(`refs/heads/alike${branch}`, oid);
+    });
+    return start;
+  }
+}
+
+t.test("names that cease to be, or to be clear", async (t) => {
+  const source = fixture(t);
+  growHistory(source, 6, 5);
+  source.updateRef("refs/heads/gone", source.git("rev-parse", "main~2"));
+  const start = ambiguousStart(source);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  t.match(await search(daemon, `repo:^r$@${start}:main~1 type:file needle`), {
+    found: expected(source, "r", "main~1", "lines"), alert: new RegExp(`revision "${start}"`),
+  }, "the start of two oids names none of them");
+  t.same((await search(daemon, "repo:^r$@gone type:file needle")).found, expected(source, "r", "gone", "lines"));
+  source.deleteBranch("gone");
+  await daemon.sync("r");
+  t.match(await search(daemon, "repo:^r$@gone type:file needle"), { found: [], alert: /revision "gone"/ }, "a branch that was deleted");
+});
+
+t.test("the branch is force-pushed while commits are searched", async (t) => {
+  const source = fixture(t);
+  const commits = growHistory(source, 20, 9).slice(0, 15);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const union = commits.flatMap((commit) => expected(source, "r", commit, "lines")).sort();
+  for (let i = 0; i < 3; i++) {
+    source.commit({ branch: "main", orphan: true, files: { [`anew${i}.txt`]: `needle anew ${i}\n` } });
+    const [found] = await Promise.all([search(daemon, `repo:^r$@${commits.join(":")} type:file needle`), daemon.sync("r")]);
+    t.same([found.found, found.alert, found.skipped], [union, "", []], "the commits are found as they are");
+  }
+});
+
+t.test("explain", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "same.txt": "needle\n", "changed.txt": "needle of old\n", "moved/from.txt": "needle moves\n" } });
+  source.commit({ branch: "main", files: { "changed.txt": "needle\n", "moved/from.txt": { deleted: true }, "moved/to.txt": "needle moves\n" } });
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const query = "repo:^r$@HEAD~1 type:file needle";
+  const explain = async (): Promise<string> => /commits of .*/.exec(String(await daemon.control("POST", "/explain", { query, patternType: "standard" })))?.[0] ?? "";
+  t.equal(await explain(), "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 0, to be read 2 (27 bytes); rounds: 1 of what is there and 1 of what is read");
+  t.equal((await search(daemon, query)).found.length, 3);
+  t.equal(await explain(), "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 2, to be read 0 (0 bytes); rounds: 1, as it was found out before");
 });
 
 t.test("limits and clients that leave", async (t) => {
