@@ -9,6 +9,7 @@ import { Changes } from "./changes.js";
 import { Emails } from "./emails.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
+import { OwnContexts } from "./own-contexts.js";
 import { RecordTable, reindex, type RecordObserver } from "./record-table.js";
 import { checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
 import { Sessions } from "./sessions.js";
@@ -93,6 +94,7 @@ const expiredKeptMs = 30 * 86_400_000;
  */
 export class Accounts {
   readonly emails: Emails;
+  readonly contexts: OwnContexts;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly #audit: AuditLog;
@@ -122,6 +124,7 @@ export class Accounts {
     this.emails = new Emails(store, this.#changes, audit, finder);
     this.sessions = new Sessions(store, this.#changes, finder);
     this.passwords = new Passwords(store, this.#changes, audit, this.sessions, finder);
+    this.contexts = new OwnContexts(store, this.#changes, audit);
     this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
   }
 
@@ -210,7 +213,7 @@ export class Accounts {
       const steps = [
         ...tokens.map((token) => this.#tokens.remove(token)),
         ...groups.map((group) => this.#organisations.put(without(group, user.id))),
-        ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user),
+        ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user), ...this.contexts.removing(user),
         this.#users.remove(user),
       ];
       return { steps, result: user };
@@ -232,7 +235,7 @@ export class Accounts {
     await this.#onNameGone(name);
     return this.#changes.commit(() => {
       const organisation = this.#requireOrganisation(name);
-      return { steps: [this.#organisations.remove(organisation)], result: organisation };
+      return { steps: [...this.contexts.removing(organisation), this.#organisations.remove(organisation)], result: organisation };
     }, (organisation) => this.#audit.note("organisation-deleted", doer, { organisation: organisation.name }));
   }
 

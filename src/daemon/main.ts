@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { callAfter } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
 import { AuditLog, type Doer } from "../account/audit-log.js";
+import { ContextDirectory } from "../account/context-directory.js";
 import { Gate, type AccessTokenPolicy } from "../account/gate.js";
 import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
@@ -99,6 +100,7 @@ class Daemon implements Controlled {
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
   readonly #records: RecordStore;
+  readonly #contexts: ContextDirectory;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
   readonly #readPool: ReadPool;
@@ -147,7 +149,8 @@ class Daemon implements Controlled {
       onShardFailure: (shardId) => this.sync.repair(shardId),
       onWorkerLost: () => metrics.metrics.workersLost.inc({ pool: "search" }),
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
-    this.searcher.contexts = options.contexts;
+    this.#contexts = new ContextDirectory(this.accounts, options.contexts);
+    this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
     const origins = new Origins(options.externalUrl, options.trustedOrigins);
     const sessionLifetimeMs = options.auth.sessionDays * dayMs;
@@ -201,7 +204,7 @@ class Daemon implements Controlled {
   #graphqlServices(options: ResolvedOptions): GraphqlServices {
     const { catalog, searcher, sync } = this;
     return {
-      orders: sync, catalog, searcher, accounts: this.accounts, audit: this.audit, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      orders: sync, catalog, searcher, accounts: this.accounts, audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
     };
   }
@@ -230,7 +233,7 @@ class Daemon implements Controlled {
     try {
       const fresh = resolveOptions(this.#options.typed);
       await this.sync.configure(fresh.repositories);
-      this.searcher.contexts = fresh.contexts;
+      this.#contexts.configured = fresh.contexts;
       this.#log.info({ repositories: fresh.repositories.length, contexts: fresh.contexts.length },
         "configuration read again; options other than repositories and contexts need a restart");
     } catch (error) {

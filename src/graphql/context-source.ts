@@ -1,18 +1,14 @@
-import { globalContextName, type SearchContext } from "../model/search-context.js";
+import { globalContextName } from "../model/search-context.js";
+import type { KnownContext } from "../account/context-directory.js";
 import { globalId } from "./ids.js";
 
-/** A search context. Contexts are configured, so what changes them is a start, or an order to read the configuration again. */
+/** A search context. */
 export class ContextSource {
   readonly __typename = "SearchContext";
-  readonly namespace = null;
-  readonly autoDefined: boolean;
-  readonly viewerCanManage = false;
-  readonly viewerHasStarred = false;
-  readonly context: SearchContext;
+  readonly found: KnownContext;
 
-  constructor(context: SearchContext) {
-    this.context = context;
-    this.autoDefined = context === globalContext;
+  constructor(found: KnownContext) {
+    this.found = found;
   }
 
   get id(): string {
@@ -20,35 +16,31 @@ export class ContextSource {
   }
 
   get name(): string {
-    return this.context.name;
+    return this.found.own?.name ?? this.found.context.name;
   }
 
   get spec(): string {
-    return this.context.name;
+    return this.found.spec;
+  }
+
+  get autoDefined(): boolean {
+    return this.spec === globalContextName;
   }
 
   get description(): string {
-    return this.context.description;
+    return this.found.context.description;
   }
 
   get query(): string {
-    return this.context.query;
+    return this.found.context.query;
   }
 
   get public(): boolean {
-    return this.context.public;
+    return this.found.context.public;
   }
 
-  /** When it was last changed is not recorded: the start of the daemon. */
+  /** Of those of the configuration file that is not recorded: the start of the daemon. */
   get updatedAt(): string {
-    return new Date(performance.timeOrigin).toISOString();
-  }
-
-  /** What a query without `context:` searches is the global context. */
-  get viewerHasAsDefault(): boolean {
-    return this.autoDefined;
+    return this.found.own?.updatedAt ?? new Date(performance.timeOrigin).toISOString();
   }
 }
-
-/** All repositories; always there. */
-export const globalContext: SearchContext = { name: globalContextName, description: "All repositories", public: true, query: "", repositories: [] };

@@ -1,5 +1,6 @@
 import type { Accounts } from "../account/accounts.js";
 import type { AuditLog, Doer } from "../account/audit-log.js";
+import type { ContextDirectory } from "../account/context-directory.js";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -33,6 +34,7 @@ export interface GraphqlServices {
   readonly searcher: Searcher;
   readonly accounts: Accounts;
   readonly audit: AuditLog;
+  readonly contexts: ContextDirectory;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;

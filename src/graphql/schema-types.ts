@@ -1,6 +1,26 @@
 /** Generated from schema.graphql by `make graphql`. */
 import type { NoArguments, SourceOf } from "./sources.js";
 
+export interface SearchContextInput {
+  readonly name: string;
+  readonly description: string;
+  readonly public: boolean;
+  readonly namespace?: string | null | undefined;
+  readonly query: string;
+}
+
+export interface SearchContextEditInput {
+  readonly name: string;
+  readonly description: string;
+  readonly public: boolean;
+  readonly query: string;
+}
+
+export interface SearchContextRepositoryRevisionsInput {
+  readonly repositoryID: string;
+  readonly revisions: readonly (string)[];
+}
+
 export interface UserPermissionInput {
   readonly bindID: string;
   readonly permission: RepositoryPermission | null;
@@ -154,6 +174,12 @@ export interface ObjectTypes {
     readonly updateExternalService: { readonly args: { readonly input: UpdateExternalServiceInput }; readonly result: SourceOf<"ExternalService"> };
     readonly deleteExternalService: { readonly args: { readonly externalService: string; readonly async: boolean | null }; readonly result: SourceOf<"EmptyResponse"> };
     readonly syncExternalService: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly createSearchContext: { readonly args: { readonly searchContext: SearchContextInput; readonly repositories: readonly (SearchContextRepositoryRevisionsInput)[] }; readonly result: SourceOf<"SearchContext"> };
+    readonly updateSearchContext: { readonly args: { readonly id: string; readonly searchContext: SearchContextEditInput; readonly repositories: readonly (SearchContextRepositoryRevisionsInput)[] }; readonly result: SourceOf<"SearchContext"> };
+    readonly deleteSearchContext: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly createSearchContextStar: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly deleteSearchContextStar: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly setDefaultSearchContext: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
   };
   readonly CheckMirrorRepositoryConnectionResult: {
     readonly error: { readonly args: NoArguments; readonly result: string | null };

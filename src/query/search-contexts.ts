@@ -10,7 +10,7 @@ import { fieldOf, revisionsOf, Validator } from "./validate.js";
 import { isRevisionGlob } from "./values.js";
 
 /** The defined contexts by name, without the global one. */
-export type SearchContexts = ReadonlyMap<string, SearchContext>;
+export type SearchContexts = Pick<ReadonlyMap<string, SearchContext>, "get">;
 
 const noContexts: SearchContexts = new Map();
 

@@ -2,9 +2,8 @@ import { errorTable, messageOf, TrawlError } from "../base/errors.js";
 import { workInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
-import type { SearchContext } from "../model/search-context.js";
 import type { SearchRequest } from "../model/search-request.js";
-import type { Viewer } from "../model/viewer.js";
+import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/pattern-type.js";
 import { planQuery } from "../query/plan-query.js";
 import { printPlan } from "../query/print.js";
@@ -53,7 +52,8 @@ export class Searcher {
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
-  #contexts: SearchContexts = new Map();
+  /** The search contexts that a viewer may name. Searches that run keep those they began with. */
+  contextsOf: (viewer: Viewer) => SearchContexts = () => new Map();
 
   constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: SearcherLimits, metrics: Metrics) {
     this.#environment = environment;
@@ -68,15 +68,6 @@ export class Searcher {
 
   set baseUrl(url: string) {
     this.#baseUrl = url;
-  }
-
-  /** The search contexts beside the global one. Searches that run keep those they began with. */
-  get contexts(): readonly SearchContext[] {
-    return [...this.#contexts.values()];
-  }
-
-  set contexts(contexts: readonly SearchContext[]) {
-    this.#contexts = new Map(contexts.map((context) => [context.name, context]));
   }
 
   get #hasPlace(): boolean {
@@ -98,7 +89,7 @@ export class Searcher {
 
   /** The text of `trawl explain`. Throws `bad-query` with a caret under the place. */
   explain({ query, patternType }: { readonly query: string; readonly patternType: string }): Promise<string> {
-    return explainQuery(query, patternType, this.#contexts, this.#nextId++, this.#environment);
+    return explainQuery(query, patternType, this.contextsOf(operatorViewer), this.#nextId++, this.#environment);
   }
 
   trace(id: string, viewer: Viewer): string | undefined {
@@ -152,7 +143,7 @@ export class Searcher {
   /** The plan, or undefined after the sink has been told what is wrong. */
   #plan(request: SearchRequest, sink: EventSink): SearchPlan | undefined {
     try {
-      return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.#contexts);
+      return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
     } catch (error) {
       this.#answerError(request, sink, error);
       return undefined;

@@ -1,36 +1,158 @@
-import { pageOf } from "../connections.js";
-import { ContextSource, globalContext } from "../context-source.js";
+import type { KnownContext } from "../../account/context-directory.js";
+import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
+import type { Doer } from "../../account/audit-log.js";
+import { TrawlError } from "../../base/errors.js";
+import { organisationSource, userSource } from "../account-sources.js";
+import { nothing, pageOf } from "../connections.js";
+import { ContextSource } from "../context-source.js";
 import type { RequestContext } from "../context.js";
+import { numericKey, parseGlobalId } from "../ids.js";
 import { RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 type Query = ResolversOf<"Query">;
+type Mutation = ResolversOf<"Mutation">;
 
 /** Search contexts, as queries name them by `context:`. */
 export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"> = {
-  searchContexts: (_, { first, after, query, namespaces, descending }, context) => {
+  searchContexts: (_, { first, after, query, namespaces, orderBy, descending }, { viewer, services: { contexts } }) => {
     const text = query?.toLowerCase() ?? "";
-    const ofInstance = namespaces === null || namespaces.length === 0 || namespaces.includes(null);
-    const others = context.services.searcher.contexts.map((other) => new ContextSource(other)).sort((a, b) => (a.spec < b.spec ? -1 : 1));
+    const owners = namespaces === null || namespaces.length === 0 ? undefined : new Set(namespaces.map((id) => (id === null ? 0 : ownerKey(id))));
+    const [global, ...others] = contexts.listFor(viewer).map((found) => new ContextSource(found));
+    if (orderBy === "SEARCH_CONTEXT_UPDATED_AT") others.sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1));
     if (descending === true) others.reverse();
-    const all = [new ContextSource(globalContext), ...others];
-    return pageOf(all.filter((source) => ofInstance && source.public && source.spec.toLowerCase().includes(text)), first, after);
+    const wanted = [global, ...others].filter(({ spec, found }) => spec.toLowerCase().includes(text) && (owners === undefined || owners.has(found.own?.ownerId ?? 0)));
+    return pageOf(wanted, first, after);
   },
   searchContextBySpec: (_, { spec }, context) => contextOf(spec, context),
   isSearchContextAvailable: (_, { spec }, context) => contextOf(spec, context) !== null,
-  defaultSearchContext: () => new ContextSource(globalContext),
+  defaultSearchContext: (_, __, context) => preferredContext(context),
 };
 
 export const searchContext: ResolversOf<"SearchContext"> = {
-  repositories: ({ context }, _, { repositories }) => context.repositories.flatMap(({ name, revisions }) => {
+  namespace: ({ found: { own } }, _, context) => namespaceOf(own, context),
+  viewerCanManage: ({ found: { own } }, _, { viewer, services: { contexts } }) => own !== undefined && contexts.owns(viewer, own.ownerId),
+  viewerHasAsDefault: (source, _, context) => preferredContext(context).spec === source.spec,
+  viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) => accounts.contexts.isStarred(viewer.userId, markOf(found)),
+  repositories: ({ found: { context } }, _, { repositories }) => context.repositories.flatMap(({ name, revisions }) => {
     const record = repositories.byName(name);
     return record === undefined ? [] : [{ repository: new RepositorySource(record, undefined), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
   }),
 };
 
-/** Who knows the name of a context that is not public may use it. Null when there is none. */
-export function contextOf(spec: string, { services: { searcher } }: RequestContext): ContextSource | null {
-  if (spec === globalContext.name) return new ContextSource(globalContext);
-  const found = searcher.contexts.find(({ name }) => name === spec);
+/** Changes to contexts: by their owner, the members of it, and for those of the instance by site admins. */
+export const contextMutations: Pick<Mutation, "createSearchContext" | "updateSearchContext" | "deleteSearchContext" | "createSearchContextStar"
+  | "deleteSearchContextStar" | "setDefaultSearchContext"> = {
+  createSearchContext: async (_, { searchContext: { namespace, ...given }, repositories }, context) => {
+    const { accounts, contexts } = context.services;
+    const ownerId = namespace === undefined || namespace === null ? 0 : ownerKey(namespace);
+    const doer = requireOwner(ownerId, context);
+    requireNotConfigured(ownerId, given.name, context);
+    return new ContextSource(contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), doer)));
+  },
+  updateSearchContext: async (_, { id, searchContext: given, repositories }, context) => {
+    const { accounts, contexts } = context.services;
+    const { own, doer } = managed(id, context);
+    requireNotConfigured(own.ownerId, given.name, context);
+    return new ContextSource(contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), doer)));
+  },
+  deleteSearchContext: async (_, { id }, context) => {
+    const { own, doer } = managed(id, context);
+    await context.services.accounts.contexts.delete(own.id, doer);
+    return nothing;
+  },
+  createSearchContextStar: (_, { searchContextID, userID }, context) => setStar(searchContextID, userID, true, context),
+  deleteSearchContextStar: (_, { searchContextID, userID }, context) => setStar(searchContextID, userID, false, context),
+  setDefaultSearchContext: async (_, { searchContextID, userID }, context) => {
+    const userId = requireSelf(userID, context);
+    const found = requireContext(searchContextID, context);
+    await context.services.accounts.contexts.setPreferred(userId, new ContextSource(found).autoDefined ? "" : markOf(found));
+    return nothing;
+  },
+};
+
+/** Who knows the name of a configured context that is not public may use it. Null when there is none. */
+export function contextOf(spec: string, { viewer, services: { contexts } }: RequestContext): ContextSource | null {
+  const found = contexts.find(spec, viewer);
   return found === undefined ? null : new ContextSource(found);
+}
+
+function preferredContext({ viewer, services: { accounts, contexts } }: RequestContext): ContextSource {
+  const mark = accounts.contexts.preferredOf(viewer.userId);
+  const all = contexts.listFor(viewer);
+  return new ContextSource((mark === "" ? undefined : all.find((found) => markOf(found) === mark)) ?? all[0]);
+}
+
+function markOf({ own, context }: KnownContext): string {
+  return contextMark(own ?? { name: context.name });
+}
+
+/** The number of a user or organisation. Throws `bad-request` for another id. */
+function ownerKey(id: string): number {
+  return numericKey(id, parseGlobalId(id).kind === "Org" ? "Org" : "User");
+}
+
+function namespaceOf(own: OwnContext | undefined, context: RequestContext) {
+  const { accounts } = context.services;
+  const user = own === undefined ? undefined : accounts.user(own.ownerId);
+  if (user !== undefined) return userSource(user, context);
+  const organisation = own === undefined ? undefined : accounts.organisation(own.ownerId);
+  return organisation === undefined ? null : organisationSource(organisation);
+}
+
+/** Throws `forbidden` for somebody who is not the owner and no member of it. */
+function requireOwner(ownerId: number, context: RequestContext): Doer {
+  if (ownerId === 0) return context.requireSiteAdmin();
+  const { doer, viewer, services: { contexts } } = context;
+  if (contexts.owns(viewer, ownerId)) return doer;
+  throw new TrawlError("forbidden", "must be authenticated as the owner of the search context, or as a member of it");
+}
+
+function requireNotConfigured(ownerId: number, name: string, { services: { contexts } }: RequestContext): void {
+  if (contexts.isConfigured(ownerId, name)) throw new TrawlError("conflict", `search context ${JSON.stringify(name)} already exists, in the configuration file or by itself`);
+}
+
+/** A context for who may use it. Throws `not-found`. */
+function requireContext(id: string, { viewer, services: { contexts } }: RequestContext): KnownContext {
+  const { kind, key } = parseGlobalId(id);
+  const found = kind === "SearchContext" && typeof key === "string" ? contexts.find(key, viewer) : undefined;
+  if (found === undefined) throw new TrawlError("not-found", `search context ${JSON.stringify(String(key).slice(0, 100))} not found`);
+  return found;
+}
+
+/** A context for who may change it. */
+function managed(id: string, context: RequestContext): { readonly own: OwnContext; readonly doer: Doer } {
+  const { doer } = context;
+  const { own, spec } = requireContext(id, context);
+  if (own === undefined) throw new TrawlError("conflict", `the search context ${spec} is of the configuration file, or there by itself, and cannot be changed here`);
+  requireOwner(own.ownerId, context);
+  return { own, doer };
+}
+
+interface GivenRepository {
+  readonly repositoryID: string;
+  readonly revisions: readonly string[];
+}
+
+/** Repositories are known by their names. Throws `not-found` for one that the viewer may not see. */
+function textOf({ name, description, public: isPublic, query }: Omit<ContextText, "repositories">, given: readonly GivenRepository[], { repositories }: RequestContext): ContextText {
+  const listed = given.map(({ repositoryID, revisions }) => {
+    const record = repositories.byId(numericKey(repositoryID, "Repository"));
+    if (record === undefined) throw new TrawlError("not-found", "repository not found");
+    return { name: record.name, revisions };
+  });
+  return { name, description, public: isPublic, query, repositories: listed };
+}
+
+/** For what concerns nobody else. */
+function requireSelf(userID: string, { doer: _, viewer }: RequestContext): number {
+  const userId = numericKey(userID, "User");
+  if (viewer.userId !== userId) throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
+  return userId;
+}
+
+async function setStar(searchContextID: string, userID: string, isStarred: boolean, context: RequestContext): Promise<typeof nothing> {
+  const userId = requireSelf(userID, context);
+  await context.services.accounts.contexts.setStar(userId, markOf(requireContext(searchContextID, context)), isStarred);
+  return nothing;
 }
