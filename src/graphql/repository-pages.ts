@@ -19,9 +19,9 @@ export interface RepositoryPage {
 /** The page that the arguments ask for. Throws `bad-request` when they name no length, or a cursor that is none. */
 export function repositoryPage(table: RepositoryTable, args: PageArguments): RepositoryPage {
   const length = lengthOf(args);
-  const wanted = orderedRepositories(table, args);
-  const [start, end] = bounds(wanted, args, length);
-  const records = wanted.slice(start, end);
+  const wanted = wantedPlaces(table, args);
+  const [start, end] = bounds(table, wanted, args, length);
+  const records = wanted.slice(start, end).map((place) => table.at(place));
   return {
     records,
     totalCount: wanted.length,
@@ -45,30 +45,33 @@ function lengthOf({ first, last, names }: PageArguments): number {
 }
 
 /** From where to where, without the end. A cursor whose repository has gone counts from the start, or the end. */
-function bounds(wanted: readonly Repository[], { first, after, before }: PageArguments, length: number): [start: number, end: number] {
-  const lowest = after === undefined || after === null ? 0 : placeOfCursor(wanted, after) + 1;
-  const highest = before === undefined || before === null ? wanted.length : placeOfCursor(wanted, before);
+function bounds(table: RepositoryTable, wanted: readonly number[], { first, after, before }: PageArguments, length: number): [start: number, end: number] {
+  const lowest = after === undefined || after === null ? 0 : indexOfCursor(table, wanted, after) + 1;
+  const highest = before === undefined || before === null ? wanted.length : indexOfCursor(table, wanted, before);
   const upper = highest < 0 ? wanted.length : highest;
   if (first !== undefined && first !== null) return [lowest, Math.max(lowest, Math.min(upper, lowest + length))];
   return [Math.max(lowest, upper - length), Math.max(lowest, upper)];
 }
 
-function placeOfCursor(wanted: readonly Repository[], cursor: string): number {
+/** -1 when its repository is not wanted, or has gone. */
+function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor: string): number {
   const text = Buffer.from(cursor, "base64").toString();
   if (!/^\d{1,15}$/.test(text)) throw new TrawlError("bad-request", `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`);
-  return wanted.findIndex((repository) => repository.id === Number(text));
+  const place = table.placeOf(Number(text));
+  return place === undefined ? -1 : wanted.indexOf(place);
 }
 
 function cursorOf({ id }: Repository): string {
   return Buffer.from(String(id)).toString("base64");
 }
 
-function orderedRepositories(table: RepositoryTable, args: PageArguments): readonly Repository[] {
+/** Places in the table, so that no more records are looked at than are tested or given. */
+function wantedPlaces(table: RepositoryTable, args: PageArguments): readonly number[] {
   const { names } = args;
-  const all = names === undefined || names === null ? table.placesByName().map((place) => table.at(place)) : [...new Set(names)].flatMap((name) => table.byName(name) ?? []);
+  const all = names === undefined || names === null ? table.placesByName() : [...new Set(names)].flatMap((name) => table.placeOfName(name) ?? []);
   const tests = testsOf(args);
-  const wanted = tests.length === 0 ? all : all.filter((repository) => tests.every((test) => test(repository)));
-  return ordered(wanted, args);
+  const wanted = tests.length === 0 ? all : all.filter((place) => tests.every((test) => test(table.at(place))));
+  return ordered(table, wanted, args);
 }
 
 type Test = (repository: Repository) => boolean;
@@ -110,12 +113,12 @@ function nameTest(query: string): Test {
   }
 }
 
-function ordered(repositories: readonly Repository[], { orderBy, descending }: PageArguments): readonly Repository[] {
+function ordered(table: RepositoryTable, places: readonly number[], { orderBy, descending }: PageArguments): readonly number[] {
   const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
-  // Records come by name.
-  if (compare === undefined && descending !== true) return repositories;
-  const sorted = [...repositories];
-  if (compare !== undefined) sorted.sort(compare);
+  // Places come by name.
+  if (compare === undefined && descending !== true) return places;
+  const sorted = [...places];
+  if (compare !== undefined) sorted.sort((a, b) => compare(table.at(a), table.at(b)));
   return descending === true ? sorted.reverse() : sorted;
 }
 

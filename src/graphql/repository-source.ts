@@ -3,6 +3,9 @@ import { globalId } from "./ids.js";
 import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
 import { codeHostOf, repositoryUrl } from "./urls.js";
 
+/** Kept as long as the record: to make one takes as long as seven other fields of a list. */
+const ids = new WeakMap<Repository, string>();
+
 /** A repository as the catalog has it, and the revision that a search named. */
 export class RepositorySource {
   readonly __typename = "Repository";
@@ -15,7 +18,12 @@ export class RepositorySource {
   }
 
   get id(): string {
-    return globalId("Repository", this.record.id);
+    let id = ids.get(this.record);
+    if (id === undefined) {
+      id = globalId("Repository", this.record.id);
+      ids.set(this.record, id);
+    }
+    return id;
   }
 
   get name(): string {
