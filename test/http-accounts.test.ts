@@ -119,4 +119,41 @@ t.test("what is refused, and what organisations look like", async (t) => {
   t.equal(exitCode, 2);
   t.equal(out, "");
   t.match(err, /^trawl: access tokens are switched off/);
+  for (const header of ["token nonsense", `token sgp_local_${"0".repeat(40)}`]) {
+    const { status, text } = await request(daemon, stream, header);
+    t.equal(`${status} ${text}`, "401 Access token authorization is disabled.\n");
+  }
+});
+
+t.test("each refusal is a status and a line of plain text", async (t) => {
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
+  const tokenOf = async (user: string, ...scopes: string[]): Promise<string> =>
+    (await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "never" }) as { text: string }).text;
+  await daemon.control("POST", "/.api/users", { name: "eve", isSiteAdmin: true });
+  const [plain, sudo, former] = [await tokenOf("admin"), await tokenOf("admin", "site-admin:sudo"), await tokenOf("eve", "site-admin:sudo")];
+  await daemon.control("POST", "/.api/users/eve", { isSiteAdmin: false });
+  const [malformed, invalid, closed] = ["401 Unauthorized: Invalid Authorization header.\n", "401 Unauthorized: Invalid access token.\n", "401 Unauthorized: Private mode requires authentication.\n"];
+  const rows: readonly (readonly [header: string | undefined, answer: string])[] = [
+    [undefined, closed],
+    ["token", malformed],
+    ["token-sudo abc", malformed],
+    ['token-sudo token="",user="eve"', malformed],
+    ['token-sudo user="a\\",token="b"', malformed],
+    ["token nonsense", invalid],
+    [`token sgp_local_${"0".repeat(40)}`, invalid],
+    [`token-sudo token="${plain}",user="eve"`, invalid],
+    [`token-sudo token="${former}",user="admin"`, "403 Forbidden: The subject user of a sudo access token must be a site admin.\n"],
+    [`token-sudo token="${sudo}",user="nobody"`, "403 Forbidden: Unable to sudo to nonexistent user.\n"],
+    ["Digest abc", closed],
+    ["Basic OnNlY3JldA==", closed],
+  ];
+  for (const path of [stream, "/.api/graphql"]) {
+    for (const [header, answer] of rows) {
+      const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
+      const response = await fetch(daemon.url + path, path === stream ? { headers } : { headers, method: "POST", body: '{"query":"{ __typename }"}' });
+      t.equal(`${response.status} ${response.statusText}: ${await response.text()}`, answer, `${path} ${header}`);
+      t.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
+    }
+  }
 });

@@ -60,7 +60,7 @@ async function checkPrivate(t: Test, daemon: DaemonProcess, cookie: string): Pro
   t.equal(await to("/example.org/a/-/raw/x"), "401");
   t.equal(await to("/", { authorization: "token nonsense" }), "401", "a wrong token is told so");
   for (const path of ["/search/stream?q=a", "/.api/search/stream?q=a", "/metrics"]) t.equal(await to(path), "401", path);
-  for (const path of ["/sign-in", "/healthz", "/readyz", "/__version"]) t.equal(await to(path), "200", path);
+  for (const path of ["/sign-in", "/password-reset?code=x&userID=1", "/healthz", "/readyz", "/__version"]) t.equal(await to(path), "200", path);
   t.equal(await to("/", { cookie }), "200");
   t.equal(await to("/example.org/a/-/raw/x", { cookie }), "404");
 }

@@ -177,6 +177,7 @@ function escapeRegexp(text: string): string {
 const openPages: Readonly<Record<string, string | undefined>> = {
   "/sign-in": "Send {\"email\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-in; or send an access token with each request.",
   "/sign-up": "Send {\"email\": TEXT, \"username\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-up, where that is allowed.",
+  "/password-reset": "Send {\"userID\": NUMBER, \"code\": TEXT, \"password\": TEXT} as JSON by POST to /-/reset-password-code, with the number and the code of this address.",
 };
 
 /** What is said at each other page of the site, by the start of its path. */
