@@ -1,17 +1,14 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { Attempts } from "../account/attempts.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
 /** The longest delivery. Reading so much JSON takes 3 to 10 ms of the main thread. */
 const deliveryBytesMax = 1 << 20;
 
-/** Deliveries of one hook, and refusals of one address, in a minute. */
-const deliveriesPerMinuteMax = 600;
-const refusalsPerMinuteMax = 60;
-
-/** Hooks and addresses that are counted by themselves; beyond those, others are counted together. */
-const countedMax = 10_000;
-const minuteMs = 60_000;
+/** Deliveries of one hook, and refusals of one address. */
+const deliveryLimit = { count: 600, periodMs: 60_000 };
+const refusalLimit = { count: 60, periodMs: 60_000 };
 
 /** Repositories that one plain delivery may name. */
 const namedMax = 100;
@@ -41,19 +38,19 @@ export function addWebhookRoute(server: HttpServer, services: WebhookServices): 
 }
 
 function webhookHandler({ webhookSecrets, requestByAddress, noteRefusal }: WebhookServices): Handler {
-  const counts = new MinuteCounts();
+  const deliveries = new Attempts(deliveryLimit);
+  const refusals = new Attempts(refusalLimit);
   // A hook that is not there is checked like one that is, so its answer takes as long.
   const nobodysSecret = randomBytes(32).toString("hex");
   return (request, response) => {
     const id = request.params["ID"] ?? "";
-    const address = `address ${request.remoteAddress}`;
-    if (counts.of(address) >= refusalsPerMinuteMax) return tooMany(response);
+    if (refusals.begin(request.remoteAddress) > 0) return tooMany(response);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
-      counts.add(address);
       noteRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
       return response.reply(401, plainText, "There is no such hook, or this is not its secret.\n");
     }
-    if (counts.add(`hook ${id}`) > deliveriesPerMinuteMax) return tooMany(response);
+    refusals.forgive(request.remoteAddress);
+    if (deliveries.begin(id) > 0) return tooMany(response);
     try {
       const queued = deliver(request, requestByAddress);
       return response.reply(202, { ...plainText, "Content-Type": "application/json" }, JSON.stringify({ queued }));
@@ -128,32 +125,4 @@ function isFields(value: unknown): value is Fields {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** How often something happened in the running minute, by whom. */
-class MinuteCounts {
-  readonly #counts = new Map<string, number>();
-  #minute = 0;
-
-  of(key: string): number {
-    this.#turn();
-    return this.#counts.get(this.#counted(key)) ?? 0;
-  }
-
-  add(key: string): number {
-    const count = this.of(key) + 1;
-    this.#counts.set(this.#counted(key), count);
-    return count;
-  }
-
-  #counted(key: string): string {
-    return this.#counts.has(key) || this.#counts.size < countedMax ? key : "";
-  }
-
-  #turn(): void {
-    const minute = Math.floor(performance.now() / minuteMs);
-    if (minute === this.#minute) return;
-    this.#minute = minute;
-    this.#counts.clear();
-  }
 }
