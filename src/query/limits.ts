@@ -7,8 +7,8 @@ export const queryLimits = {
   textBytesMax: 64 * 1024,
   /** Groups inside groups. The parser and all tree walks recurse this deep, at a few frames a level. */
   groupDepthMax: 500,
-  /** Fields and patterns in the text. */
-  termCountMax: 10_000,
+  /** Fields and patterns in the text: reading and planning 10,000 of them takes 50 to 150 ms of the main thread. */
+  termCountMax: 3_000,
   /** `repo:` filters in the text: all names are asked for each, which takes up to 2 ms for 10,000 of them. */
   repositoryFilterCountMax: 1_000,
   /** UTF-16 units of the regexp of a `repo:` filter, which the main thread compiles. 200 long names fit. */
@@ -18,7 +18,7 @@ export const queryLimits = {
   /** Basic queries after `or` was distributed over fields. */
   basicQueryCountMax: 500,
   /** Fields and patterns of all basic queries together: distributing copies a shared one into each of them. */
-  distributedTermCountMax: 100_000,
+  distributedTermCountMax: 30_000,
   /** Different `file:has.contributor(...)`; with and without regard to case they count twice. A file has 32 bits for them. */
   contributorCountMax: 16,
 } as const;

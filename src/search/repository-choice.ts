@@ -32,8 +32,9 @@ export function chooseRepositories(table: RepositoryTable, filter: RepositoryFil
   return { repositories: Array.from(places, (place) => table.at(place)), excludedForks, excludedArchived };
 }
 
-/** More names and facts to ask for than this are asked in turns before a search begins. */
-const unkeptCountMax = 16;
+/** More filters, or more tests of a repository by a name or a fact, are worked off in turns: so many tests take 2 to 4 ms. */
+const filterCountMax = 16;
+const testCountMax = 20_000;
 
 /**
  * The work of finding out what the filters ask for first, in pieces; undefined when it is little. What is found is kept,
@@ -43,7 +44,7 @@ export function prepareChoice(table: RepositoryTable, filters: readonly Reposito
   const sources = new Set(filters.flatMap(({ include, exclude }) => [...include.map(({ source }) => source), ...exclude]));
   const unkept = [...sources].filter((source) => source !== "" && !isKept(table, source, true));
   const facts = new Map(filters.flatMap((filter) => filter.facts.map((fact) => [fact.label, fact])));
-  if (unkept.length + facts.size <= unkeptCountMax && filters.length <= unkeptCountMax) return undefined;
+  if ((unkept.length + facts.size) * table.count <= testCountMax && filters.length <= filterCountMax) return undefined;
   return chooseAll(table, unkept, [...facts.values()], filters);
 }
 

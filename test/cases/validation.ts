@@ -131,6 +131,7 @@ const right = rows("queries that only look wrong", "standard", [
   ["a repetition from few to many", "type:file repo:tools /p{1,3}ub/", tools("src/mod.rs:L1")],
   ["a script", "type:file repo:odd /\\p{Latin}{8}/ file:secret", []],
   ["a lone surrogate's replacement", "type:file repo:tools \ufffd", []],
+  ["a query of 3,001 terms", `${"a or ".repeat(3000)}b`, [`${unable}The query has more than 3000 terms`]],
   ["no text", "", ["error: no query found"]],
   ["a query of blanks", "   ", ["acme/tools", "empty", "hidden", "odd", "parser"]],
 ]);
