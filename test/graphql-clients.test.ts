@@ -1,14 +1,14 @@
 /** What known clients send, written anew from the description of the interface, and what they need of the answers. */
 import t from "tap";
-import { cody, mcp, raycast } from "./clients/assistants.js";
+import { cody, mcp, permissionSync, raycast } from "./clients/assistants.js";
 import { mainGo, readme, type ClientFixture, type ClientRequest } from "./clients/client-request.js";
 import { jetbrains, nvim, vscode } from "./clients/editors.js";
 import { srcCli } from "./clients/src-cli.js";
 import { web } from "./clients/web.js";
-import { testDaemon } from "./support/daemon.js";
+import { runCommand, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 
-const clients: Readonly<Record<string, readonly ClientRequest[]>> = { "src": srcCli, "VS Code": vscode, "JetBrains": jetbrains, "sg.nvim": nvim, "Cody": cody, "MCP": mcp, "Raycast": raycast, "web": web };
+const clients: Readonly<Record<string, readonly ClientRequest[]>> = { "src": srcCli, "VS Code": vscode, "JetBrains": jetbrains, "sg.nvim": nvim, "Cody": cody, "MCP": mcp, "Raycast": raycast, "permission sync": permissionSync, "web": web };
 
 t.test("clients", async (t) => {
   const source = GitFixture.create();
@@ -22,6 +22,9 @@ t.test("clients", async (t) => {
   const fixture: ClientFixture = { name: "example.org/demo", head, parent, feature, cloneUrl: source.path };
   await daemon.add(fixture.name, source.path);
 
+  const token = (await runCommand("token", "create", "admin", "--data", daemon.data)).out.trim();
+  const admin = { Authorization: `token ${token}` };
+
   for (const [client, requests] of Object.entries(clients)) {
     await t.test(client, async (t) => {
       for (const request of requests) {
@@ -29,7 +32,7 @@ t.test("clients", async (t) => {
         // The first answer comes from graphql-js, the second from the operation that graphql-jit compiled.
         for (const use of ["first", "second"]) {
           const response = await fetch(`${daemon.url}/.api/graphql?${encodeURIComponent(request.name)}`, {
-            method: "POST", body: JSON.stringify({ query: request.query, variables: request.variables?.(fixture) ?? null }),
+            method: "POST", headers: request.asAdmin === true ? admin : {}, body: JSON.stringify({ query: request.query, variables: request.variables?.(fixture) ?? null }),
           });
           const text = await response.text();
           answers.push(text.replace(/"elapsedMilliseconds":\d+/, ""));

@@ -31,6 +31,13 @@ export const cody: readonly ClientRequest[] = [
     variables: () => ({ query: "type:path count:30 main" }), data: () => ({ search: { results: { results: [{ file: { path: "src/main.go", name: "main.go", byteSize: mainGo.length, isDirectory: false } }] } } }),
   },
   {
+    name: "FuzzySymbols",
+    query: `query FuzzySymbols($query: String!) { search(patternType: regexp, query: $query) { results { results {
+      __typename ... on FileMatch { symbols { name location { range { start { line } end { line } } resource { path } } } repository { id name } }
+    } } } }`,
+    variables: () => ({ query: "type:symbol count:30 greet" }), data: () => ({ search: { results: { results: [] } } }),
+  },
+  {
     name: "FileMatchSearchQuery",
     query: `query FileMatchSearchQuery($query: String!) { search(query: $query, version: V3, patternType: literal) { results { results {
       __typename ... on FileMatch { repository { id name } file { url path commit { oid } } }
@@ -72,6 +79,7 @@ export const cody: readonly ClientRequest[] = [
   { name: "CodeSearchEnabled", query: "query CodeSearchEnabled { codeSearchEnabled: enterpriseLicenseHasFeature(feature: \"code-search\") }", data: () => ({ codeSearchEnabled: true }) },
   { name: "ContextFilters", query: "query ContextFilters { site { codyContextFilters(version: V1) { raw } } }", data: () => ({ site: { codyContextFilters: { raw: null } } }) },
   { name: "EvaluateFeatureFlag", query: "query EvaluateFeatureFlag($flagName: String!) { evaluateFeatureFlag(flagName: $flagName) }", variables: () => ({ flagName: "any" }), data: () => ({ evaluateFeatureFlag: null }) },
+  { name: "EvaluateFeatureFlags", query: "query EvaluateFeatureFlags($flagNames: [String!]!) { evaluateFeatureFlags(flagNames: $flagNames) { name value } }", variables: () => ({ flagNames: ["any", "other"] }), data: () => ({ evaluateFeatureFlags: [] }) },
   { name: "FeatureFlags", query: "query FeatureFlags { evaluatedFeatureFlags { name value } }", data: () => ({ evaluatedFeatureFlags: [] }) },
   {
     name: "RecordTelemetryEvents", query: "mutation RecordTelemetryEvents($events: [TelemetryEventInput!]!) { telemetry { recordEvents(events: $events) { alwaysNil } } }",
@@ -122,5 +130,14 @@ export const raycast: readonly ClientRequest[] = [
   {
     name: "GetFileContents", query: "query GetFileContents($repo: String!, $rev: String!, $path: String!) { repository(name: $repo) { id commit(rev: $rev) { id blob(path: $path) { path content binary byteSize } } } }",
     variables: ({ name, head }) => ({ repo: name, rev: head, path: "README.md" }), data: () => ({ repository: { commit: { blob: { path: "README.md", content: readme, binary: false, byteSize: readme.length } } } }),
+  },
+];
+
+/** A program that copies permissions from a code host: many nodes in one document. */
+export const permissionSync: readonly ClientRequest[] = [
+  {
+    name: "users by id", query: "query ($id0: ID!, $id1: ID!) { user0: node(id: $id0) { __typename ... on User { id username } } user1: node(id: $id1) { __typename ... on User { id username } } }",
+    variables: () => ({ id0: Buffer.from("User:1").toString("base64"), id1: Buffer.from("User:999").toString("base64") }), data: () => ({ user0: { __typename: "User", username: "admin" }, user1: null }),
+    asAdmin: true,
   },
 ];

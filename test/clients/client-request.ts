@@ -16,6 +16,8 @@ export interface ClientRequest {
   readonly variables?: (fixture: ClientFixture) => Readonly<Record<string, unknown>>;
   /** A pattern for `data`, as tap's `match` reads it. */
   readonly data?: (fixture: ClientFixture) => unknown;
+  /** Sent with the token of a site admin, as what changes something is. */
+  readonly asAdmin?: true;
   /** What the client is told instead, where we have not what it asks for. */
   readonly error?: RegExp;
 }

@@ -64,9 +64,51 @@ const searchJobs: readonly ClientRequest[] = [
   { name: "search-jobs delete", query: "mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
 ].map((request) => ({ ...request, error: /^search jobs are not available yet/ }));
 
+const repositoryId = (): string => Buffer.from("Repository:1").toString("base64");
+
+/** What describes repositories. Each is sent twice, so one that may not be repeated finds what it did the first time. */
+const metadata: readonly ClientRequest[] = [
+  {
+    name: "repos update-metadata of a key that is not there",
+    query: "mutation updateRepoMetadata($repo: ID!, $key: String!, $value: String) { updateRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
+    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }), asAdmin: true, error: /./,
+  },
+  {
+    name: "repos add-metadata, not signed in",
+    query: "mutation addRepoMetadata($repo: ID!, $key: String!, $value: String) { addRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
+    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }), error: /^(not authenticated|must be site admin)$/,
+  },
+  {
+    name: "repos add-metadata, update and delete",
+    query: `mutation ($repo: ID!, $key: String!) {
+      add: addRepoKeyValuePair(repo: $repo, key: $key, value: null) { alwaysNil }
+      update: updateRepoKeyValuePair(repo: $repo, key: $key, value: "core") { alwaysNil }
+      delete: deleteRepoKeyValuePair(repo: $repo, key: $key) { alwaysNil }
+    }`,
+    variables: () => ({ repo: repositoryId(), key: "owner" }), data: () => ({ add: { alwaysNil: null }, update: { alwaysNil: null }, delete: { alwaysNil: null } }), asAdmin: true,
+  },
+  {
+    name: "repos delete of one that is not there", query: "mutation DeleteRepository($repository: ID!) { deleteRepository(repository: $repository) { alwaysNil } }",
+    variables: () => ({ repository: Buffer.from("Repository:999").toString("base64") }), asAdmin: true, error: /./,
+  },
+  {
+    name: "extsvc list", query: "query ($first: Int!) { externalServices(first: $first) { nodes { id kind displayName config createdAt updatedAt } totalCount pageInfo { hasNextPage } } }",
+    variables: () => ({ first: 1000 }), data: () => ({ externalServices: { totalCount: 1, nodes: [{ kind: "OTHER", config: /./ }], pageInfo: { hasNextPage: false } } }), asAdmin: true,
+  },
+];
+
 /** The `src` command. */
 export const srcCli: readonly ClientRequest[] = [
   ...searchJobs,
+  ...metadata,
+  {
+    name: "lsp",
+    query: `query Hover($repository: String!, $commit: String!, $path: String!, $line: Int!, $character: Int!) { repository(name: $repository) { commit(rev: $commit) { blob(path: $path) { lsif {
+      hover(line: $line, character: $character) { markdown { text } range { start { line character } end { line character } } }
+      references(line: $line, character: $character, first: 100) { nodes { resource { path repository { name } commit { oid } } range { start { line character } } } pageInfo { endCursor hasNextPage } }
+    } } } } }`,
+    variables: ({ name, head }) => ({ repository: name, commit: head, path: "src/main.go", line: 5, character: 6 }), data: () => ({ repository: { commit: { blob: { lsif: null } } } }),
+  },
   {
     name: "codeowners get",
     query: `query GetCodeownersFile($repoName: String!) { repository(name: $repoName) { ingestedCodeowners { ...CodeownersFileFields } } }
