@@ -22,7 +22,7 @@ function notesOf({ addresses }: GraphqlMeasured): string[] {
     `Beside us: ${versions.join("; ")}, each on node:http with our schema. They answer from plain objects in memory and ask nobody who they are; we answer from the catalog of ${grouped(wideCount)} repositories to the holder of an access token. All gave the same answers before they were measured.`,
     `${connections} connections that each carry one request at a time, a generator in C on the same machine, no compression. "${nobody}" is our HTTP server with an answer that is ready: what it shows is the generator, the sockets and HTTP.`,
     `At full speed a request waits for those of the other ${connections - 1} connections, so p50 is ${connections} divided by the throughput. At ${grouped(ratePerSecond)} a second latency counts from when a request was due; that is the figure that is held to something.`,
-    "A first page counts from a daemon's start, after three other requests. Ancestors and blame are asked of another commit each time. The whole answer is read by curl; git is timed as a process.",
+    "The first page is the first one after a daemon's start, which has answered for three single repositories before. Ancestors and blame are asked of another commit each time. The whole answer is read by curl; git is timed as a process.",
   ];
 }
 
