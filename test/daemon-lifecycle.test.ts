@@ -94,6 +94,19 @@ t.test("the trace counts a shard that the index rules out once, also of a search
   }
 });
 
+t.test("workers that die are replaced, and regexps are answered as before", async (t) => {
+  const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.workers=1"]);
+  await daemon.add("host/small", smallSource(t).path);
+  const ask = async (): Promise<readonly string[]> => (await daemon.search("ne+dle", "regexp")).found;
+  const before = await ask();
+  t.equal(before.length, 2);
+  for (let round = 0; round < 3; round++) {
+    await daemon.killWorkers();
+    t.same(await ask(), before, `round ${round}`);
+  }
+  t.equal((await daemon.sync("host/small")).error, "", "the other pools go on, too");
+});
+
 t.test("SIGTERM with open streams: they end in order, the exit code is 0", async (t) => {
   const source = largeSource(t);
   const daemon = await testDaemon(t);

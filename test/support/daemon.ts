@@ -15,8 +15,17 @@ export const waitMsMax = 30_000;
 
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 
-/** What `bin/trawl` does, with the code that this test was compiled with. */
-const entry = `const { run } = await import(${JSON.stringify(mainUrl)});
+/** What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. */
+const entry = `const workers = new Set();
+(await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
+  workers.add(worker);
+  worker.once("exit", () => workers.delete(worker));
+});
+process.on("SIGUSR2", async () => {
+  await Promise.all([...workers].map((worker) => worker.terminate()));
+  process.stderr.write('{"msg":"the workers are dead"}\\n');
+});
+const { run } = await import(${JSON.stringify(mainUrl)});
 process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
 if (process.argv[1] === "serve") process.exit();`;
 
@@ -125,6 +134,14 @@ export class DaemonProcess {
   /** Resolves with the exit code, null after a signal. */
   exit(): Promise<number | null> {
     return within(this.#exited, "the daemon's end");
+  }
+
+  /** Ends all of its worker threads; resolves when they are dead. */
+  async killWorkers(): Promise<void> {
+    const deaths = (): number => this.#log.filter(({ msg }) => msg === "the workers are dead").length;
+    const before = deaths();
+    this.signal("SIGUSR2");
+    await until("the workers are dead", () => deaths() > before || this.hasExited);
   }
 
   /** SIGTERM; resolves with the exit code. Idempotent. */
