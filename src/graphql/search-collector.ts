@@ -2,7 +2,7 @@ import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink
 import type { Alert } from "../search/alerts.js";
 import type { Progress } from "../search/event-stream.js";
 import type { Filter } from "../search/filters.js";
-import type { SearchEnd } from "../search/running-search.js";
+import type { SearchEnd } from "../search/search-environment.js";
 
 /** A place in a file: `offset` in bytes, `column` in code points, both and `line` from 0. */
 export interface StreamLocation {

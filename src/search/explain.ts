@@ -14,7 +14,7 @@ import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
 import { explainRounds } from "./revision-rounds.js";
-import type { SearchEnvironment } from "./running-search.js";
+import type { SearchEnvironment } from "./search-environment.js";
 
 /** Credit that no search uses up: explaining sends no results. */
 const unlimitedCredit = 2 ** 30;

@@ -1,15 +1,32 @@
 import { TrawlError } from "../base/errors.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
-import type { RepositoryNamePlan } from "../query/plan.js";
+import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
 import { compileRegexp, type Matcher, type RangeSink } from "../regexp/compile.js";
 import { nameTest } from "./repository-marks.js";
+import type { Resolution } from "./repository-resolver.js";
+import type { SearchResults } from "./search-results.js";
+
+/** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
+export function* repositoryResults({ alternatives, rules: allRules }: SearchPlan, resolutions: readonly Resolution[], table: RepositoryTable,
+  results: Pick<SearchResults, "addRepository">): Generator<undefined, void> {
+  for (const [i, { repositoryNames, rules }] of alternatives.entries()) {
+    const { select } = allRules[rules];
+    if (repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
+    const { repositories, selection: { revisions } } = resolutions[i];
+    for (const repository of yield* repositoriesByName(repositoryNames, table, repositories)) {
+      const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
+      for (const revision of typed) results.addRepository(repository.id, revision, rules);
+      yield;
+    }
+  }
+}
 
 /**
  * Those of the repositories whose name the plan takes, in their order. Yields between pieces of work, of which a query of
  * thousands of patterns makes many.
  */
-export function* repositoriesByName(plan: RepositoryNamePlan, table: RepositoryTable, repositories: readonly Repository[]): Generator<undefined, readonly Repository[]> {
+function* repositoriesByName(plan: RepositoryNamePlan, table: RepositoryTable, repositories: readonly Repository[]): Generator<undefined, readonly Repository[]> {
   if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
   const places = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
   const kept = new Set(yield* keepPlaces(plan, table, places));

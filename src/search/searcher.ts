@@ -14,7 +14,8 @@ import type { Alert } from "./alerts.js";
 import { EventStream } from "./event-stream.js";
 import { prepareChoice } from "./repository-choice.js";
 import { explainQuery } from "./explain.js";
-import { RunningSearch, type SearchEnd, type SearchEnvironment } from "./running-search.js";
+import { RunningSearch } from "./running-search.js";
+import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { TraceStore } from "./trace-store.js";
 
 /** Limits of admission. */

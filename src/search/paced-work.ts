@@ -1,0 +1,55 @@
+import { messageOf } from "../base/errors.js";
+import { takeTurn } from "../base/steps.js";
+
+/** Who has the work done. */
+export interface PacedWorkOwner {
+  readonly isStopped: () => boolean;
+  /** False when the client has to read before more is made. */
+  readonly hasRoom: () => boolean;
+  readonly onFailure: (sentence: string) => void;
+  /** Called whenever the work ends or is parked. */
+  readonly onRest: () => void;
+}
+
+/** Work on the main thread that makes results: it is done in turns, and is parked while the client does not read. */
+export class PacedWork {
+  readonly #work: Iterator<undefined, void>;
+  readonly #owner: PacedWorkOwner;
+  #isParked = false;
+
+  constructor(work: Iterator<undefined, void>, owner: PacedWorkOwner) {
+    this.#work = work;
+    this.#owner = owner;
+  }
+
+  get isParked(): boolean {
+    return this.#isParked;
+  }
+
+  /** Begins, or goes on after it was parked. */
+  run(): void {
+    this.#isParked = false;
+    if (this.#owner.isStopped() || this.#takeTurn()) return this.#owner.onRest();
+    if (this.#owner.hasRoom()) {
+      setImmediate(() => this.run());
+      return;
+    }
+    this.#isParked = true;
+    this.#owner.onRest();
+  }
+
+  /** Gives up what is parked. */
+  drop(): void {
+    this.#isParked = false;
+  }
+
+  /** True when the work is done, or cannot go on. */
+  #takeTurn(): boolean {
+    try {
+      return takeTurn(this.#work).done === true;
+    } catch (error) {
+      this.#owner.onFailure(messageOf(error));
+      return true;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { Log } from "../base/log.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { SearchStats } from "../task/search-options.js";
+import type { SearchPool } from "../worker/pools.js";
+import type { CommitFactReader } from "./commit-facts.js";
+import type { NotSearched } from "./progress.js";
+import type { RevisionReading } from "./revision-rounds.js";
+import type { SliceScheduler } from "./slice-scheduler.js";
+
+/** What a search borrows from the daemon. */
+export interface SearchEnvironment {
+  readonly catalog: Catalog;
+  readonly pool: SearchPool;
+  readonly scheduler: SliceScheduler;
+  readonly commitFacts: CommitFactReader;
+  /** How revisions are searched that are not indexed. */
+  readonly revisions: RevisionReading;
+  readonly log: Log;
+  readonly defaultCount: number;
+  readonly defaultTimeoutMs: number;
+  readonly maxTimeoutMs: number;
+  /** Begins the `trace` URL of progress events. */
+  readonly traceUrl: (searchId: number) => string;
+  readonly onShardFailure: (shardId: number) => void;
+  readonly onWorkerLost: () => void;
+}
+
+/** How a search ended. */
+export type SearchOutcome = "complete" | "limit" | "timeout" | "cancelled" | "failed";
+
+export interface SearchEnd {
+  readonly outcome: SearchOutcome;
+  readonly matchCount: number;
+  readonly durationMs: number;
+  /** Milliseconds to the first matches event; undefined when there was none. */
+  readonly firstMatchesMs: number | undefined;
+  readonly stats: SearchStats;
+  readonly shardFailures: readonly string[];
+  readonly notSearched: NotSearched;
+}

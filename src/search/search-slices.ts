@@ -1,0 +1,217 @@
+import { messageOf } from "../base/errors.js";
+import type { CatalogView } from "../catalog/catalog.js";
+import type { ResultBatch } from "../eval/result-writer.js";
+import { giveCredit } from "../task/credit.js";
+import { addStats, controlWordCount, controlWords, isStopped, noStats, stopReasons, type SearchOptions } from "../task/search-options.js";
+import { firstSlotWord, type BatchMessage, type KeptSight, type Lane, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
+import type { SearchEnvironment } from "./search-environment.js";
+
+/**
+ * Bytes of results that a search may have made and its client not read. With at most one more batch from each worker,
+ * and buffers at most twice as large as what they hold, a stream that nobody reads stays below 2 MiB on two cores.
+ */
+export const creditBytes = 512 * 1024;
+
+/** A worker without credit waits this long for it: a client that keeps up is rarely slower. */
+const creditWaitMs = 5;
+
+/** The control block of a search that has its whole credit. */
+export function makeControl(workerCount: number): Int32Array {
+  const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + workerCount)));
+  control[controlWords.credit] = creditBytes;
+  control[controlWords.creditWaitMs] = creditWaitMs;
+  return control;
+}
+
+/** What the slices of one round search. */
+export interface SlicedWork {
+  readonly options: SearchOptions;
+  /** Of the shards: in the view's table, then in the kept ones. */
+  readonly places: Uint32Array;
+  readonly kept: readonly KeptSight[];
+}
+
+/** The search that the slices are of. */
+export interface SlicedSearch {
+  readonly id: number;
+  readonly environment: SearchEnvironment;
+  readonly view: CatalogView;
+  readonly control: Int32Array;
+  readonly lane: Lane;
+  /** Bytes of results that the client has not taken. */
+  readonly unreadBytes: () => number;
+  readonly onFailure: (sentence: string) => void;
+  readonly onBatch: (batch: ResultBatch, giveBack: () => void) => void;
+  /** Before a slice is scheduled. */
+  readonly onScheduled: () => void;
+  /** When the client may have read: what is parked is to be asked to go on. */
+  readonly onProgress: () => void;
+  /** When something has ended: the search may be done. */
+  readonly onRest: () => void;
+}
+
+/**
+ * The slices of one search: at most one for each worker at a time.
+ *
+ * Batches come on a channel of their own, before or after the result of their slice. Those of a slice whose worker died
+ * are taken, and not awaited, as nobody knows how many there are.
+ */
+export class SearchSlices {
+  readonly stats = noStats();
+  readonly #search: SlicedSearch;
+  #work: SlicedWork | undefined;
+  /** Slices that have a worker or wait for one, and whatever else holds the search. */
+  #activeCount = 0;
+  readonly #parked: { readonly slot: number; readonly place: SearchPlace }[] = [];
+  #sliceCount = 0;
+  /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
+  readonly #missingBatches = new Map<number, number>();
+  /** Slices whose worker died. */
+  readonly #lost = new Set<number>();
+  /** Bytes that the workers' credit lacks and the sink has not taken yet. */
+  #owedBytes = 0;
+
+  constructor(search: SlicedSearch) {
+    this.#search = search;
+    search.environment.pool.onBatch(search.id, (message, giveBack) => this.#receive(message, giveBack));
+  }
+
+  get isActive(): boolean {
+    return this.#activeCount > 0;
+  }
+
+  get isParked(): boolean {
+    return this.#parked.length > 0;
+  }
+
+  get awaitsBatches(): boolean {
+    return this.#missingBatches.size > 0;
+  }
+
+  /** The search is not done before this is released. */
+  hold(): void {
+    this.#activeCount++;
+  }
+
+  release(): void {
+    this.#activeCount--;
+    this.#search.onRest();
+  }
+
+  /** Searches this, from its first shard on, unless the search is stopped. */
+  start(work: SlicedWork): void {
+    const { control, environment } = this.#search;
+    this.#work = work;
+    Atomics.store(control, controlWords.nextShard, 0);
+    const sliceCount = isStopped(control) ? 0 : Math.min(environment.pool.workerCount, work.places.length);
+    for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
+    this.#search.onRest();
+  }
+
+  /** Gives the workers back the credit of all that the socket took. */
+  grantCredit(): void {
+    const free = this.#owedBytes - this.#search.unreadBytes();
+    if (free <= 0) return;
+    this.#owedBytes -= free;
+    giveCredit(this.#search.control, free);
+  }
+
+  /** Lets parked slices go on, if there is credit. */
+  goOn(): void {
+    if (this.#work === undefined || Atomics.load(this.#search.control, controlWords.credit) <= 0) return;
+    for (const { slot, place } of this.#parked.splice(0)) this.#schedule(slot, this.#work, place);
+  }
+
+  /** Gives up what is parked. */
+  drop(): void {
+    this.#parked.length = 0;
+  }
+
+  /** Adds up what a worker did, and notes the shards that failed. */
+  addWork({ stats, failures }: Pick<SearchTaskResult, "stats" | "failures">): void {
+    const { environment, onFailure } = this.#search;
+    addStats(this.stats, stats);
+    for (const { shardId, error } of failures) {
+      onFailure(error.message);
+      environment.log.error({ shard: shardId, code: error.code }, error.message);
+      // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.
+      if (error.code === "corrupt-shard" || error.code === "format-version") environment.onShardFailure(shardId);
+    }
+  }
+
+  noteLostWorker(where: string, shardId: number | undefined, error: unknown): void {
+    const { environment, onFailure } = this.#search;
+    onFailure(`a search worker died ${where}: ${messageOf(error)}`);
+    environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
+    environment.onWorkerLost();
+  }
+
+  #schedule(slot: number, work: SlicedWork, place: SearchPlace | undefined): void {
+    const { environment, lane, onScheduled } = this.#search;
+    this.#activeCount++;
+    onScheduled();
+    environment.scheduler.schedule(lane, () => this.#run(slot, work, place));
+  }
+
+  async #run(slot: number, work: SlicedWork, place: SearchPlace | undefined): Promise<void> {
+    if (!this.#isWanted(place)) return this.release();
+    const { id, environment, view, control, lane } = this.#search;
+    const slice = this.#sliceCount++;
+    try {
+      const result = await environment.pool.run({
+        searchId: id, slice, ...work, table: view.table.memory, filter: view.filter.memory, control, slot, lane, resume: place, explain: false,
+      });
+      this.#countBatches(slice, result.batchCount);
+      this.#takeResult(slot, work, result);
+    } catch (error) {
+      this.#loseWorker(slot, work, slice, error);
+    }
+    this.release();
+  }
+
+  /** False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is written. */
+  #isWanted(place: SearchPlace | undefined): boolean {
+    const reason = Atomics.load(this.#search.control, controlWords.stop);
+    return reason === stopReasons.none || (reason === stopReasons.limit && place?.position.counted !== undefined);
+  }
+
+  #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
+    this.addWork(result);
+    if (result.resume === undefined || !this.#isWanted(result.resume)) return;
+    if (Atomics.load(this.#search.control, controlWords.credit) > 0) return this.#schedule(slot, work, result.resume);
+    this.#parked.push({ slot, place: result.resume });
+    this.#search.onProgress();
+  }
+
+  /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
+  #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
+    const { control } = this.#search;
+    const place = work.places[Atomics.load(control, firstSlotWord + slot) - 1] as number | undefined;
+    const shardId = place === undefined ? undefined : this.#shardIdAt(place, work);
+    this.noteLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
+    this.#missingBatches.delete(slice);
+    this.#lost.add(slice);
+    const hasMore = Atomics.load(control, controlWords.nextShard) < work.places.length;
+    if (hasMore && !isStopped(control)) this.#schedule(slot, work, undefined);
+  }
+
+  #shardIdAt(place: number, { kept }: SlicedWork): number | undefined {
+    const { table } = this.#search.view;
+    return place < table.count ? table.idOf(place) : kept[place - table.count]?.id;
+  }
+
+  #countBatches(slice: number, count: number): void {
+    if (this.#lost.has(slice)) return;
+    const missing = (this.#missingBatches.get(slice) ?? 0) + count;
+    if (missing === 0) this.#missingBatches.delete(slice);
+    else this.#missingBatches.set(slice, missing);
+  }
+
+  #receive({ slice, batch }: BatchMessage, giveBack: () => void): void {
+    this.#countBatches(slice, -1);
+    this.#owedBytes += batch.bytes.length;
+    this.#search.onBatch(batch, giveBack);
+    this.#search.onProgress();
+    this.#search.onRest();
+  }
+}
