@@ -142,7 +142,7 @@ t.test("only a hash is on the disk", async (t) => {
 t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
   const site = new AccountSite(t);
   const names = ["bob", "BOB", "bob", "Bob"];
-  const results = await Promise.allSettled([...names.map((name) => site.user(name)), site.accounts.createOrganisation({ name: "bob", displayName: "" }, operator)]);
+  const results = await Promise.allSettled([...names.map((name) => site.user(name)), site.accounts.createOrganisation({ name: "bob", displayName: "", memberIds: [] }, operator)]);
   t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
   for (const result of results) if (result.status === "rejected") t.match(result.reason, { code: "conflict", message: /is already taken$/ });
   t.equal(site.accounts.userCount, 1);
@@ -180,7 +180,7 @@ t.test("what is refused", async (t) => {
 t.test("organisations: a member reads what they read, and no longer", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("Bob");
-  await site.accounts.createOrganisation({ name: "Core", displayName: "" }, operator);
+  await site.accounts.createOrganisation({ name: "Core", displayName: "", memberIds: [] }, operator);
   const names = (): readonly string[] => site.accounts.viewerOf(bob).readerNames;
   t.same(names(), ["bob"]);
   await site.accounts.setMember("core", "bob", true, operator);

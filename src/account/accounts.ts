@@ -7,12 +7,16 @@ import type { RecordStore } from "../store/record-store.js";
 import type { AuditLog, Doer } from "./audit-log.js";
 import { Changes } from "./changes.js";
 import { Emails } from "./emails.js";
+import { GroupIndex } from "./group-index.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
 import { RecordTable, reindex, type RecordObserver } from "./record-table.js";
-import { checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
+import { checkDisplayName, checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
+import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
+import { SettingsTable, siteSubject } from "./settings-table.js";
+import { Teams } from "./teams.js";
 import { hashOfToken, newTokenText } from "./token-text.js";
 
 export interface User {
@@ -97,6 +101,9 @@ export class Accounts {
   readonly contexts: OwnContexts;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
+  readonly teams: Teams;
+  readonly settings: SettingsTable;
+  readonly savedSearches: SavedSearches;
   readonly #audit: AuditLog;
   readonly #log: Log;
   readonly #onNameGone: (name: string) => Promise<void>;
@@ -106,7 +113,11 @@ export class Accounts {
   readonly #changes: Changes;
   readonly #names = new Names();
   readonly #tokenIdOfHash = new Map<string, number>();
+  readonly #organisationIdsOfUser = new GroupIndex();
+  readonly #tokenIdsOfUser = new GroupIndex();
   readonly #viewers = new Map<number, Viewer>();
+  /** In the order in which they were created; made when it is asked for. */
+  #usersInOrder: readonly User[] | undefined;
   /** Milliseconds of the wall clock, by token: uses that are not written yet. */
   readonly #uses = new Map<number, number>();
   readonly #useTimer: PendingCall;
@@ -117,14 +128,25 @@ export class Accounts {
     this.#audit = audit;
     this.#log = log;
     this.#onNameGone = onNameGone;
-    this.#users = new RecordTable<User>(store, "user/", this.#observer("user"));
-    this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation"));
-    this.#tokens = new RecordTable(store, "token/", (before, after) => reindex(this.#tokenIdOfHash, before, after, ({ hash }) => [hash]));
+    this.#users = new RecordTable<User>(store, "user/", this.#observer("user", () => {
+      this.#usersInOrder = undefined;
+    }));
+    this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation", (before, after) => {
+      this.#organisationIdsOfUser.change((before ?? after)?.id ?? 0, before?.memberIds ?? [], after?.memberIds ?? []);
+    }));
+    this.#tokens = new RecordTable<StoredToken>(store, "token/", (before, after) => {
+      reindex(this.#tokenIdOfHash, before, after, ({ hash }) => [hash]);
+      this.#tokenIdsOfUser.change((before ?? after)?.id ?? 0, before === undefined ? [] : [before.userId], after === undefined ? [] : [after.userId]);
+    });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
     this.emails = new Emails(store, this.#changes, audit, finder);
-    this.sessions = new Sessions(store, this.#changes, finder);
+    this.sessions = new Sessions(store, this.#changes, audit, finder);
     this.passwords = new Passwords(store, this.#changes, audit, this.sessions, finder);
     this.contexts = new OwnContexts(store, this.#changes, audit);
+    const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisation(id) !== undefined;
+    this.teams = new Teams(store, this.#changes, this.#names, audit);
+    this.settings = new SettingsTable(store, this.#changes, audit, (id) => id === siteSubject || isOwner(id));
+    this.savedSearches = new SavedSearches(store, this.#changes, audit, isOwner);
     this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
   }
 
@@ -134,7 +156,8 @@ export class Accounts {
 
   /** In the order in which they were created. */
   users(): readonly User[] {
-    return [...this.#users.values()].sort((a, b) => a.id - b.id);
+    this.#usersInOrder ??= [...this.#users.values()].sort((a, b) => a.id - b.id);
+    return this.#usersInOrder;
   }
 
   user(id: number): User | undefined {
@@ -162,18 +185,43 @@ export class Accounts {
     return this.#organisations.get(this.#names.find("organisation", name) ?? 0);
   }
 
+  /** Those that the user is a member of. */
+  organisationsOf(userId: number): readonly Organisation[] {
+    return this.#organisationIdsOfUser.of(userId).flatMap((id) => this.#organisations.get(id) ?? []);
+  }
+
   /** Those of one user, or of all. */
   tokens(userId?: number): readonly AccessToken[] {
-    const ofUser = [...this.#tokens.values()].filter((token) => userId === undefined || token.userId === userId);
-    return ofUser.sort((a, b) => a.id - b.id).map((token) => this.#shown(token));
+    const tokens = userId === undefined ? [...this.#tokens.values()].sort((a, b) => a.id - b.id) : this.#tokensOf(userId);
+    return tokens.map((token) => this.#shown(token));
+  }
+
+  token(id: number): AccessToken | undefined {
+    const token = this.#tokens.get(id);
+    return token === undefined ? undefined : this.#shown(token);
+  }
+
+  /** The last time that a token of the user was used, in milliseconds of the wall clock; undefined for never. */
+  lastUseOf(userId: number): number | undefined {
+    const uses = this.#tokensOf(userId).map((token) => Date.parse(this.#lastUsedAt(token))).filter((usedMs) => usedMs > 0);
+    return uses.length === 0 ? undefined : Math.max(...uses);
+  }
+
+  /** The last time that a token of each user was used, in milliseconds of the wall clock; of those whose tokens never were, none. */
+  lastUses(): ReadonlyMap<number, number> {
+    const uses = new Map<number, number>();
+    for (const token of this.#tokens.values()) {
+      const usedMs = Date.parse(this.#lastUsedAt(token));
+      if (usedMs > (uses.get(token.userId) ?? 0)) uses.set(token.userId, usedMs);
+    }
+    return uses;
   }
 
   /** What the user may see and do. */
   viewerOf(user: User): Viewer {
     const known = this.#viewers.get(user.id);
     if (known !== undefined) return known;
-    const groups = [...this.#organisations.values()].filter(({ memberIds }) => memberIds.includes(user.id));
-    const readerNames = [user, ...groups].map(({ name }) => name.toLowerCase()).sort();
+    const readerNames = [user, ...this.organisationsOf(user.id)].map(({ name }) => name.toLowerCase()).sort();
     const viewer = { userId: user.id, name: user.name, isSiteAdmin: user.isSiteAdmin, readerNames, sudoBy: undefined };
     this.#viewers.set(user.id, viewer);
     return viewer;
@@ -193,6 +241,7 @@ export class Accounts {
 
   /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
   updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, doer: Doer): Promise<User> {
+    if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(() => {
       const user = this.#requireUser(name);
       if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
@@ -201,41 +250,57 @@ export class Accounts {
     }, (user) => this.#audit.note("user-changed", doer, { user: user.name, ...changes }));
   }
 
-  /** Deletes a user with its tokens, sessions, password, addresses and memberships. Rejects with `conflict` rather than leave no site admin. */
+  /**
+   * Deletes a user with its tokens, sessions, password, addresses, memberships, settings and saved searches. Rejects with
+   * `conflict` rather than leave no site admin.
+   */
   async deleteUser(name: string, doer: Doer): Promise<User> {
     this.#requireOtherAdmin(this.#requireUser(name));
     await this.#onNameGone(name);
     return this.#changes.commit(() => {
       const user = this.#requireUser(name);
       this.#requireOtherAdmin(user);
-      const tokens = [...this.#tokens.values()].filter(({ userId }) => userId === user.id);
-      const groups = [...this.#organisations.values()].filter(({ memberIds }) => memberIds.includes(user.id));
       const steps = [
-        ...tokens.map((token) => this.#tokens.remove(token)),
-        ...groups.map((group) => this.#organisations.put(without(group, user.id))),
+        ...this.#tokensOf(user.id).map((token) => this.#tokens.remove(token)),
+        ...this.organisationsOf(user.id).map((group) => this.#organisations.put(without(group, user.id))),
         ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user), ...this.contexts.removing(user),
+        ...this.teams.removingUser(user.id), ...this.settings.removing(user.id), ...this.savedSearches.removing(user.id),
         this.#users.remove(user),
       ];
       return { steps, result: user };
     }, (user) => this.#audit.note("user-deleted", doer, { user: user.name }));
   }
 
-  createOrganisation(given: Pick<Organisation, "name" | "displayName">, doer: Doer): Promise<Organisation> {
+  createOrganisation(given: Pick<Organisation, "name" | "displayName" | "memberIds">, doer: Doer): Promise<Organisation> {
     checkName(given.name);
+    checkDisplayName(given.displayName);
     return this.#changes.commit(() => {
       this.#names.requireFree("organisation", given.name);
       requireRoom(this.#organisations.count, organisationCountMax, "organisations");
-      const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
+      const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
       return { steps: [this.#organisations.put(organisation)], result: organisation };
     }, ({ name }) => this.#audit.note("organisation-created", doer, { organisation: name }));
   }
 
+  updateOrganisation(name: string, changes: Pick<Organisation, "displayName">, doer: Doer): Promise<Organisation> {
+    checkDisplayName(changes.displayName);
+    return this.#changes.commit(() => {
+      const result = { ...this.#requireOrganisation(name), ...changes };
+      return { steps: [this.#organisations.put(result)], result };
+    }, (organisation) => this.#audit.note("organisation-changed", doer, { organisation: organisation.name, ...changes }));
+  }
+
+  /** Deletes an organisation with its settings and saved searches. */
   async deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
     this.#requireOrganisation(name);
     await this.#onNameGone(name);
     return this.#changes.commit(() => {
       const organisation = this.#requireOrganisation(name);
-      return { steps: [...this.contexts.removing(organisation), this.#organisations.remove(organisation)], result: organisation };
+      const steps = [
+        ...this.contexts.removing(organisation), ...this.settings.removing(organisation.id), ...this.savedSearches.removing(organisation.id),
+        this.#organisations.remove(organisation),
+      ];
+      return { steps, result: organisation };
     }, (organisation) => this.#audit.note("organisation-deleted", doer, { organisation: organisation.name }));
   }
 
@@ -256,7 +321,7 @@ export class Accounts {
     const text = newTokenText();
     const token = await this.#changes.commit(() => {
       const user = this.#requireUser(userName);
-      requireRoom([...this.#tokens.values()].filter(({ userId }) => userId === user.id).length, tokensOfUserMax, `access tokens of ${user.name}`);
+      requireRoom(this.#tokenIdsOfUser.countOf(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
       const now = new Date();
       const stored: StoredToken = {
         id: this.#changes.newId(), userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
@@ -333,6 +398,10 @@ export class Accounts {
     return new Date(usedMs).toISOString();
   }
 
+  #tokensOf(userId: number): readonly StoredToken[] {
+    return this.#tokenIdsOfUser.of(userId).flatMap((id) => this.#tokens.get(id) ?? []);
+  }
+
   #shown(token: StoredToken): AccessToken {
     const { hash, ...shown } = token;
     return { ...shown, lastUsedAt: this.#lastUsedAt(token) };
@@ -340,6 +409,7 @@ export class Accounts {
 
   #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, doer: Doer): Promise<User> {
     checkName(given.name);
+    checkDisplayName(given.displayName);
     if (email !== undefined) checkEmail(email.address);
     return this.#changes.commit(() => {
       check();
@@ -370,10 +440,11 @@ export class Accounts {
   }
 
   /** Who may see what follows from names and members. */
-  #observer(kind: "user" | "organisation"): RecordObserver<User | Organisation> {
+  #observer<T extends User | Organisation>(kind: "user" | "organisation", observe: RecordObserver<T>): RecordObserver<T> {
     const observeName = this.#names.observer(kind);
     return (before, after) => {
       observeName(before, after);
+      observe(before, after);
       this.#viewers.clear();
     };
   }

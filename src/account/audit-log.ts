@@ -10,13 +10,21 @@ export interface Doer {
   readonly from: string;
 }
 
+/** A user who writes something that bears its name. */
+export interface Author {
+  readonly id: number;
+  readonly doer: Doer;
+}
+
 /** Whoever may open the control socket. */
 export const operator: Doer = { who: "operator", sudoBy: undefined, from: "control socket" };
 
-export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-deleted" | "member-added"
-  | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "token-created" | "token-deleted" | "sudo" | "credential-refused"
-  | "sign-in" | "sign-in-refused" | "sign-out"
-  | "readers-changed" | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted";
+export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-changed" | "organisation-deleted"
+  | "member-added" | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "sessions-ended"
+  | "token-created" | "token-deleted" | "sudo" | "credential-refused" | "sign-in" | "sign-in-refused" | "sign-out"
+  | "readers-changed" | "team-created" | "team-changed" | "team-deleted"
+  | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted"
+  | "settings-changed" | "saved-search-created" | "saved-search-changed" | "saved-search-deleted";
 
 /** Lines about refused credentials and passwords in one minute: who sends many must not fill the disk. */
 const refusalsPerMinuteMax = 60;

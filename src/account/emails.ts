@@ -52,6 +52,13 @@ export class Emails {
     return this.#userIdOfAddress.get(address.toLowerCase());
   }
 
+  /** Whose verified address it is; undefined for nobody's. */
+  verifiedOwnerOf(address: string): number | undefined {
+    const owner = this.ownerOf(address);
+    const found = owner === undefined ? undefined : this.of(owner).find((email) => email.address.toLowerCase() === address.toLowerCase());
+    return found?.isVerified === true ? owner : undefined;
+  }
+
   /** Rejects with `conflict` when somebody has the address. */
   add(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<Email> {
     checkEmail(address);

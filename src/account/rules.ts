@@ -62,6 +62,12 @@ function isScope(scope: string): scope is TokenScope {
   return (tokenScopes as readonly string[]).includes(scope);
 }
 
+const displayNameCharsMax = 255;
+
+export function checkDisplayName(name: string): void {
+  if (name.length > displayNameCharsMax) throw new TrawlError("bad-request", `the display name is longer than ${displayNameCharsMax} characters`);
+}
+
 export function checkNote(note: string): void {
   if (note.length > noteCharsMax) throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
 }

@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
+import type { AuditLog, Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { RecordTable, type Step } from "./record-table.js";
 
@@ -29,11 +30,13 @@ const textPattern = /^[0-9a-f]{64}$/;
 export class Sessions {
   readonly #changes: Changes;
   readonly #users: UserFinder;
+  readonly #audit: AuditLog;
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
-  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
+  constructor(store: RecordStore, changes: Changes, audit: AuditLog, users: UserFinder) {
     this.#changes = changes;
+    this.#audit = audit;
     this.#users = users;
     this.#table = new RecordTable(store, "session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
@@ -71,6 +74,12 @@ export class Sessions {
       const session = this.#table.get(hashOfText(text));
       return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
     }, () => undefined);
+  }
+
+  /** Ends all sessions of the user. */
+  closeAll(userName: string, doer: Doer): Promise<void> {
+    return this.#changes.commit(() => ({ steps: this.removing(this.#users.require(userName)), result: undefined }), () =>
+      this.#audit.note("sessions-ended", doer, { user: userName }));
   }
 
   /** The steps of a change that end all sessions of the user. */

@@ -36,7 +36,7 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
     "GET /.api/organisations": () => daemon().accounts.organisations().map((organisation) => shownOrganisation(daemon().accounts, organisation)),
     "POST /.api/organisations": async ({ body }) => {
       const { accounts } = daemon();
-      return shownOrganisation(accounts, await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "" }, operator));
+      return shownOrganisation(accounts, await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator));
     },
     "POST /.api/organisations/NAME": async ({ params, body }) => {
       const { accounts } = daemon();

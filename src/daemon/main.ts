@@ -204,7 +204,8 @@ class Daemon implements Controlled {
   #graphqlServices(options: ResolvedOptions): GraphqlServices {
     const { catalog, searcher, sync } = this;
     return {
-      orders: sync, catalog, searcher, accounts: this.accounts, audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens,
+      audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
     };
   }

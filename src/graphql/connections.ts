@@ -37,3 +37,27 @@ export function pageOf<T>(items: readonly T[], first: number | null | undefined,
   const nodes = items.slice(skipped, skipped + pageLength(first));
   return { nodes, totalCount: items.length, pageInfo: offsetPageInfo(skipped, nodes.length, skipped + nodes.length < items.length) };
 }
+
+/** Where a page lies in a list, as clients say it who read in both directions. */
+export interface BothWays {
+  readonly first?: number | null | undefined;
+  readonly last?: number | null | undefined;
+  readonly after?: string | null | undefined;
+  readonly before?: string | null | undefined;
+}
+
+/** A page of a list that is whole in memory, from its start or its end. Cursors are offsets. */
+export function bothWaysPageOf<T>(items: readonly T[], { first, last, after, before }: BothWays) {
+  const lowest = Math.min(skipCount(after), items.length);
+  const highest = before === undefined || before === null ? items.length : Math.max(lowest, Math.min(skipCount(before), items.length));
+  const length = pageLength(first ?? last);
+  const isFromEnd = (first === undefined || first === null) && last !== undefined && last !== null;
+  const start = isFromEnd ? Math.max(lowest, highest - length) : lowest;
+  const end = isFromEnd ? highest : Math.min(highest, lowest + length);
+  const isEmpty = start === end;
+  return {
+    nodes: items.slice(start, end),
+    totalCount: items.length,
+    pageInfo: { startCursor: isEmpty ? null : String(start), endCursor: isEmpty ? null : String(end), hasNextPage: end < items.length, hasPreviousPage: start > 0 },
+  };
+}

@@ -1,6 +1,7 @@
 import type { Accounts } from "../account/accounts.js";
-import type { AuditLog, Doer } from "../account/audit-log.js";
+import type { AuditLog, Author, Doer } from "../account/audit-log.js";
 import type { ContextDirectory } from "../account/context-directory.js";
+import type { AccessTokenPolicy } from "../account/gate.js";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -35,6 +36,8 @@ export interface GraphqlServices {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;
+  /** Who may make access tokens. */
+  readonly accessTokens: AccessTokenPolicy;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;
@@ -133,6 +136,11 @@ export class RequestContext {
     return { who: name, sudoBy, from: this.#from };
   }
 
+  /** Who writes something that bears its name. Throws `forbidden` for somebody without an account. */
+  get author(): Author {
+    return { doer: this.doer, id: this.viewer.userId ?? 0 };
+  }
+
   /** Throws `forbidden` for everybody else, and so returns who answers for what only an admin may do. */
   requireSiteAdmin(): Doer {
     const { doer } = this;
@@ -140,12 +148,17 @@ export class RequestContext {
     return doer;
   }
 
-  /** As `requireSiteAdmin`, for what a user may do to itself as well. */
-  requireSelfOrAdmin(userId: number): Doer {
+  /** Whether the viewer is the user or organisation with this id, a member of it, or site admin. */
+  mayActFor(ownerId: number): boolean {
+    const { userId, isSiteAdmin } = this.viewer;
+    if (isSiteAdmin || userId === ownerId) return true;
+    return userId !== undefined && this.services.accounts.organisation(ownerId)?.memberIds.includes(userId) === true;
+  }
+
+  /** Throws `forbidden` unless the viewer may act for the user or organisation. */
+  requireActingFor(ownerId: number): Doer {
     const { doer } = this;
-    if (this.viewer.userId !== userId && !this.viewer.isSiteAdmin) {
-      throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
-    }
+    if (!this.mayActFor(ownerId)) throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
     return doer;
   }
 }

@@ -41,6 +41,46 @@ export interface UpdateExternalServiceInput {
   readonly config?: string | null | undefined;
 }
 
+export interface TeamMemberInput {
+  readonly userID?: string | null | undefined;
+  readonly username?: string | null | undefined;
+  readonly email?: string | null | undefined;
+  readonly externalAccountServiceID?: string | null | undefined;
+  readonly externalAccountServiceType?: string | null | undefined;
+  readonly externalAccountAccountID?: string | null | undefined;
+  readonly externalAccountLogin?: string | null | undefined;
+}
+
+export interface SettingsMutationGroupInput {
+  readonly subject: string;
+  readonly lastID?: number | null | undefined;
+}
+
+export interface SettingsEdit {
+  readonly keyPath: readonly (KeyPathSegment)[];
+  readonly value?: unknown | null | undefined;
+  readonly valueIsJSONCEncodedString: boolean | null;
+}
+
+export interface KeyPathSegment {
+  readonly property?: string | null | undefined;
+  readonly index?: number | null | undefined;
+}
+
+export interface SavedSearchInput {
+  readonly owner: string;
+  readonly description: string;
+  readonly query: string;
+  readonly draft: boolean | null;
+  readonly visibility: SavedSearchVisibility | null;
+}
+
+export interface SavedSearchUpdateInput {
+  readonly description: string;
+  readonly query: string;
+  readonly draft: boolean | null;
+}
+
 export interface TelemetryEventInput {
   readonly feature: string;
   readonly action: string;
@@ -112,6 +152,26 @@ export type SymbolKind = "UNKNOWN" | "FILE" | "MODULE" | "NAMESPACE" | "PACKAGE"
 
 export type SearchContextsOrderBy = "SEARCH_CONTEXT_SPEC" | "SEARCH_CONTEXT_UPDATED_AT";
 
+export type UserActivePeriod = "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME";
+
+export type SavedSearchVisibility = "PUBLIC" | "SECRET";
+
+export type SavedSearchesOrderBy = "SAVED_SEARCH_DESCRIPTION" | "SAVED_SEARCH_UPDATED_AT";
+
+export interface SiteUsersDateRangeInput {
+  readonly gte?: string | null | undefined;
+  readonly lte?: string | null | undefined;
+  readonly empty?: boolean | null | undefined;
+  readonly not?: boolean | null | undefined;
+}
+
+export interface SiteUsersNumberRangeInput {
+  readonly gte?: number | null | undefined;
+  readonly lte?: number | null | undefined;
+}
+
+export type SiteUserOrderBy = "USERNAME" | "EMAIL" | "LAST_ACTIVE_AT" | "DELETED_AT" | "EVENTS_COUNT" | "CREATED_AT" | "SITE_ADMIN";
+
 export type AlertType = "INFO" | "WARNING" | "ERROR";
 
 export type CodyContextFiltersVersion = "V1";
@@ -125,6 +185,14 @@ export interface ObjectTypes {
     readonly repositories: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly query?: string | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly names?: readonly (string)[] | null | undefined; readonly cloned: boolean | null; readonly cloneStatus?: CloneStatus | null | undefined; readonly notCloned: boolean | null; readonly indexed: boolean | null; readonly notIndexed: boolean | null; readonly embedded: boolean | null; readonly notEmbedded: boolean | null; readonly failedFetch: boolean | null; readonly corrupted: boolean | null; readonly externalService?: string | null | undefined; readonly orderBy: RepositoryOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"RepositoryConnection"> };
     readonly currentUser: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
     readonly user: { readonly args: { readonly username?: string | null | undefined; readonly email?: string | null | undefined }; readonly result: SourceOf<"User"> | null };
+    readonly users: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly tag?: string | null | undefined; readonly activePeriod?: UserActivePeriod | null | undefined; readonly inactiveSince?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> };
+    readonly organization: { readonly args: { readonly name: string }; readonly result: SourceOf<"Org"> | null };
+    readonly organizations: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"OrgConnection"> };
+    readonly team: { readonly args: { readonly name: string }; readonly result: SourceOf<"Team"> | null };
+    readonly teams: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined; readonly exceptAncestor?: string | null | undefined; readonly includeChildTeams: boolean | null }; readonly result: SourceOf<"TeamConnection"> };
+    readonly namespace: { readonly args: { readonly id: string }; readonly result: SourceOf<"Namespace"> | null };
+    readonly namespaceByName: { readonly args: { readonly name: string }; readonly result: SourceOf<"Namespace"> | null };
+    readonly savedSearches: { readonly args: { readonly owner?: string | null | undefined; readonly namespace?: string | null | undefined; readonly query?: string | null | undefined; readonly viewerIsAffiliated?: boolean | null | undefined; readonly includeDrafts: boolean | null; readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly orderBy: SavedSearchesOrderBy | null }; readonly result: SourceOf<"SavedSearchConnection"> };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly repo?: string | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
     readonly search: { readonly args: { readonly version: SearchVersion | null; readonly patternType?: SearchPatternType | null | undefined; readonly query: string | null }; readonly result: SourceOf<"Search"> | null };
     readonly searchContexts: { readonly args: { readonly first: number | null; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly namespaces: readonly (string | null)[] | null; readonly orderBy: SearchContextsOrderBy | null; readonly descending: boolean | null }; readonly result: SourceOf<"SearchContextConnection"> };
@@ -143,6 +211,7 @@ export interface ObjectTypes {
     readonly evaluateFeatureFlag: { readonly args: { readonly flagName: string }; readonly result: boolean | null };
     readonly evaluateFeatureFlags: { readonly args: { readonly flagNames: readonly (string)[] }; readonly result: readonly (SourceOf<"EvaluatedFeatureFlag">)[] };
     readonly evaluatedFeatureFlags: { readonly args: NoArguments; readonly result: readonly (SourceOf<"EvaluatedFeatureFlag">)[] };
+    readonly featureFlags: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FeatureFlag">)[] };
     readonly clientConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ClientConfiguration"> };
     readonly enterpriseLicenseHasFeature: { readonly args: { readonly feature: string }; readonly result: boolean };
     readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
@@ -180,9 +249,67 @@ export interface ObjectTypes {
     readonly createSearchContextStar: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly deleteSearchContextStar: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
     readonly setDefaultSearchContext: { readonly args: { readonly searchContextID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly createUser: { readonly args: { readonly username: string; readonly email?: string | null | undefined; readonly verifiedEmail?: boolean | null | undefined }; readonly result: SourceOf<"CreateUserResult"> };
+    readonly deleteUser: { readonly args: { readonly user: string; readonly hard?: boolean | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly deleteUsers: { readonly args: { readonly users: readonly (string)[]; readonly hard?: boolean | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly recoverUsers: { readonly args: { readonly userIDs: readonly (string)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly updateUser: { readonly args: { readonly user: string; readonly username?: string | null | undefined; readonly displayName?: string | null | undefined; readonly avatarURL?: string | null | undefined }; readonly result: SourceOf<"User"> };
+    readonly setUserIsSiteAdmin: { readonly args: { readonly userID: string; readonly siteAdmin: boolean }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly setTag: { readonly args: { readonly node: string; readonly tag: string; readonly present: boolean }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly addUserEmail: { readonly args: { readonly user: string; readonly email: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly removeUserEmail: { readonly args: { readonly user: string; readonly email: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly setUserEmailPrimary: { readonly args: { readonly user: string; readonly email: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly setUserEmailVerified: { readonly args: { readonly user: string; readonly email: string; readonly verified: boolean }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly updatePassword: { readonly args: { readonly oldPassword: string; readonly newPassword: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly createPassword: { readonly args: { readonly newPassword: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly randomizeUserPassword: { readonly args: { readonly user: string }; readonly result: SourceOf<"RandomizeUserPasswordResult"> };
+    readonly invalidateSessionsByID: { readonly args: { readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly invalidateSessionsByIDs: { readonly args: { readonly userIDs: readonly (string)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly createAccessToken: { readonly args: { readonly user: string; readonly scopes: readonly (string)[]; readonly note: string; readonly durationSeconds?: number | null | undefined }; readonly result: SourceOf<"CreateAccessTokenResult"> };
+    readonly deleteAccessToken: { readonly args: { readonly byID?: string | null | undefined; readonly byToken?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly createOrganization: { readonly args: { readonly name: string; readonly displayName?: string | null | undefined }; readonly result: SourceOf<"Org"> };
+    readonly updateOrganization: { readonly args: { readonly id: string; readonly displayName?: string | null | undefined }; readonly result: SourceOf<"Org"> };
+    readonly deleteOrganization: { readonly args: { readonly organization: string; readonly hard?: boolean | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly addUserToOrganization: { readonly args: { readonly organization: string; readonly username: string }; readonly result: SourceOf<"EmptyResponse"> };
+    readonly removeUserFromOrganization: { readonly args: { readonly user: string; readonly organization: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly removeUserFromOrg: { readonly args: { readonly orgID: string; readonly userID: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly createTeam: { readonly args: { readonly name: string; readonly displayName?: string | null | undefined; readonly readonly: boolean | null; readonly parentTeam?: string | null | undefined; readonly parentTeamName?: string | null | undefined }; readonly result: SourceOf<"Team"> };
+    readonly updateTeam: { readonly args: { readonly id?: string | null | undefined; readonly name?: string | null | undefined; readonly displayName?: string | null | undefined; readonly parentTeam?: string | null | undefined; readonly parentTeamName?: string | null | undefined; readonly makeRoot?: boolean | null | undefined }; readonly result: SourceOf<"Team"> };
+    readonly deleteTeam: { readonly args: { readonly id?: string | null | undefined; readonly name?: string | null | undefined }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly addTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
+    readonly setTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
+    readonly removeTeamMembers: { readonly args: { readonly team?: string | null | undefined; readonly teamName?: string | null | undefined; readonly members: readonly (TeamMemberInput)[]; readonly skipUnmatchedMembers: boolean | null }; readonly result: SourceOf<"Team"> };
+    readonly settingsMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
+    readonly configurationMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
+    readonly updateSiteConfiguration: { readonly args: { readonly lastID: number; readonly input: string }; readonly result: boolean };
+    readonly createSavedSearch: { readonly args: { readonly input?: SavedSearchInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
+    readonly updateSavedSearch: { readonly args: { readonly id: string; readonly input?: SavedSearchUpdateInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
+    readonly deleteSavedSearch: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
+    readonly transferSavedSearchOwnership: { readonly args: { readonly id: string; readonly newOwner: string }; readonly result: SourceOf<"SavedSearch"> };
+    readonly changeSavedSearchVisibility: { readonly args: { readonly id: string; readonly newVisibility: SavedSearchVisibility }; readonly result: SourceOf<"SavedSearch"> };
   };
   readonly CheckMirrorRepositoryConnectionResult: {
     readonly error: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly CreateUserResult: {
+    readonly user: { readonly args: NoArguments; readonly result: SourceOf<"User"> };
+    readonly resetPasswordURL: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly RandomizeUserPasswordResult: {
+    readonly resetPasswordURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly emailSent: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly CreateAccessTokenResult: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly token: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SettingsMutation: {
+    readonly editSettings: { readonly args: { readonly edit: SettingsEdit }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
+    readonly editConfiguration: { readonly args: { readonly edit: SettingsEdit }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
+    readonly overwriteSettings: { readonly args: { readonly contents: string }; readonly result: SourceOf<"UpdateSettingsPayload"> | null };
+  };
+  readonly UpdateSettingsPayload: {
+    readonly empty: { readonly args: NoArguments; readonly result: SourceOf<"EmptyResponse"> | null };
   };
   readonly TelemetryMutation: {
     readonly recordEvents: { readonly args: { readonly events: readonly (TelemetryEventInput)[] }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -785,6 +912,11 @@ export interface ObjectTypes {
   readonly SettingsCascade: {
     readonly subjects: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SettingsSubject">)[] };
     readonly final: { readonly args: NoArguments; readonly result: string };
+    readonly merged: { readonly args: NoArguments; readonly result: SourceOf<"Configuration"> };
+  };
+  readonly Configuration: {
+    readonly contents: { readonly args: NoArguments; readonly result: string };
+    readonly messages: { readonly args: NoArguments; readonly result: readonly (string)[] };
   };
   readonly Settings: {
     readonly id: { readonly args: NoArguments; readonly result: number };
@@ -816,6 +948,15 @@ export interface ObjectTypes {
     readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
     readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
     readonly organizations: { readonly args: NoArguments; readonly result: SourceOf<"OrgConnection"> };
+    readonly organizationMemberships: { readonly args: NoArguments; readonly result: SourceOf<"OrganizationMembershipConnection"> };
+    readonly accessTokens: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"AccessTokenConnection"> };
+    readonly externalAccounts: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"ExternalAccountConnection"> };
+    readonly teams: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined }; readonly result: SourceOf<"TeamConnection"> };
+    readonly usageStatistics: { readonly args: NoArguments; readonly result: SourceOf<"UserUsageStatistics"> };
+    readonly tags: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly viewerCanChangeUsername: { readonly args: NoArguments; readonly result: boolean };
+    readonly scimControlled: { readonly args: NoArguments; readonly result: boolean };
+    readonly codyProEnabled: { readonly args: NoArguments; readonly result: boolean };
     readonly tosAccepted: { readonly args: NoArguments; readonly result: boolean };
     readonly emails: { readonly args: NoArguments; readonly result: readonly (SourceOf<"UserEmail">)[] };
     readonly primaryEmail: { readonly args: NoArguments; readonly result: SourceOf<"UserEmail"> | null };
@@ -842,6 +983,53 @@ export interface ObjectTypes {
     readonly id: { readonly args: NoArguments; readonly result: string };
     readonly displayName: { readonly args: NoArguments; readonly result: string };
   };
+  readonly UserConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"User">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly UserUsageStatistics: {
+    readonly searchQueries: { readonly args: NoArguments; readonly result: number };
+    readonly pageViews: { readonly args: NoArguments; readonly result: number };
+    readonly codeIntelligenceActions: { readonly args: NoArguments; readonly result: number };
+    readonly findReferencesActions: { readonly args: NoArguments; readonly result: number };
+    readonly lastActiveTime: { readonly args: NoArguments; readonly result: string | null };
+    readonly lastActiveCodeHostIntegrationTime: { readonly args: NoArguments; readonly result: string | null };
+  };
+  readonly ExternalAccountConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"ExternalAccount">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly ExternalAccount: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly serviceType: { readonly args: NoArguments; readonly result: string };
+    readonly serviceID: { readonly args: NoArguments; readonly result: string };
+    readonly accountID: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly OrganizationMembershipConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"OrganizationMembership">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly OrganizationMembership: {
+    readonly organization: { readonly args: NoArguments; readonly result: SourceOf<"Org"> };
+    readonly user: { readonly args: NoArguments; readonly result: SourceOf<"User"> };
+  };
+  readonly AccessTokenConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AccessToken">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly AccessToken: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly subject: { readonly args: NoArguments; readonly result: SourceOf<"User"> };
+    readonly scopes: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly note: { readonly args: NoArguments; readonly result: string };
+    readonly creator: { readonly args: NoArguments; readonly result: SourceOf<"User"> };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly lastUsedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly expiresAt: { readonly args: NoArguments; readonly result: string | null };
+  };
   readonly OrgConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Org">)[] };
     readonly totalCount: { readonly args: NoArguments; readonly result: number };
@@ -850,9 +1038,66 @@ export interface ObjectTypes {
     readonly id: { readonly args: NoArguments; readonly result: string };
     readonly name: { readonly args: NoArguments; readonly result: string };
     readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly members: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"OrgMemberConnection"> };
+    readonly latestSettings: { readonly args: NoArguments; readonly result: SourceOf<"Settings"> | null };
+    readonly settingsCascade: { readonly args: NoArguments; readonly result: SourceOf<"SettingsCascade"> };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly viewerIsMember: { readonly args: NoArguments; readonly result: boolean };
     readonly url: { readonly args: NoArguments; readonly result: string };
     readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
     readonly namespaceName: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly OrgMemberConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"User">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly TeamMemberConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"TeamMember">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly TeamConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Team">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly Team: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly avatarURL: { readonly args: NoArguments; readonly result: string | null };
+    readonly readonly: { readonly args: NoArguments; readonly result: boolean };
+    readonly members: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined }; readonly result: SourceOf<"TeamMemberConnection"> };
+    readonly parentTeam: { readonly args: NoArguments; readonly result: SourceOf<"Team"> | null };
+    readonly childTeams: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly search?: string | null | undefined }; readonly result: SourceOf<"TeamConnection"> };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly creator: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly external: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly SavedSearchConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SavedSearch">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly SavedSearch: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly description: { readonly args: NoArguments; readonly result: string };
+    readonly query: { readonly args: NoArguments; readonly result: string };
+    readonly draft: { readonly args: NoArguments; readonly result: boolean };
+    readonly owner: { readonly args: NoArguments; readonly result: SourceOf<"Namespace"> };
+    readonly namespace: { readonly args: NoArguments; readonly result: SourceOf<"Namespace"> };
+    readonly visibility: { readonly args: NoArguments; readonly result: SavedSearchVisibility };
+    readonly createdBy: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly updatedBy: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string };
+    readonly url: { readonly args: NoArguments; readonly result: string };
+    readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly notify: { readonly args: NoArguments; readonly result: boolean };
+    readonly notifySlack: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly Site: {
     readonly id: { readonly args: NoArguments; readonly result: string };
@@ -863,6 +1108,11 @@ export interface ObjectTypes {
     readonly settingsURL: { readonly args: NoArguments; readonly result: string | null };
     readonly canReloadSite: { readonly args: NoArguments; readonly result: boolean };
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
+    readonly accessTokens: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"AccessTokenConnection"> };
+    readonly users: { readonly args: { readonly query?: string | null | undefined; readonly siteAdmin?: boolean | null | undefined; readonly username?: string | null | undefined; readonly email?: string | null | undefined; readonly lastActiveAt?: SiteUsersDateRangeInput | null | undefined; readonly deletedAt?: SiteUsersDateRangeInput | null | undefined; readonly createdAt?: SiteUsersDateRangeInput | null | undefined; readonly eventsCount?: SiteUsersNumberRangeInput | null | undefined }; readonly result: SourceOf<"SiteUsers"> };
+    readonly externalServicesCounts: { readonly args: NoArguments; readonly result: SourceOf<"ExternalServicesCounts"> };
+    readonly productSubscription: { readonly args: NoArguments; readonly result: SourceOf<"ProductSubscriptionStatus"> };
+    readonly usageStatistics: { readonly args: { readonly days?: number | null | undefined; readonly weeks?: number | null | undefined; readonly months?: number | null | undefined }; readonly result: SourceOf<"SiteUsageStatistics"> };
     readonly authProviders: { readonly args: NoArguments; readonly result: SourceOf<"AuthProviderConnection"> };
     readonly buildVersion: { readonly args: NoArguments; readonly result: string };
     readonly productVersion: { readonly args: NoArguments; readonly result: string };
@@ -884,6 +1134,59 @@ export interface ObjectTypes {
     readonly id: { readonly args: NoArguments; readonly result: number };
     readonly effectiveContents: { readonly args: NoArguments; readonly result: string };
     readonly validationMessages: { readonly args: NoArguments; readonly result: readonly (string)[] };
+    readonly history: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"SiteConfigurationChangeConnection"> };
+  };
+  readonly SiteConfigurationChangeConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteConfigurationChange">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly SiteConfigurationChange: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly author: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
+    readonly diff: { readonly args: NoArguments; readonly result: string };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+  };
+  readonly SiteUsers: {
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly nodes: { readonly args: { readonly limit?: number | null | undefined; readonly offset?: number | null | undefined; readonly orderBy?: SiteUserOrderBy | null | undefined; readonly descending?: boolean | null | undefined }; readonly result: readonly (SourceOf<"SiteUser">)[] };
+  };
+  readonly SiteUser: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly username: { readonly args: NoArguments; readonly result: string };
+    readonly displayName: { readonly args: NoArguments; readonly result: string | null };
+    readonly email: { readonly args: NoArguments; readonly result: string | null };
+    readonly createdAt: { readonly args: NoArguments; readonly result: string };
+    readonly lastActiveAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly deletedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly siteAdmin: { readonly args: NoArguments; readonly result: boolean };
+    readonly scimControlled: { readonly args: NoArguments; readonly result: boolean };
+    readonly eventsCount: { readonly args: NoArguments; readonly result: number };
+    readonly locked: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly ExternalServicesCounts: {
+    readonly remoteExternalServicesCount: { readonly args: NoArguments; readonly result: number };
+    readonly localExternalServicesCount: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly ProductSubscriptionStatus: {
+    readonly productNameWithBrand: { readonly args: NoArguments; readonly result: string };
+    readonly actualUserCount: { readonly args: NoArguments; readonly result: number };
+    readonly maximumAllowedUserCount: { readonly args: NoArguments; readonly result: number | null };
+    readonly noLicenseWarningUserCount: { readonly args: NoArguments; readonly result: number | null };
+  };
+  readonly SiteUsageStatistics: {
+    readonly daus: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteUsagePeriod">)[] };
+    readonly waus: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteUsagePeriod">)[] };
+    readonly maus: { readonly args: NoArguments; readonly result: readonly (SourceOf<"SiteUsagePeriod">)[] };
+  };
+  readonly SiteUsagePeriod: {
+    readonly startTime: { readonly args: NoArguments; readonly result: string };
+    readonly userCount: { readonly args: NoArguments; readonly result: number };
+    readonly registeredUserCount: { readonly args: NoArguments; readonly result: number };
+    readonly anonymousUserCount: { readonly args: NoArguments; readonly result: number };
+  };
+  readonly FeatureFlag: {
+    readonly name: { readonly args: NoArguments; readonly result: string };
   };
   readonly AuthProviderConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"AuthProvider">)[] };
@@ -956,7 +1259,7 @@ export interface ObjectTypes {
 
 /** The members of each interface and union. */
 export interface AbstractTypes {
-  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "Org" | "Site";
+  readonly Node: "Repository" | "ExternalService" | "GitRef" | "GitCommit" | "SearchJob" | "SearchContext" | "DefaultSettings" | "User" | "AccessToken" | "Org" | "Team" | "SavedSearch" | "Site";
   readonly RepositoryRedirect: "Repository" | "Redirect";
   readonly GitRevSpec: "GitRef" | "GitRevSpecExpr" | "GitObject";
   readonly GitTreeOrBlob: "GitTree" | "GitBlob";
@@ -965,6 +1268,7 @@ export interface AbstractTypes {
   readonly SearchResult: "FileMatch" | "CommitSearchResult" | "Repository";
   readonly GenericSearchResultInterface: "Repository" | "CommitSearchResult";
   readonly Namespace: "User" | "Org";
-  readonly SettingsSubject: "DefaultSettings" | "User" | "Site";
+  readonly SettingsSubject: "DefaultSettings" | "User" | "Org" | "Site";
+  readonly TeamMember: "User";
   readonly StatusMessage: "GitUpdatesDisabled" | "NoRepositoriesDetected" | "CloningProgress" | "IndexingProgress" | "SyncError";
 }

@@ -7,7 +7,6 @@ export const siteKey = "site";
 export class SiteSource {
   readonly __typename = "Site";
   readonly id = globalId("Site", siteKey);
-  readonly latestSettings = null;
   readonly settingsURL = "/site-admin/global-settings";
   readonly canReloadSite = false;
   readonly authProviders = { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
@@ -30,9 +29,4 @@ export class DefaultSettingsSource {
   readonly latestSettings = null;
   readonly settingsURL = null;
   readonly viewerCanAdminister = false;
-}
-
-/** The settings in force: there are no stored ones, so what holds is empty. */
-export function settingsCascade() {
-  return { subjects: [new DefaultSettingsSource(), new SiteSource()], final: "{}" };
 }

@@ -1,8 +1,11 @@
+import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
 import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, HunkSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
 import type { RepositorySource, TextIndexSource } from "./repository-source.js";
 import type { ObjectTypes, AbstractTypes } from "./schema-types.js";
 import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { ContextSource } from "./context-source.js";
+import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
+import type { SiteUser } from "./site-users.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
 /** What resolvers work from, by type. A type that is not here is plain data with the fields of the schema. */
@@ -35,6 +38,15 @@ export interface Sources {
   readonly SearchContext: ContextSource;
   readonly Site: SiteSource;
   readonly DefaultSettings: DefaultSettingsSource;
+  readonly User: UserSource;
+  readonly Org: OrganisationSource;
+  readonly Team: TeamSource;
+  readonly AccessToken: TokenSource;
+  readonly SavedSearch: SavedSearchSource;
+  readonly SettingsCascade: CascadeSource;
+  readonly Settings: SettingsSource;
+  readonly SettingsMutation: SettingsChangeSource;
+  readonly SiteUsers: { readonly found: readonly SiteUser[] };
 }
 
 /** What a value of a type is on our side. A value of an interface or union tells its type. */

@@ -4,11 +4,17 @@ import { comparison, fileDiff, fileDiffHunk, fileDiffs, revisionRange } from "./
 import { searchContext } from "./contexts.js";
 import { blob, highlighted, tree } from "./files.js";
 import { mutation } from "./mutation.js";
+import { organisation } from "./organisations.js";
 import { query } from "./query.js";
 import { contributor, mirrorInfo, repository, textIndex } from "./repository.js";
+import { savedSearch } from "./saved-searches.js";
 import { search, searchResults, searchResultsStats } from "./search.js";
-import { defaultSettings, repoMeta, repoMetaKey, site } from "./site.js";
+import { settings, settingsCascade, settingsMutation } from "./settings.js";
+import { defaultSettings, repoMeta, repoMetaKey, site, siteUsers } from "./site.js";
+import { team } from "./teams.js";
 import { telemetryMutation } from "./telemetry.js";
+import { accessToken } from "./tokens.js";
+import { user } from "./users.js";
 
 /** The resolvers of the whole schema. A field that nothing answers does not compile. */
 export const allResolvers: AllResolvers = {
@@ -32,7 +38,16 @@ export const allResolvers: AllResolvers = {
   SearchResults: searchResults,
   SearchResultsStats: searchResultsStats,
   SearchContext: searchContext,
+  User: user,
+  Org: organisation,
+  Team: team,
+  AccessToken: accessToken,
+  SavedSearch: savedSearch,
+  SettingsMutation: settingsMutation,
+  SettingsCascade: settingsCascade,
+  Settings: settings,
   Site: site,
+  SiteUsers: siteUsers,
   DefaultSettings: defaultSettings,
   RepoMeta: repoMeta,
   RepoMetaKey: repoMetaKey,

@@ -2,7 +2,7 @@ import type { KnownContext } from "../../account/context-directory.js";
 import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
 import type { Doer } from "../../account/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
-import { organisationSource, userSource } from "../account-sources.js";
+import { OrganisationSource, UserSource } from "../account-sources.js";
 import { nothing, pageOf } from "../connections.js";
 import { ContextSource } from "../context-source.js";
 import type { RequestContext } from "../context.js";
@@ -95,9 +95,9 @@ function ownerKey(id: string): number {
 function namespaceOf(own: OwnContext | undefined, context: RequestContext) {
   const { accounts } = context.services;
   const user = own === undefined ? undefined : accounts.user(own.ownerId);
-  if (user !== undefined) return userSource(user, context);
+  if (user !== undefined) return new UserSource(user);
   const organisation = own === undefined ? undefined : accounts.organisation(own.ownerId);
-  return organisation === undefined ? null : organisationSource(organisation);
+  return organisation === undefined ? null : new OrganisationSource(organisation);
 }
 
 /** Throws `forbidden` for somebody who is not the owner and no member of it. */

@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
-import { organisationSource } from "../account-sources.js";
+import { organisationSource, userSource } from "../account-access.js";
+import { TeamSource, TokenSource } from "../account-sources.js";
 import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
@@ -11,8 +12,13 @@ import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
 import { contextOf, contextQueries } from "./contexts.js";
+import { organisationQueries } from "./organisations.js";
+import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
 import { refuseSearchJobs, searchJobQueries } from "./search-jobs.js";
-import { siteQueries, userById } from "./site.js";
+import { settingsQueries } from "./settings.js";
+import { siteQueries } from "./site.js";
+import { teamQueries } from "./teams.js";
+import { userQueries } from "./users.js";
 
 export const query: ResolversOf<"Query"> = {
   node: (_, { id }, context) => nodeOf(id, context),
@@ -26,6 +32,11 @@ export const query: ResolversOf<"Query"> = {
   ...contextQueries,
   ...searchJobQueries,
   ...siteQueries,
+  ...userQueries,
+  ...organisationQueries,
+  ...teamQueries,
+  ...settingsQueries,
+  ...savedSearchQueries,
 };
 
 /** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
@@ -50,13 +61,29 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "GitCommit": return commitById(key, context);
     case "GitRef": return refById(key, context);
     case "SearchJob": return refuseSearchJobs();
-    case "User": return userById(typeof key === "number" ? key : undefined, context);
-    case "Org": {
-      const organisation = typeof key === "number" ? context.services.accounts.organisation(key) : undefined;
-      return organisation === undefined ? null : organisationSource(organisation);
+    case "User": return userSource(numberIn(key), context);
+    case "Org": return organisationSource(context.services.accounts.organisation(numberIn(key)), context);
+    case "Team": {
+      const team = context.services.accounts.teams.get(numberIn(key));
+      return team === undefined ? null : new TeamSource(team);
     }
+    case "AccessToken": return tokenById(numberIn(key), context);
+    case "SavedSearch": return savedSearchById(numberIn(key), context);
     default: throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`);
   }
+}
+
+/** A key that is no number names nothing. */
+function numberIn(key: unknown): number {
+  return typeof key === "number" ? key : 0;
+}
+
+/** Tokens are for their user and site admins to know of. */
+function tokenById(id: number, context: RequestContext): TokenSource | null {
+  const { accounts } = context.services;
+  const token = accounts.token(id);
+  const user = token === undefined || !context.mayActFor(token.userId) ? undefined : accounts.user(token.userId);
+  return token === undefined || user === undefined ? null : new TokenSource(token, user);
 }
 
 function repositoryById(key: unknown, { repositories }: RequestContext): RepositorySource | null {

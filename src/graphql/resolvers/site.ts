@@ -1,26 +1,24 @@
 import type { RepositoryStatus } from "../../model/repository-status.js";
 import { tableRows } from "../../base/html.js";
-import { userSource } from "../account-sources.js";
+import { TrawlError } from "../../base/errors.js";
 import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
-import { pageOf } from "../connections.js";
+import { bothWaysPageOf, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { DefaultSettingsSource, settingsCascade, SiteSource } from "../site-source.js";
+import { cascadeOf } from "../settings-sources.js";
+import { findSiteUsers, siteUserNodes } from "../site-users.js";
+import { SiteSource } from "../site-source.js";
 import { buildVersion, productVersion } from "../versions.js";
+import { latestSettings } from "./settings.js";
+import { tokenPage } from "./tokens.js";
 
 type Query = ResolversOf<"Query">;
 
 /** What is asked about the instance, and about who asks. */
-export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices" | "highlightCode" | "settingsSubject" | "viewerSettings"
-  | "viewerConfiguration" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
-  | "clientConfiguration" | "enterpriseLicenseHasFeature" | "repoMeta"> = {
-  currentUser: (_, __, context) => userById(context.viewer.userId, context),
-  user: (_, { username }, context) => {
-    const user = context.services.accounts.userByName(username ?? "");
-    return user === undefined ? null : userSource(user, context);
-  },
+export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
+  | "featureFlags" | "clientConfiguration" | "enterpriseLicenseHasFeature" | "repoMeta"> = {
   externalServices: (_, { first, after, repo }, context) => {
     context.requireSiteAdmin();
     const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
@@ -30,19 +28,13 @@ export const siteQueries: Pick<Query, "currentUser" | "user" | "externalServices
     const { lines } = await git.highlight({ text: code, path: "", language: fuzzyLanguage, longLines: false }, disableTimeout);
     return tableOfRows(tableRows(lines, 1));
   },
-  settingsSubject: (_, { id }) => {
-    const { kind } = parseGlobalId(id);
-    if (kind === "Site") return new SiteSource();
-    return kind === "DefaultSettings" ? new DefaultSettingsSource() : null;
-  },
-  viewerSettings: settingsCascade,
-  viewerConfiguration: settingsCascade,
   site: () => new SiteSource(),
   statusMessages: (_, __, context) => statusMessages(context.statuses()),
   repositoryStats: (_, __, context) => repositoryStats(context.statuses()),
   evaluateFeatureFlag: () => null,
   evaluateFeatureFlags: () => [],
   evaluatedFeatureFlags: () => [],
+  featureFlags: () => [],
   clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl } }),
   enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
   repoMeta: () => ({}),
@@ -52,9 +44,25 @@ export const site: ResolversOf<"Site"> = {
   siteID: (_, __, { services }) => services.siteId,
   configuration: (_, __, context) => {
     context.requireSiteAdmin();
-    return { id: 1, effectiveContents: context.services.configuration, validationMessages: [] };
+    return { id: 1, effectiveContents: context.services.configuration, validationMessages: [], history: bothWaysPageOf([], {}) };
   },
-  settingsCascade,
+  latestSettings,
+  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  accessTokens: (_, { first, after }, context) => {
+    context.requireSiteAdmin();
+    return tokenPage(context.services.accounts.tokens(), first, after, context);
+  },
+  users: (_, args, context) => {
+    context.requireSiteAdmin();
+    return { found: findSiteUsers(args, context) };
+  },
+  externalServicesCounts: (_, __, context) => {
+    context.requireSiteAdmin();
+    return { remoteExternalServicesCount: 1, localExternalServicesCount: 0 };
+  },
+  productSubscription: (_, __, { services: { accounts } }) =>
+    ({ productNameWithBrand: "Trawl", actualUserCount: accounts.userCount, maximumAllowedUserCount: null, noLicenseWarningUserCount: null }),
+  usageStatistics: () => ({ daus: [], waus: [], maus: [] }),
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   buildVersion: () => buildVersion,
   productVersion: () => productVersion,
@@ -63,7 +71,19 @@ export const site: ResolversOf<"Site"> = {
   codyContextFilters: () => ({ raw: null }),
 };
 
-export const defaultSettings: ResolversOf<"DefaultSettings"> = { settingsCascade };
+export const siteUsers: ResolversOf<"SiteUsers"> = {
+  totalCount: ({ found }) => found.length,
+  nodes: ({ found }, args) => siteUserNodes(found, args),
+};
+
+export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfiguration"> = {
+  updateSiteConfiguration: (_, __, context) => {
+    context.requireSiteAdmin();
+    throw new TrawlError("forbidden", "the configuration is a file, which the operator edits; repositories and contexts are read again on SIGHUP, all else at the next start");
+  },
+};
+
+export const defaultSettings: ResolversOf<"DefaultSettings"> = { settingsCascade: (source, _, context) => cascadeOf(source, context) };
 
 export const repoMeta: ResolversOf<"RepoMeta"> = {
   keys: (_, { query, first, after }, context) => pageOf(metadataTexts(context, ({ key }) => key, query), first, after),
@@ -74,12 +94,6 @@ export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
   values: ({ key }, { query, first, after }, context) =>
     pageOf(metadataTexts(context, (pair) => (pair.key === key ? pair.value : null), query), first, after),
 };
-
-/** Null when there is none, any more. */
-export function userById(id: number | undefined, context: RequestContext): ReturnType<typeof userSource> | null {
-  const user = id === undefined ? undefined : context.services.accounts.user(id);
-  return user === undefined ? null : userSource(user, context);
-}
 
 /** Keys or values of all repositories' metadata, each once and in order. */
 function metadataTexts({ repositories }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {

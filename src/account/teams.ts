@@ -1,0 +1,131 @@
+import { TrawlError } from "../base/errors.js";
+import type { RecordStore } from "../store/record-store.js";
+import type { AuditLog, Doer } from "./audit-log.js";
+import type { Changes } from "./changes.js";
+import { GroupIndex } from "./group-index.js";
+import type { Names } from "./names.js";
+import { RecordTable, type Step } from "./record-table.js";
+import { checkDisplayName, checkName, requireRoom } from "./rules.js";
+
+/** Users who own code together. A team gives access to nothing; organisations do. */
+export interface Team {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  /** The team that it is a part of; 0 for none. */
+  readonly parentId: number;
+  /** Only site admins change it. */
+  readonly isReadonly: boolean;
+  readonly creatorId: number;
+  readonly createdAt: string;
+  readonly memberIds: readonly number[];
+}
+
+const teamCountMax = 10_000;
+
+/** Teams, in memory and in the record store. */
+export class Teams {
+  readonly #changes: Changes;
+  readonly #names: Names;
+  readonly #audit: AuditLog;
+  readonly #table: RecordTable<Team>;
+  readonly #idsOfUser = new GroupIndex();
+  readonly #idsOfParent = new GroupIndex();
+
+  constructor(store: RecordStore, changes: Changes, names: Names, audit: AuditLog) {
+    this.#changes = changes;
+    this.#names = names;
+    this.#audit = audit;
+    const observeName = names.observer("team");
+    this.#table = new RecordTable<Team>(store, "team/", (before, after) => {
+      observeName(before, after);
+      const id = (before ?? after)?.id ?? 0;
+      this.#idsOfUser.change(id, before?.memberIds ?? [], after?.memberIds ?? []);
+      this.#idsOfParent.change(id, before === undefined ? [] : [before.parentId], after === undefined ? [] : [after.parentId]);
+    });
+  }
+
+  all(): readonly Team[] {
+    return [...this.#table.values()];
+  }
+
+  /** Those that are a direct part of the team with this id; with 0, of none. */
+  partsOf(id: number): readonly Team[] {
+    return this.#idsOfParent.of(id).flatMap((part) => this.#table.get(part) ?? []);
+  }
+
+  /** Those that the user is a member of. */
+  ofUser(userId: number): readonly Team[] {
+    return this.#idsOfUser.of(userId).flatMap((id) => this.#table.get(id) ?? []);
+  }
+
+  get(id: number): Team | undefined {
+    return this.#table.get(id);
+  }
+
+  byName(name: string): Team | undefined {
+    return this.#table.get(this.#names.find("team", name) ?? 0);
+  }
+
+  create(given: Pick<Team, "name" | "displayName" | "parentId" | "isReadonly" | "creatorId">, doer: Doer): Promise<Team> {
+    checkName(given.name);
+    checkDisplayName(given.displayName);
+    return this.#changes.commit(() => {
+      this.#names.requireFree("team", given.name);
+      requireRoom(this.#table.count, teamCountMax, "teams");
+      if (given.parentId !== 0) this.#require(given.parentId);
+      const team: Team = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
+      return { steps: [this.#table.put(team)], result: team };
+    }, ({ name }) => this.#audit.note("team-created", doer, { team: name }));
+  }
+
+  /** Changes what is given. Rejects with `conflict` rather than make a team a part of itself. */
+  update(id: number, changes: Partial<Pick<Team, "name" | "displayName" | "parentId">>, doer: Doer): Promise<Team> {
+    if (changes.name !== undefined) checkName(changes.name);
+    if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
+    return this.#changes.commit(() => {
+      const team = this.#require(id);
+      if (changes.name !== undefined && this.#names.find("team", changes.name) !== id) this.#names.requireFree("team", changes.name);
+      if (changes.parentId !== undefined && changes.parentId !== 0) this.#requireOutside(team, changes.parentId);
+      const result = { ...team, ...changes };
+      return { steps: [this.#table.put(result)], result };
+    }, ({ name }) => this.#audit.note("team-changed", doer, { team: name, ...changes }));
+  }
+
+  /** Rejects with `conflict` while other teams are parts of it. */
+  delete(id: number, doer: Doer): Promise<Team> {
+    return this.#changes.commit(() => {
+      const team = this.#require(id);
+      const part = this.partsOf(id).at(0);
+      if (part !== undefined) throw new TrawlError("conflict", `team ${JSON.stringify(part.name)} is a part of it; delete or move that one first`);
+      return { steps: [this.#table.remove(team)], result: team };
+    }, ({ name }) => this.#audit.note("team-deleted", doer, { team: name }));
+  }
+
+  /** `choose` is given the members and answers those who are to be. */
+  setMembers(id: number, choose: (memberIds: readonly number[]) => readonly number[], doer: Doer): Promise<Team> {
+    return this.#changes.commit(() => {
+      const team = this.#require(id);
+      const result = { ...team, memberIds: [...new Set(choose(team.memberIds))] };
+      return { steps: [this.#table.put(result)], result };
+    }, ({ name, memberIds }) => this.#audit.note("team-changed", doer, { team: name, memberIds }));
+  }
+
+  /** The steps of a change that take a user out of all teams. */
+  removingUser(userId: number): readonly Step[] {
+    return this.ofUser(userId).map((team) => this.#table.put({ ...team, memberIds: team.memberIds.filter((id) => id !== userId) }));
+  }
+
+  #require(id: number): Team {
+    const team = this.#table.get(id);
+    if (team === undefined) throw new TrawlError("not-found", "there is no such team (any more)");
+    return team;
+  }
+
+  /** The way up from any team ends, since no change makes a circle. */
+  #requireOutside(team: Team, parentId: number): void {
+    for (let above: Team | undefined = this.#require(parentId); above !== undefined; above = this.#table.get(above.parentId)) {
+      if (above.id === team.id) throw new TrawlError("conflict", `team ${JSON.stringify(team.name)} cannot be a part of itself`);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { TrawlError } from "../../base/errors.js";
+import { actingForOrganisation, organisationSource, requireUser } from "../account-access.js";
+import { OrganisationSource, UserSource } from "../account-sources.js";
+import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { parseGlobalId } from "../ids.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { cascadeOf } from "../settings-sources.js";
+import { latestSettings } from "./settings.js";
+import { namesHold } from "../filters.js";
+
+type Query = ResolversOf<"Query">;
+type Mutation = ResolversOf<"Mutation">;
+
+export const organisationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
+  organization: (_, { name }, context) => organisationSource(context.services.accounts.organisationByName(name), context),
+  organizations: (_, { first, after, query }, context) => {
+    context.requireSiteAdmin();
+    const { nodes, totalCount } = pageOf(context.services.accounts.organisations().filter(namesHold(query)), first, after);
+    return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
+  },
+  namespace: (_, { id }, context) => {
+    const { kind, key } = parseGlobalId(id);
+    return typeof key !== "number" ? null : namespaceOf(kind, key, context);
+  },
+  namespaceByName: (_, { name }, context) => {
+    const { accounts } = context.services;
+    const user = accounts.userByName(name);
+    return user === undefined ? organisationSource(accounts.organisationByName(name), context) : new UserSource(user);
+  },
+};
+
+export const organisation: ResolversOf<"Org"> = {
+  members: ({ organisation: { memberIds } }, { query, ...page }, { services: { accounts } }) => {
+    const members = memberIds.flatMap((id) => accounts.user(id) ?? []).filter(namesHold(query));
+    const { nodes, totalCount, pageInfo } = bothWaysPageOf(members, page);
+    return { nodes: nodes.map((user) => new UserSource(user)), totalCount, pageInfo };
+  },
+  latestSettings,
+  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  viewerCanAdminister: ({ organisation: { id } }, _, context) => context.mayActFor(id),
+  viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) => userId !== undefined && memberIds.includes(userId),
+};
+
+export const organisationMutations: Pick<Mutation, "createOrganization" | "updateOrganization" | "deleteOrganization" | "addUserToOrganization"
+  | "removeUserFromOrganization" | "removeUserFromOrg"> = {
+  createOrganization: async (_, { name, displayName }, context) => {
+    const doer = context.requireSiteAdmin();
+    const { id } = context.author;
+    return new OrganisationSource(await context.services.accounts.createOrganisation({ name, displayName: displayName ?? "", memberIds: [id] }, doer));
+  },
+  updateOrganization: async (_, { id, displayName }, context) => {
+    const { doer, of } = actingForOrganisation(id, context);
+    return new OrganisationSource(await context.services.accounts.updateOrganisation(of.name, { displayName: displayName ?? of.displayName }, doer));
+  },
+  deleteOrganization: async (_, { organization }, context) => {
+    const doer = context.requireSiteAdmin();
+    await context.services.accounts.deleteOrganisation(actingForOrganisation(organization, context).of.name, doer);
+    return nothing;
+  },
+  addUserToOrganization: async (_, { organization, username }, context) => {
+    const doer = context.requireSiteAdmin();
+    await context.services.accounts.setMember(actingForOrganisation(organization, context).of.name, username, true, doer);
+    return nothing;
+  },
+  removeUserFromOrganization: (_, { user, organization }, context) => removeMember(user, organization, context),
+  removeUserFromOrg: (_, { userID, orgID }, context) => removeMember(userID, orgID, context),
+};
+
+/** The last member stays unless a site admin says otherwise: nobody else could let anybody in again. */
+async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {
+  const { doer, of: { name, memberIds } } = actingForOrganisation(organisationId, context);
+  const user = requireUser(userId, context);
+  if (memberIds.length === 1 && memberIds.includes(user.id) && !context.viewer.isSiteAdmin) {
+    throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only member; a site admin removes it, or deletes the organisation`);
+  }
+  await context.services.accounts.setMember(name, user.name, false, doer);
+  return nothing;
+}
+
+function namespaceOf(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
+  const { accounts } = context.services;
+  if (kind === "Org") return organisationSource(accounts.organisation(key), context);
+  const user = kind === "User" ? accounts.user(key) : undefined;
+  return user === undefined ? null : new UserSource(user);
+}

@@ -1,0 +1,123 @@
+import type { SavedSearch } from "../../account/saved-searches.js";
+import { TrawlError } from "../../base/errors.js";
+import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "../account-access.js";
+import { SavedSearchSource } from "../account-sources.js";
+import { bothWaysPageOf, nothing } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { numericKey, parseGlobalId } from "../ids.js";
+import type { ResolversOf } from "../resolver-types.js";
+
+type Mutation = ResolversOf<"Mutation">;
+
+export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
+  savedSearches: (_, { owner, namespace, query, viewerIsAffiliated, includeDrafts, orderBy, ...page }, context) => {
+    if (typeof page.first !== "number" && typeof page.last !== "number") {
+      throw new TrawlError("bad-request", "you must provide a `first` or `last` value to properly paginate");
+    }
+    const ownerId = owner ?? namespace;
+    const tests: ((search: SavedSearch) => boolean)[] = [
+      (search) => maySeeSavedSearch(search, context),
+      ...typeof ownerId === "string" ? [ofOwner(ownerId)] : [],
+      ...typeof query === "string" && query !== "" ? [holding(query.toLowerCase())] : [],
+      ...typeof viewerIsAffiliated === "boolean" ? [({ ownerId: id }: SavedSearch) => isAffiliated(id, context) === viewerIsAffiliated] : [],
+      ...includeDrafts === false ? [({ isDraft }: SavedSearch) => !isDraft] : [],
+    ];
+    const found = [...context.services.accounts.savedSearches.all()].filter((search) => tests.every((test) => test(search)));
+    found.sort(orderBy === "SAVED_SEARCH_UPDATED_AT" ? byTime : byDescription);
+    const { nodes, totalCount, pageInfo } = bothWaysPageOf(found, page);
+    return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
+  },
+};
+
+export const savedSearch: ResolversOf<"SavedSearch"> = {
+  createdBy: ({ search }, _, context) => userSource(search.createdBy, context),
+  updatedBy: ({ search }, _, context) => userSource(search.updatedBy, context),
+  viewerCanAdminister: ({ search }, _, context) => context.mayActFor(search.ownerId),
+};
+
+export const savedSearchMutations: Pick<Mutation, "createSavedSearch" | "updateSavedSearch" | "deleteSavedSearch" | "transferSavedSearchOwnership"
+  | "changeSavedSearchVisibility"> = {
+  createSavedSearch: async (_, { input, description, query, orgID, userID }, context) => {
+    const { author } = context;
+    const owner = input?.owner ?? orgID ?? userID;
+    if (typeof owner !== "string") throw new TrawlError("bad-request", "give an input with an owner, or userID or orgID");
+    const isPublic = input?.visibility === "PUBLIC";
+    if (isPublic) context.requireSiteAdmin();
+    const text = { description: input?.description ?? description ?? "", query: input?.query ?? query ?? "", isDraft: input?.draft === true };
+    const ownerId = actingForOwner(owner, context);
+    return requireSource(await context.services.accounts.savedSearches.create({ ...text, ownerId, isPublic }, author), context);
+  },
+  updateSavedSearch: async (_, { id, input, description, query }, context) => {
+    const { author } = context;
+    const before = requireSavedSearch(id, context);
+    const text = {
+      description: input?.description ?? description ?? before.description, query: input?.query ?? query ?? before.query,
+      isDraft: input === undefined || input === null ? before.isDraft : input.draft === true,
+    };
+    return requireSource(await context.services.accounts.savedSearches.update(before.id, text, author), context);
+  },
+  deleteSavedSearch: async (_, { id }, context) => {
+    const { doer } = context;
+    await context.services.accounts.savedSearches.delete(requireSavedSearch(id, context).id, doer);
+    return nothing;
+  },
+  transferSavedSearchOwnership: async (_, { id, newOwner }, context) => {
+    const { author } = context;
+    const before = requireSavedSearch(id, context);
+    return requireSource(await context.services.accounts.savedSearches.update(before.id, { ownerId: actingForOwner(newOwner, context) }, author), context);
+  },
+  changeSavedSearchVisibility: async (_, { id, newVisibility }, context) => {
+    const { author } = context;
+    context.requireSiteAdmin();
+    const before = requireSavedSearch(id, context);
+    return requireSource(await context.services.accounts.savedSearches.update(before.id, { isPublic: newVisibility === "PUBLIC" }, author), context);
+  },
+};
+
+/** Null when the viewer may not see it, and when there is none. */
+export function savedSearchById(id: number, context: RequestContext): SavedSearchSource | null {
+  const search = context.services.accounts.savedSearches.get(id);
+  return search === undefined || !maySeeSavedSearch(search, context) ? null : savedSearchSource(search, context);
+}
+
+/** Null when its owner is gone. */
+function savedSearchSource(search: SavedSearch, context: RequestContext): SavedSearchSource | null {
+  const owner = ownerSource(search.ownerId, context);
+  return owner === null ? null : new SavedSearchSource(search, owner);
+}
+
+function requireSource(search: SavedSearch, context: RequestContext): SavedSearchSource {
+  const source = savedSearchSource(search, context);
+  if (source === null) throw new TrawlError("not-found", "there is no such owner (any more)");
+  return source;
+}
+
+/** One that the viewer may change. Who may not see it learns nothing of it. */
+function requireSavedSearch(id: string, context: RequestContext): SavedSearch {
+  const search = context.services.accounts.savedSearches.get(numericKey(id, "SavedSearch"));
+  if (search === undefined || !maySeeSavedSearch(search, context)) throw new TrawlError("not-found", "there is no such saved search (any more)");
+  context.requireActingFor(search.ownerId);
+  return search;
+}
+
+function ofOwner(id: string): (search: SavedSearch) => boolean {
+  const { key } = parseGlobalId(id);
+  return ({ ownerId }) => ownerId === key;
+}
+
+function holding(text: string): (search: SavedSearch) => boolean {
+  return ({ description, query }) => description.toLowerCase().includes(text) || query.toLowerCase().includes(text);
+}
+
+function isAffiliated(ownerId: number, { viewer: { userId }, services: { accounts } }: RequestContext): boolean {
+  return userId !== undefined && (ownerId === userId || accounts.organisation(ownerId)?.memberIds.includes(userId) === true);
+}
+
+function byDescription(a: SavedSearch, b: SavedSearch): number {
+  return a.description < b.description ? -1 : a.description > b.description ? 1 : a.id - b.id;
+}
+
+/** The latest first. */
+function byTime(a: SavedSearch, b: SavedSearch): number {
+  return a.updatedAt > b.updatedAt ? -1 : a.updatedAt < b.updatedAt ? 1 : b.id - a.id;
+}

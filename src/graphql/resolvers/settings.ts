@@ -1,0 +1,103 @@
+import { editedSettings, type JsonPath, type SettingsEdit } from "../../account/settings-text.js";
+import { TrawlError } from "../../base/errors.js";
+import { actingForOrganisation, actingForUser, userSource } from "../account-access.js";
+import { OrganisationSource, UserSource } from "../account-sources.js";
+import { nothing } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { parseGlobalId } from "../ids.js";
+import type { ResolversOf } from "../resolver-types.js";
+import type { SettingsEdit as SettingsEditInput, SettingsMutationGroupInput } from "../schema-types.js";
+import { subjectKey, viewerCascade, type CascadeSource, type SettingsChangeSource, type SettingsSource, type SubjectSource } from "../settings-sources.js";
+import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
+
+type Query = ResolversOf<"Query">;
+type Mutation = ResolversOf<"Mutation">;
+
+export const settingsQueries: Pick<Query, "settingsSubject" | "viewerSettings" | "viewerConfiguration"> = {
+  settingsSubject: (_, { id }, context) => subjectOf(id, context),
+  viewerSettings: (_, __, context) => viewerCascade(context),
+  viewerConfiguration: (_, __, context) => viewerCascade(context),
+};
+
+export const settingsMutations: Pick<Mutation, "settingsMutation" | "configurationMutation"> = {
+  settingsMutation: (_, { input }, context) => beginChange(input, context),
+  configurationMutation: (_, { input }, context) => beginChange(input, context),
+};
+
+export const settingsMutation: ResolversOf<"SettingsMutation"> = {
+  editSettings: (source, { edit }, context) => edited(source, edit, context),
+  editConfiguration: (source, { edit }, context) => edited(source, edit, context),
+  overwriteSettings: (source, { contents }, context) => changed(source, () => contents, context),
+};
+
+export const settingsCascade: ResolversOf<"SettingsCascade"> = {
+  final: (source, _, context) => finalText(source, context),
+  merged: (source, _, context) => ({ contents: finalText(source, context), messages: [] }),
+};
+
+export const settings: ResolversOf<"Settings"> = {
+  id: ({ written }) => written.version,
+  author: ({ written }, _, context) => userSource(written.authorId, context),
+  createdAt: ({ written }) => written.createdAt,
+  contents: ({ written }) => written.contents,
+};
+
+/** The settings of a subject as they were written; null for those who may not read them, and where there are none. */
+export function latestSettings(subject: SubjectSource, _: unknown, context: RequestContext): SettingsSource | null {
+  const key = subjectKey(subject);
+  if (key === undefined || (subject.__typename !== "Site" && !context.mayActFor(key))) return null;
+  const written = context.services.accounts.settings.latest(key);
+  return written === undefined ? null : { written, subject };
+}
+
+function finalText({ subjects }: CascadeSource, { services: { accounts } }: RequestContext): string {
+  return JSON.stringify(accounts.settings.merged(subjects.flatMap((subject) => subjectKey(subject) ?? [])));
+}
+
+/** Null for an id of another kind; throws `forbidden` where the viewer may not know the settings. */
+function subjectOf(id: string, context: RequestContext): SubjectSource | null {
+  const { kind, key } = parseGlobalId(id);
+  switch (kind) {
+    case "Site": return key === siteKey ? new SiteSource() : null;
+    case "DefaultSettings": return new DefaultSettingsSource();
+    case "Org": return new OrganisationSource(actingForOrganisation(id, context).of);
+    case "User": return new UserSource(actingForUser(id, context).of);
+    default: return null;
+  }
+}
+
+/** The site's settings are everybody's to read, and for site admins to change. */
+function beginChange({ subject: id, lastID }: SettingsMutationGroupInput, context: RequestContext): SettingsChangeSource {
+  const { author } = context;
+  if (parseGlobalId(id).kind === "Site") context.requireSiteAdmin();
+  const subject = subjectOf(id, context);
+  const key = subject === null ? undefined : subjectKey(subject);
+  if (key === undefined) throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is nothing whose settings can be changed: give the id of the site, an organisation or a user`);
+  return { subject: key, lastVersion: lastID ?? undefined, author };
+}
+
+function edited(source: SettingsChangeSource, input: SettingsEditInput, context: RequestContext) {
+  const path = pathOf(input);
+  const edit = editOf(input);
+  return changed(source, (contents) => editedSettings(contents, path, edit), context);
+}
+
+async function changed({ subject, lastVersion, author }: SettingsChangeSource, edit: (contents: string) => string, context: RequestContext) {
+  await context.services.accounts.settings.change(subject, lastVersion, edit, author);
+  return { empty: nothing };
+}
+
+function pathOf({ keyPath }: SettingsEditInput): JsonPath {
+  return keyPath.map(({ property, index }) => {
+    if (typeof property === "string" && typeof index !== "number") return property;
+    if (typeof index === "number" && typeof property !== "string" && index >= 0) return index;
+    throw new TrawlError("bad-request", "each step of keyPath is either a property or an index that is not negative");
+  });
+}
+
+function editOf({ value, valueIsJSONCEncodedString }: SettingsEditInput): SettingsEdit {
+  if (value === undefined) return { kind: "remove" };
+  if (valueIsJSONCEncodedString !== true) return { kind: "value", value };
+  if (typeof value !== "string") throw new TrawlError("bad-request", "with valueIsJSONCEncodedString the value must be a text that holds JSON");
+  return { kind: "text", text: value };
+}

@@ -1,0 +1,134 @@
+import type { Team } from "../../account/teams.js";
+import { TrawlError } from "../../base/errors.js";
+import { mayChangeTeam, userSource } from "../account-access.js";
+import { TeamSource, UserSource } from "../account-sources.js";
+import { nothing, pageOf } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { numericKey } from "../ids.js";
+import type { ResolversOf } from "../resolver-types.js";
+import type { TeamMemberInput } from "../schema-types.js";
+import { namesHold } from "../filters.js";
+
+type Query = ResolversOf<"Query">;
+type Mutation = ResolversOf<"Mutation">;
+
+/** More members are not named in one request. */
+const namedMembersMax = 1000;
+
+export const teamQueries: Pick<Query, "team" | "teams"> = {
+  team: (_, { name }, { services: { accounts } }) => {
+    const found = accounts.teams.byName(name);
+    return found === undefined ? null : new TeamSource(found);
+  },
+  teams: (_, { first, after, search, exceptAncestor, includeChildTeams }, context) => {
+    const { teams } = context.services.accounts;
+    const isDeep = includeChildTeams === true || (typeof search === "string" && search !== "");
+    const found = (isDeep ? teams.all() : teams.partsOf(0)).filter(namesHold(search));
+    const except = typeof exceptAncestor === "string" ? numericKey(exceptAncestor, "Team") : undefined;
+    return teamPage(except === undefined ? found : found.filter((team) => !isWithin(team, except, context)), first, after);
+  },
+};
+
+export const team: ResolversOf<"Team"> = {
+  members: ({ team: { memberIds } }, { first, after, search }, { services: { accounts } }) => {
+    const page = pageOf(memberIds.flatMap((id) => accounts.user(id) ?? []).filter(namesHold(search)), first, after);
+    return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
+  },
+  parentTeam: ({ team: { parentId } }, _, { services: { accounts } }) => {
+    const parent = accounts.teams.get(parentId);
+    return parent === undefined ? null : new TeamSource(parent);
+  },
+  childTeams: ({ team: { id } }, { first, after, search }, { services: { accounts } }) => teamPage(accounts.teams.partsOf(id).filter(namesHold(search)), first, after),
+  viewerCanAdminister: (source, _, context) => mayChangeTeam(source.team, context),
+  creator: ({ team: { creatorId } }, _, context) => userSource(creatorId, context),
+};
+
+export const teamMutations: Pick<Mutation, "createTeam" | "updateTeam" | "deleteTeam" | "addTeamMembers" | "setTeamMembers" | "removeTeamMembers"> = {
+  createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
+    const { doer, id } = context.author;
+    if (readonly === true) context.requireSiteAdmin();
+    const parentId = parentOf(parentTeam, parentTeamName, context) ?? 0;
+    const given = { name, displayName: displayName ?? "", parentId, isReadonly: readonly === true, creatorId: id };
+    return new TeamSource(await context.services.accounts.teams.create(given, doer));
+  },
+  updateTeam: async (_, { id, name, displayName, parentTeam, parentTeamName, makeRoot }, context) => {
+    const { doer } = context;
+    const found = requireTeam(id, typeof id === "string" ? undefined : name, context);
+    const parentId = parentOf(parentTeam, parentTeamName, context);
+    if (parentId !== undefined && makeRoot === true) throw new TrawlError("bad-request", "a team cannot have a parent and be a root: give parentTeam or makeRoot");
+    const changes = {
+      ...typeof id === "string" && typeof name === "string" ? { name } : {},
+      ...typeof displayName === "string" ? { displayName } : {},
+      ...makeRoot === true ? { parentId: 0 } : parentId === undefined ? {} : { parentId },
+    };
+    return new TeamSource(await context.services.accounts.teams.update(found.id, changes, doer));
+  },
+  deleteTeam: async (_, { id, name }, context) => {
+    const { doer } = context;
+    await context.services.accounts.teams.delete(requireTeam(id, name, context).id, doer);
+    return nothing;
+  },
+  addTeamMembers: (_, args, context) => setMembers(args, (named, members) => [...members, ...named], context),
+  setTeamMembers: (_, args, context) => setMembers(args, (named) => named, context),
+  removeTeamMembers: (_, args, context) => setMembers(args, (named, members) => members.filter((id) => !named.includes(id)), context),
+};
+
+interface MemberArguments {
+  readonly team?: string | null | undefined;
+  readonly teamName?: string | null | undefined;
+  readonly members: readonly TeamMemberInput[];
+  readonly skipUnmatchedMembers: boolean | null;
+}
+
+async function setMembers(args: MemberArguments, choose: (named: readonly number[], members: readonly number[]) => readonly number[], context: RequestContext): Promise<TeamSource> {
+  const { doer } = context;
+  const { id } = requireTeam(args.team, args.teamName, context);
+  if (args.members.length > namedMembersMax) throw new TrawlError("bad-request", `members: ${args.members.length} are more than ${namedMembersMax}; name them in several requests`);
+  const named = args.members.flatMap((member) => {
+    const userId = memberIdOf(member, context);
+    if (userId === undefined && args.skipUnmatchedMembers !== true) {
+      throw new TrawlError("not-found", `no user is meant by ${JSON.stringify(member).slice(0, 500)}; give skipUnmatchedMembers to leave such members out`);
+    }
+    return userId ?? [];
+  });
+  return new TeamSource(await context.services.accounts.teams.setMembers(id, (members) => choose(named, members), doer));
+}
+
+/** Whom an input means; undefined for nobody here. An address counts when it is verified. */
+function memberIdOf({ userID, username, email }: TeamMemberInput, { services: { accounts } }: RequestContext): number | undefined {
+  if (typeof userID === "string") return accounts.user(numericKey(userID, "User"))?.id;
+  if (typeof username === "string") return accounts.userByName(username)?.id;
+  return typeof email === "string" ? accounts.emails.verifiedOwnerOf(email) : undefined;
+}
+
+/** A team that the viewer may change. */
+function requireTeam(id: string | null | undefined, name: string | null | undefined, context: RequestContext): Team {
+  const found = namedTeam(id, name, context);
+  if (found === undefined) throw new TrawlError("bad-request", "the team must be given by id or by name");
+  if (!mayChangeTeam(found, context)) throw new TrawlError("forbidden", "must be authenticated as a member of the team or site admin");
+  return found;
+}
+
+function parentOf(id: string | null | undefined, name: string | null | undefined, context: RequestContext): number | undefined {
+  const parent = namedTeam(id, name, context);
+  if (parent !== undefined && parent.isReadonly) context.requireSiteAdmin();
+  return parent?.id;
+}
+
+/** Undefined when neither id nor name is given; throws `not-found` when there is no such team. */
+function namedTeam(id: string | null | undefined, name: string | null | undefined, { services: { accounts } }: RequestContext): Team | undefined {
+  if (typeof id !== "string" && typeof name !== "string") return undefined;
+  const found = typeof id === "string" ? accounts.teams.get(numericKey(id, "Team")) : accounts.teams.byName(name ?? "");
+  if (found === undefined) throw new TrawlError("not-found", `there is no team ${JSON.stringify((name ?? id ?? "").slice(0, 255))}`);
+  return found;
+}
+
+function teamPage(teams: readonly Team[], first: number | null | undefined, after: string | null | undefined) {
+  const page = pageOf([...teams].sort((a, b) => (a.name < b.name ? -1 : 1)), first, after);
+  return { ...page, nodes: page.nodes.map((found) => new TeamSource(found)) };
+}
+
+function isWithin(of: Team, ancestor: number, { services: { accounts } }: RequestContext): boolean {
+  for (let at: Team | undefined = of; at !== undefined; at = accounts.teams.get(at.parentId)) if (at.id === ancestor) return true;
+  return false;
+}

@@ -1,0 +1,82 @@
+import type { AccessToken } from "../../account/accounts.js";
+import type { Doer } from "../../account/audit-log.js";
+import { TrawlError } from "../../base/errors.js";
+import { requireUser } from "../account-access.js";
+import { TokenSource, UserSource } from "../account-sources.js";
+import { nothing, pageOf } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import { globalId, numericKey } from "../ids.js";
+import type { ResolversOf } from "../resolver-types.js";
+
+/** A token that lives longer may as well live for ever: a hundred years. */
+const lifetimeSecondsMax = 36_500 * 86_400;
+
+export const accessToken: ResolversOf<"AccessToken"> = {
+  creator: ({ token, subject }, _, { services: { accounts } }) => {
+    const creator = accounts.userByName(token.creator);
+    return creator === undefined ? subject : new UserSource(creator);
+  },
+};
+
+export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" | "deleteAccessToken"> = {
+  createAccessToken: async (_, { user: id, scopes, note, durationSeconds }, context) => {
+    const doer = requireTokenMaker(numericKey(id, "User"), context);
+    const { name } = requireUser(id, context);
+    const { token, text } = await context.services.accounts.createToken(name, { scopes, note, lifetimeMs: lifetimeMs(durationSeconds) }, doer);
+    return { id: globalId("AccessToken", token.id), token: text };
+  },
+  deleteAccessToken: async (_, { byID, byToken }, context) => {
+    const { doer } = context;
+    if ((typeof byID === "string") === (typeof byToken === "string")) throw new TrawlError("bad-request", "either byID or byToken must be given, and not both");
+    const { id } = typeof byID === "string" ? requireOwnToken(byID, context) : requireTokenOfText(byToken ?? "", context);
+    await context.services.accounts.deleteToken(id, doer);
+    return nothing;
+  },
+};
+
+/** A page of tokens. Caller guarantees: the viewer may see them. */
+export function tokenPage(tokens: readonly AccessToken[], first: number | null | undefined, after: string | null | undefined, { services: { accounts } }: RequestContext) {
+  const page = pageOf(tokens, first, after);
+  const nodes = page.nodes.flatMap((token) => {
+    const user = accounts.user(token.userId);
+    return user === undefined ? [] : [new TokenSource(token, user)];
+  });
+  return { ...page, nodes };
+}
+
+/**
+ * With a user's token one is that user, so where all may make tokens, each makes its own, and a site admin no other's.
+ * Where only site admins may, they make them for everybody.
+ */
+function requireTokenMaker(userId: number, context: RequestContext): Doer {
+  const { doer, viewer } = context;
+  switch (context.services.accessTokens) {
+    case "all-users-create":
+      if (viewer.userId !== userId) throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
+      return doer;
+    case "site-admin-create":
+      if (!viewer.isSiteAdmin) throw new TrawlError("forbidden", "access token creation is restricted to site admins: must be site admin");
+      return doer;
+    case "none": throw new TrawlError("forbidden", "access token creation is disabled by the site's configuration, auth.accessTokens");
+  }
+}
+
+function lifetimeMs(seconds: number | null | undefined): number | undefined {
+  if (seconds === undefined || seconds === null) return undefined;
+  if (seconds >= 1 && seconds <= lifetimeSecondsMax) return seconds * 1000;
+  throw new TrawlError("bad-request", `durationSeconds: ${seconds} is not from 1 to ${lifetimeSecondsMax}; leave it out for a token that never ends`);
+}
+
+function requireOwnToken(id: string, context: RequestContext): AccessToken {
+  const token = context.services.accounts.token(numericKey(id, "AccessToken"));
+  if (token !== undefined && context.mayActFor(token.userId)) return token;
+  if (context.viewer.isSiteAdmin) throw new TrawlError("not-found", "there is no such access token (any more)");
+  throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
+}
+
+/** Who has the text could use the token, so it may end it too. */
+function requireTokenOfText(text: string, { services: { accounts } }: RequestContext): AccessToken {
+  const found = accounts.findToken(text, new Date().getTime());
+  if (found === undefined) throw new TrawlError("not-found", "there is no such access token (any more)");
+  return found.token;
+}

@@ -1,0 +1,208 @@
+import type { User } from "../../account/accounts.js";
+import type { Email } from "../../account/emails.js";
+import { TrawlError } from "../../base/errors.js";
+import { actingForUser, requireUser, userSource } from "../account-access.js";
+import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
+import { nothing, pageOf } from "../connections.js";
+import type { RequestContext } from "../context.js";
+import type { ResolversOf } from "../resolver-types.js";
+import { cascadeOf } from "../settings-sources.js";
+import { latestSettings } from "./settings.js";
+import { namesHold, timeOf } from "../filters.js";
+import { tokenPage } from "./tokens.js";
+
+type Query = ResolversOf<"Query">;
+type Mutation = ResolversOf<"Mutation">;
+
+export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
+  currentUser: (_, __, context) => userSource(context.viewer.userId, context),
+  user: (_, { username, email }, context) => {
+    const { accounts } = context.services;
+    if (typeof username === "string") return userSource(accounts.userByName(username)?.id, context);
+    if (typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
+    return userSource(accounts.emails.verifiedOwnerOf(email), context);
+  },
+  users: (_, { first, after, query, activePeriod, inactiveSince }, context) => {
+    context.requireSiteAdmin();
+    const { accounts } = context.services;
+    const named = accounts.users().filter(namesHold(query));
+    const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
+    const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
+    const isUnbound = activeMs === 0 && inactiveMs === Infinity;
+    const uses = isUnbound ? undefined : accounts.lastUses();
+    const wanted = uses === undefined ? named : named.filter(({ id }) => (uses.get(id) ?? 0) >= activeMs && (uses.get(id) ?? 0) <= inactiveMs);
+    const page = pageOf(wanted, first, after);
+    return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
+  },
+};
+
+export const user: ResolversOf<"User"> = {
+  email: ({ user: { id } }, _, context) => emailsOf(id, context).at(0)?.address ?? "",
+  emails: ({ user: { id } }, _, context) => emailsOf(id, context).map(shownEmail),
+  primaryEmail: ({ user: { id } }, _, context) => emailsOf(id, context).slice(0, 1).map(shownEmail).at(0) ?? null,
+  hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).some(({ isVerified }) => isVerified),
+  latestSettings,
+  settingsCascade: (source, _, context) => {
+    context.requireActingFor(source.user.id);
+    return cascadeOf(source, context);
+  },
+  organizations: ({ user: { id } }, _, context) => {
+    const nodes = knownOrganisations(id, context);
+    return { nodes, totalCount: nodes.length };
+  },
+  organizationMemberships: (source, _, context) => {
+    const nodes = knownOrganisations(source.user.id, context).map((organization) => ({ organization, user: source }));
+    return { nodes, totalCount: nodes.length };
+  },
+  accessTokens: ({ user: { id } }, { first, after }, context) => {
+    context.requireActingFor(id);
+    return tokenPage(context.services.accounts.tokens(id), first, after, context);
+  },
+  externalAccounts: () => ({ nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } }),
+  teams: ({ user: { id } }, { first, after, search }, { services: { accounts } }) => {
+    const page = pageOf(accounts.teams.ofUser(id).filter(namesHold(search)), first, after);
+    return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
+  },
+  usageStatistics: ({ user: { id } }, _, context) => {
+    const lastMs = context.mayActFor(id) ? context.services.accounts.lastUseOf(id) : undefined;
+    return {
+      searchQueries: 0, pageViews: 0, codeIntelligenceActions: 0, findReferencesActions: 0, lastActiveCodeHostIntegrationTime: null,
+      lastActiveTime: lastMs === undefined ? null : new Date(lastMs).toISOString(),
+    };
+  },
+  viewerCanAdminister: ({ user: { id } }, _, context) => context.mayActFor(id),
+  builtinAuth: () => true,
+  tags: () => [],
+  viewerCanChangeUsername: () => false,
+  scimControlled: () => false,
+  codyProEnabled: () => false,
+  tosAccepted: () => true,
+  completedPostSignup: () => true,
+  session: () => ({ canSignOut: false }),
+  permissions: () => ({ nodes: [] }),
+};
+
+export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "deleteUsers" | "recoverUsers" | "updateUser" | "setUserIsSiteAdmin" | "setTag"
+  | "addUserEmail" | "removeUserEmail" | "setUserEmailPrimary" | "setUserEmailVerified" | "updatePassword" | "createPassword" | "randomizeUserPassword"
+  | "invalidateSessionsByID" | "invalidateSessionsByIDs"> = {
+  createUser: async (_, { username, email, verifiedEmail }, context) => {
+    const doer = context.requireSiteAdmin();
+    const { accounts, externalUrl } = context.services;
+    const address = typeof email === "string" && email !== "" ? { email: { address: email, isVerified: verifiedEmail ?? true } } : {};
+    const created = await accounts.createUser({ name: username, displayName: "", isSiteAdmin: false, ...address }, doer);
+    const { path } = await accounts.passwords.newReset(created.name, doer);
+    return { user: new UserSource(created), resetPasswordURL: externalUrl + path };
+  },
+  deleteUser: (_, { user: id }, context) => deleteUsers([id], context),
+  deleteUsers: (_, { users }, context) => deleteUsers(users, context),
+  recoverUsers: (_, __, context) => {
+    context.requireSiteAdmin();
+    throw new TrawlError("not-found", "deleted users are not kept; create them again with createUser");
+  },
+  updateUser: async (_, { user: id, username, displayName, avatarURL }, context) => {
+    const { doer, of: { name } } = actingForUser(id, context);
+    if (typeof username === "string" && username !== name) {
+      throw new TrawlError("bad-request", "names of users stay, since permissions are given to them; create another user and delete this one");
+    }
+    if (typeof avatarURL === "string" && avatarURL !== "") throw new TrawlError("bad-request", "users have no pictures here; leave avatarURL out");
+    const changes = typeof displayName === "string" ? { displayName } : {};
+    return new UserSource(await context.services.accounts.updateUser(name, changes, doer));
+  },
+  setUserIsSiteAdmin: async (_, { userID, siteAdmin }, context) => {
+    const doer = context.requireSiteAdmin();
+    const { id, name } = requireUser(userID, context);
+    if (id === context.viewer.userId) throw new TrawlError("forbidden", "refusing to set current user site admin status");
+    await context.services.accounts.updateUser(name, { isSiteAdmin: siteAdmin }, doer);
+    return nothing;
+  },
+  setTag: (_, __, context) => {
+    context.requireSiteAdmin();
+    return nothing;
+  },
+  addUserEmail: async (_, { user: id, email }, context) => {
+    const { doer, of: { name } } = actingForUser(id, context);
+    await context.services.accounts.emails.add(name, email, false, doer);
+    return nothing;
+  },
+  removeUserEmail: async (_, { user: id, email }, context) => {
+    const { doer, of: { name } } = actingForUser(id, context);
+    await context.services.accounts.emails.remove(name, email, doer);
+    return nothing;
+  },
+  setUserEmailPrimary: async (_, { user: id, email }, context) => {
+    const { doer, of: { id: key, name } } = actingForUser(id, context);
+    const { emails } = context.services.accounts;
+    const found = emails.of(key).find(({ address }) => address.toLowerCase() === email.toLowerCase());
+    if (found?.isVerified === false) throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin does that`);
+    await emails.setPrimary(name, email, doer);
+    return nothing;
+  },
+  setUserEmailVerified: async (_, { user: id, email, verified }, context) => {
+    const doer = context.requireSiteAdmin();
+    await context.services.accounts.emails.setVerified(requireUser(id, context).name, email, verified, doer);
+    return nothing;
+  },
+  updatePassword: async (_, { oldPassword, newPassword }, context) => {
+    const { doer } = context;
+    await context.services.accounts.passwords.change(doer.who, oldPassword, newPassword, doer);
+    return nothing;
+  },
+  createPassword: async (_, { newPassword }, context) => {
+    const { id, doer } = context.author;
+    const { passwords } = context.services.accounts;
+    if (passwords.has(id)) throw new TrawlError("conflict", "there is a password already; change it with updatePassword");
+    await passwords.set(doer.who, newPassword, doer);
+    return nothing;
+  },
+  randomizeUserPassword: async (_, { user: id }, context) => {
+    const doer = context.requireSiteAdmin();
+    const { accounts, externalUrl } = context.services;
+    const { path } = await accounts.passwords.randomize(requireUser(id, context).name, doer);
+    return { resetPasswordURL: externalUrl + path, emailSent: false };
+  },
+  invalidateSessionsByID: (_, { userID }, context) => endSessions([userID], context),
+  invalidateSessionsByIDs: (_, { userIDs }, context) => endSessions(userIDs, context),
+};
+
+/** Nobody is deleted unless all can be. */
+async function deleteUsers(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
+  const doer = context.requireSiteAdmin();
+  if (ids.length === 0) throw new TrawlError("bad-request", "must specify at least one user ID");
+  const users = new Map(ids.map((id) => requireUser(id, context)).map((found): [number, User] => [found.id, found]));
+  if (users.has(context.viewer.userId ?? 0)) throw new TrawlError("forbidden", "unable to delete current user");
+  for (const { name } of users.values()) await context.services.accounts.deleteUser(name, doer);
+  return nothing;
+}
+
+async function endSessions(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
+  const all = ids.map((id) => actingForUser(id, context));
+  for (const { doer, of: { name } } of all) await context.services.accounts.sessions.closeAll(name, doer);
+  return nothing;
+}
+
+/** Addresses are for their user and site admins. */
+function emailsOf(userId: number, context: RequestContext): readonly Email[] {
+  return context.mayActFor(userId) ? context.services.accounts.emails.of(userId) : [];
+}
+
+function shownEmail({ address, isVerified }: Email, at: number) {
+  return { email: address, isPrimary: at === 0, verified: isVerified, verificationPending: !isVerified };
+}
+
+/** A user knows all of its own organisations; of another's only those that they share. */
+function knownOrganisations(userId: number, context: RequestContext): readonly OrganisationSource[] {
+  const { viewer, services: { accounts } } = context;
+  const organisations = accounts.organisationsOf(userId).filter(({ id }) => viewer.userId === userId || context.mayActFor(id));
+  return organisations.map((organisation) => new OrganisationSource(organisation));
+}
+
+/** Days begin at midnight UTC, weeks on Monday. */
+function beginningOf(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
+  const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
+  switch (period) {
+    case "TODAY": return Date.UTC(year, month, day);
+    case "THIS_WEEK": return Date.UTC(year, month, day - (now.getUTCDay() + 6) % 7);
+    case "THIS_MONTH": return Date.UTC(year, month, 1);
+    case "ALL_TIME": return 0;
+  }
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { testDaemon, type DaemonProcess } from "./daemon.js";
+import { ask } from "./graphql.js";
+
+/** What a GraphQL request brought. */
+export interface Answer {
+  readonly data?: unknown;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+/** Who asks: nobody with an account, a user by its token, or a site admin as that user. */
+export type Asker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
+
+export const idOf = (kind: string, key: unknown): string => Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
+
+/** A daemon with the users admin, ann and bob, of whom only the first is site admin. */
+export class GraphqlSite {
+  readonly daemon: DaemonProcess;
+  readonly #authorizations: Readonly<Record<Asker, string | undefined>>;
+
+  private constructor(daemon: DaemonProcess, authorizations: Readonly<Record<Asker, string | undefined>>) {
+    this.daemon = daemon;
+    this.#authorizations = authorizations;
+  }
+
+  static async start(test: Test, args: readonly string[] = []): Promise<GraphqlSite> {
+    const daemon = await testDaemon(test, args);
+    const token = async (user: string, ...scopes: string[]): Promise<string> => {
+      const made = await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "never" }) as { readonly text: string };
+      return made.text;
+    };
+    for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
+    const [admin, sudo, ann, bob] = [await token("admin"), await token("admin", "site-admin:sudo"), await token("ann"), await token("bob")];
+    return new GraphqlSite(daemon, {
+      "anonymous": undefined, "admin": `token ${admin}`, "ann": `token ${ann}`, "bob": `token ${bob}`, "admin as bob": `token-sudo token="${sudo}",user="bob"`,
+    });
+  }
+
+  /** The whole answer. */
+  async ask(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<Answer> {
+    return await ask(this.daemon.url, query, variables, this.#authorizations[asker]) as Answer;
+  }
+
+  /** The data of an answer without errors. */
+  async data<T>(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<T> {
+    const answer = await this.ask(asker, query, variables);
+    t.equal(answer.errors, undefined, `${query}: no errors`);
+    return answer.data as T;
+  }
+
+  /** The first error of an answer; "" without one. */
+  async refusal(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<string> {
+    return (await this.ask(asker, query, variables)).errors?.[0]?.message ?? "";
+  }
+
+  authorization(asker: Asker): string | undefined {
+    return this.#authorizations[asker];
+  }
+
+  async userId(name: string): Promise<string> {
+    return (await this.data<{ user: { id: string } }>("admin", "query ($n: String!) { user(username: $n) { id } }", { n: name })).user.id;
+  }
+
+  /** Lines of the audit log. */
+  get audited(): readonly Readonly<Record<string, unknown>>[] {
+    return readFileSync(join(this.daemon.data, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+}
