@@ -20,6 +20,7 @@ import { GitCache } from "../graphql/git-reads.js";
 import { RepositoryAddresses } from "../graphql/repository-addresses.js";
 import { createSchema } from "../graphql/schema.js";
 import { ControlServer } from "../http/control-server.js";
+import { ClientAddresses } from "../http/client-address.js";
 import { addRoutes } from "../http/routes.js";
 import { HttpServer } from "../http/uws.js";
 import type { Repository } from "../model/repository.js";
@@ -152,6 +153,7 @@ class Daemon implements Controlled {
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    this.#server.setClientAddresses(new ClientAddresses(options.trustedProxies));
     const origins = new Origins(options.externalUrl, options.trustedOrigins);
     const sessionLifetimeMs = options.auth.sessionDays * dayMs;
     const shared = this.#graphqlServices(options);

@@ -56,6 +56,10 @@ export const optionTable = {
     kind: "strings", default: [],
     description: "Origins, as in https://console.example.org, whose pages may act with the cookie of whoever is signed in. Our own is always one.",
   },
+  trustedProxies: {
+    kind: "strings", default: [],
+    description: "Addresses, or networks as in 10.0.0.0/8, of proxies that say in X-Forwarded-For whom they stand for: limits on attempts and the audit log then name the client.",
+  },
   "search.defaultCount": {
     kind: "integer", default: 10_000, min: 1, max: 99_999_999, unit: "matches",
     description: "Matches after which a search stops when its query has no count:.",

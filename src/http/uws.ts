@@ -5,6 +5,7 @@ import { concatBytes } from "../base/bytes.js";
 import { monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { ClientAddresses } from "./client-address.js";
 import { Router } from "./router.js";
 
 /**
@@ -23,6 +24,7 @@ export class HttpServer {
   readonly #open = new Set<HttpResponse>();
   #fallback: Handler = answerNoRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
+  #addresses = new ClientAddresses([]);
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
 
@@ -36,6 +38,11 @@ export class HttpServer {
   /** Says which headers every answer has, those without a route included; what a handler says of the same name wins. */
   setHeaders(headersOf: (request: RequestHead) => Headers): void {
     this.#headersOf = headersOf;
+  }
+
+  /** Says which proxies are believed when they tell whom they stand for. */
+  setClientAddresses(addresses: ClientAddresses): void {
+    this.#addresses = addresses;
   }
 
   /** Adds a route without a body; see `Router` for patterns. A GET route answers HEAD too, without the body. */
@@ -100,7 +107,7 @@ export class HttpServer {
     });
     this.#open.add(response);
     try {
-      const request = snapshot(res, req, method);
+      const request = snapshot(res, req, method, this.#addresses);
       response.setHeaders(this.#headersOf(request));
       this.#dispatch(res, request, response);
     } catch (error) {
@@ -185,6 +192,7 @@ export interface RequestHead {
   readonly query: string;
   /** Names are in lower case. The first one counts when a header comes twice. */
   readonly headers: ReadonlyMap<string, string>;
+  /** The client's, also where it comes through proxies that are trusted. */
   readonly remoteAddress: string;
 }
 
@@ -486,6 +494,7 @@ const tooLarge = "body too large\n";
 /** Of a body that is too large, what is read beyond its limit. */
 const droppedBytesMax = 16 * 1024 * 1024;
 const clientClosedStatus = 499;
+const forwardedForHeader = "x-forwarded-for";
 const noBytes = new Uint8Array(0);
 
 export const plainText: Headers = {
@@ -509,16 +518,19 @@ function allowed(methods: readonly string[]): string {
 }
 
 /** The query is read once and raw: reading one key of it would decode the rest in place. */
-function snapshot(res: NativeResponse, req: NativeRequest, method: string): RequestHead {
+function snapshot(res: NativeResponse, req: NativeRequest, method: string, addresses: ClientAddresses): RequestHead {
   const headers = new Map<string, string>();
   req.forEachHeader((name, value) => {
-    if (!headers.has(name)) headers.set(name, value);
+    const earlier = headers.get(name);
+    if (earlier === undefined) headers.set(name, value);
+    // A proxy may add a header of its own behind the one that a client has sent.
+    else if (name === forwardedForHeader) headers.set(name, `${earlier},${value}`);
   });
   return {
     method,
     path: req.getUrl(),
     query: req.getQuery() ?? "",
     headers,
-    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
+    remoteAddress: addresses.of(Buffer.from(res.getRemoteAddressAsText()).toString(), headers.get(forwardedForHeader)),
   };
 }
