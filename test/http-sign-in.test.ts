@@ -1,9 +1,8 @@
 /** Sign-in, sessions and what browsers may do with their cookie, on a running daemon. */
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "./support/daemon.js";
+import { dataDirectory, runCommand, runCommandWith, testDaemon, type DaemonProcess } from "./support/daemon.js";
 
 const password = "correct horse";
 const elsewhere = "https://elsewhere.example";
@@ -200,12 +199,8 @@ t.test("the command line sets passwords, and ends sessions with them", async (t)
 });
 
 async function piped(args: readonly string[], input: string): Promise<string> {
-  const child = spawn(process.execPath, ["bin/trawl", ...args], { stdio: ["pipe", "pipe", "pipe"] });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => { text += String(bytes); });
-  child.stdin.end(input);
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  return `${String(code)} ${text}`;
+  const { exitCode, out, err } = await runCommandWith(input, args);
+  return `${String(exitCode)} ${out}${err}`;
 }
 
 t.test("making an account", async (t) => {

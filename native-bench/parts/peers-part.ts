@@ -90,7 +90,7 @@ async function measureFirst(trawl: Trawl, zoekt: Zoekt | undefined, table: reado
 }
 
 async function measureBothClients(trawl: Trawl, zoekt: Zoekt | undefined, table: readonly BenchQuery[], { isQuick, rounds, progress }: PartContext): Promise<ClientsOf[]> {
-  const seconds = isQuick ? 1 : 6;
+  const seconds = isQuick ? 1 : 4;
   const servers = [
     { server: "trawl" as const, url: trawl.url, requests: trawlRequests(table) },
     ...zoekt === undefined ? [] : [{ server: "zoekt" as const, url: zoekt.url, requests: zoektRequests(table) }],

@@ -55,7 +55,7 @@ async function measure(context: PartContext): Promise<PartRecord> {
 /** One daemon bears all stages in turn, after one that only warms it. */
 async function measureAll(trawl: Trawl, { isQuick, progress }: PartContext): Promise<Omit<ScaleMeasured, "corpus" | "overhead">> {
   const asked = askedOf(isQuick);
-  const seconds = isQuick ? 1.5 : 8;
+  const seconds = isQuick ? 1.5 : 6;
   progress("warming");
   await measureInteractive(trawl, asked, 8, isQuick ? 1.5 : 5);
   const memory = watchMemory(trawl.pid);

@@ -38,7 +38,13 @@ export interface CommandResult {
 
 /** Runs a `trawl` command to its end. */
 export async function runCommand(...args: string[]): Promise<CommandResult> {
-  const child = spawnTrawl(args);
+  return await runCommandWith("", args);
+}
+
+/** The same with a text on its standard input. */
+export async function runCommandWith(input: string, args: readonly string[]): Promise<CommandResult> {
+  const child = spawnTrawl(args, "pipe");
+  child.stdin?.end(input);
   const texts = { out: "", err: "" };
   child.stdout?.on("data", (bytes) => { texts.out += bytes; });
   child.stderr?.on("data", (bytes) => { texts.err += bytes; });
@@ -257,12 +263,12 @@ export async function within<T>(promise: Promise<T>, what: string, waitMs: numbe
 }
 
 function spawnServe(data: string, args: readonly string[]): ChildProcess {
-  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args]);
+  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args], "ignore");
 }
 
-function spawnTrawl(args: readonly string[]): ChildProcess {
+function spawnTrawl(args: readonly string[], input: "ignore" | "pipe"): ChildProcess {
   return spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input, "pipe", "pipe"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
   });
 }
