@@ -23,6 +23,9 @@ import { runParts, type RunSettings } from "./run/runner.js";
 /** Every part, in the order of a whole run: what is read first comes first. */
 const parts: readonly Part[] = [peersPart, indexPart, revisionsPart, scaleLoadPart, graphqlPart, sizeScalePart, manyPart, microPart];
 
+/** Those of a quick run that is not told which: as many as fit into three minutes. */
+const quickParts: readonly string[] = [peersPart, indexPart, scaleLoadPart, microPart].map(({ name }) => name);
+
 /** What the commands that run only some of them are called, and the parts they run. */
 const partCommands: readonly { readonly name: string; readonly description: string; readonly parts: readonly string[] }[] = [
   { name: "peers", description: "Searches, many clients and an index build beside other tools.", parts: [peersPart.name] },
@@ -59,7 +62,7 @@ function createProgram(exit: (code: number) => void): Command {
     .description("Measures the daemon of this checkout, beside others where they are installed, and any server under load.")
     .exitOverride();
   addRun(program, "all", "Every part on the full corpora, in at most half an hour on two cores.", { isQuick: false, names: undefined }, exit);
-  addRun(program, "quick", "Every part on what this checkout has, in at most three minutes.", { isQuick: true, names: undefined }, exit);
+  addRun(program, "quick", `On what this checkout has, in at most three minutes: ${quickParts.join(", ")}, or others by --only.`, { isQuick: true, names: undefined }, exit);
   for (const { name, description, parts: names } of partCommands) addRun(program, name, description, { isQuick: false, names }, exit);
   addLoadCommand(program, exit);
   addCorpusCommand(program);
@@ -84,7 +87,7 @@ function addRun(program: Command, name: string, description: string, kind: { rea
   else command.option("--quick", "on what this checkout has, with fewer rounds");
   command.action(async (typed: RunOptions) => {
     const isQuick = kind.isQuick || typed.quick === true;
-    const names = typed.only ?? kind.names;
+    const names = typed.only ?? kind.names ?? (kind.isQuick ? quickParts : undefined);
     const chosen = parts.filter((part) => names?.includes(part.name) ?? true);
     const failed = await runParts(chosen, { ...settingsOf(name, isQuick, typed), versions: await peerVersions() });
     if (failed.length > 0) exit(exitCodes.partFailed);

@@ -2,7 +2,7 @@ import type { PartRecord } from "../report/record.js";
 
 /** What every part is given. */
 export interface PartContext {
-  /** A corpus that every checkout has, fewer rounds, no peers needed: all parts together take at most three minutes. */
+  /** A corpus that every checkout has, fewer rounds, no peers needed. */
   readonly isQuick: boolean;
   /** Rounds that count, at least 5 when not quick. */
   readonly rounds: number;
