@@ -1,5 +1,5 @@
 /** Sign-in, sessions and what browsers may do with their cookie, on a running daemon. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { dataDirectory, runCommand, runCommandWith, testDaemon, type DaemonProcess } from "./support/daemon.js";
@@ -213,7 +213,9 @@ t.test("making an account", async (t) => {
   t.equal((await request(closed, "/-/check-username-taken/BOB", { headers: { cookie } })).status, 200);
   t.equal((await request(closed, "/-/check-username-taken/eve", { headers: { cookie } })).status, 404);
 
-  const open = await testDaemon(t, ["--set", "auth.allowSignup=true"], dataDirectory(t));
+  const config = join(t.testdir(), "trawl.jsonc");
+  writeFileSync(config, JSON.stringify({ auth: { allowSignup: true }, repositories: [{ name: "host/plans", url: "/nonexistent", private: true, readers: ["Fay"] }] }));
+  const open = await testDaemon(t, ["--config", config], dataDirectory(t));
   t.same(await open.control("GET", "/.api/users"), [], "nobody is there before the first one");
   const first = await post(open, "/-/site-init", ann);
   t.equal(first.status, 200);
@@ -225,6 +227,7 @@ t.test("making an account", async (t) => {
   t.match(await open.control("GET", "/.api/users"), [{ name: "ann" }, { name: "bob", isSiteAdmin: false }]);
   const refusals: readonly (readonly [given: object, status: number, text: RegExp])[] = [
     [{ username: "BOB" }, 409, /username "BOB" is already taken/],
+    [{ username: "fay" }, 409, /username "fay" is already taken/],
     [{ username: "eve", email: "Ann@example.org" }, 409, /already taken/],
     [{ username: "eve", email: "x" }, 400, /no e-mail address/],
     [{ username: "e v e" }, 400, /is no name/],
@@ -237,6 +240,7 @@ t.test("making an account", async (t) => {
     t.match(answer.text, text);
   }
   t.equal((await request(open, "/-/check-username-taken/bob")).status, 200);
+  t.equal((await request(open, "/-/check-username-taken/fay")).status, 200, "a name that a repository has among its readers");
   t.equal((await request(open, "/-/check-username-taken/eve")).status, 404);
 });
 

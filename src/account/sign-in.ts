@@ -7,6 +7,8 @@ export interface SignInSettings {
   /** Whether anybody may make an account. */
   readonly allowSignup: boolean;
   readonly sessionLifetimeMs: number;
+  /** Whether a name means something already, as one among the readers of a repository: nobody gets it by asking. */
+  readonly isReserved: (name: string) => boolean;
 }
 
 export type SignInOutcome =
@@ -80,6 +82,10 @@ export class SignIn {
   /** Makes an account, the first one that of a site admin. Rejects with `not-found` where nobody may. */
   async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
     if (!this.#settings.allowSignup) throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
+    if (this.#accounts.userCount > 0 && this.#settings.isReserved(given.name)) {
+      // Told as any other name that is not to be had: who may read what is nobody's business.
+      throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
+    }
     return this.#create(given, from, (user, doer) =>
       (this.#accounts.userCount === 0 ? this.#accounts.createFirstUser(user, doer) : this.#accounts.createUser(user, doer)));
   }

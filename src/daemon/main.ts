@@ -160,9 +160,9 @@ class Daemon implements Controlled {
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, origins, this.audit),
-      origins, signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs }),
+      origins, signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
-      isNameTaken: (name) => this.accounts.isNameTaken(name),
+      isNameTaken: (name) => this.accounts.isNameTaken(name) || this.#isReader(name),
       graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
       content: {
         contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
@@ -195,6 +195,13 @@ class Daemon implements Controlled {
   #requestByAddress(repositories: readonly Repository[]): readonly string[] {
     for (const { id } of repositories) this.sync.request(id);
     return repositories.map(({ name }) => name);
+  }
+
+  /** Whether some repository names this user or organisation among its readers, whether there is one or not. */
+  #isReader(name: string): boolean {
+    const lower = name.toLowerCase();
+    for (const { readers } of this.catalog.repositories()) if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
+    return false;
   }
 
   #refresh(name: string, viewer: Viewer): boolean {

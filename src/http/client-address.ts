@@ -19,7 +19,7 @@ export class ClientAddresses {
     for (const text of proxies) this.#trust(text);
   }
 
-  /** `peer` is who has opened the connection. */
+  /** `peer` is who has opened the connection. Addresses of IPv6 are given in eight groups of four digits. */
   of(peer: string, forwardedFor: string | undefined): string {
     let address = peer;
     if (forwardedFor === undefined) return address;
@@ -27,7 +27,7 @@ export class ClientAddresses {
     for (let hop = hops.pop(); hop !== undefined && this.#isProxy(address); hop = hops.pop()) {
       const before = hop.trim();
       if (isIP(before) === 0) break;
-      address = before;
+      address = isIP(before) === 6 ? expanded(before) : before;
     }
     return address;
   }
@@ -46,4 +46,20 @@ export class ClientAddresses {
   #isProxy(address: string): boolean {
     return this.#proxies.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
   }
+}
+
+/** As the sockets' addresses come: the part of an address that stands for its network is then its first half. */
+function expanded(address: string): string {
+  const [withoutZone = ""] = address.split("%");
+  const plain = withoutZone.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) =>
+    `${groupOf(bytes[0], bytes[1])}:${groupOf(bytes[2], bytes[3])}`);
+  const [head = "", tail] = plain.split("::");
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
+  return [...before, ...zeros, ...after].map((group) => group.toLowerCase().padStart(4, "0")).join(":");
+}
+
+function groupOf(high = "0", low = "0"): string {
+  return (Number(high) * 256 + Number(low)).toString(16);
 }

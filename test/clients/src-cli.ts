@@ -1,4 +1,5 @@
 import { mainGo, type ClientRequest } from "./client-request.js";
+import { srcAccounts } from "./src-accounts.js";
 
 const repositoryFields = `
   fragment RepositoryFields on Repository {
@@ -101,6 +102,7 @@ const metadata: readonly ClientRequest[] = [
 export const srcCli: readonly ClientRequest[] = [
   ...searchJobs,
   ...metadata,
+  ...srcAccounts,
   {
     name: "lsp",
     query: `query Hover($repository: String!, $commit: String!, $path: String!, $line: Int!, $character: Int!) { repository(name: $repository) { commit(rev: $commit) { blob(path: $path) { lsif {
