@@ -23,13 +23,18 @@ export class BatchBuffers {
   }
 
   take(): Buffer {
+    this.takeBack();
+    return this.#spare.pop() ?? uninitializedBytes(batchBufferBytes);
+  }
+
+  /** Takes what was given back, and lets go of what is too much. */
+  takeBack(): void {
     for (;;) {
       const received = receiveMessageOnPort(this.#port) as { message: ArrayBuffer } | undefined;
-      if (received === undefined) break;
+      if (received === undefined) return;
       this.takenBackCount++;
       this.put(Buffer.from(received.message));
     }
-    return this.#spare.pop() ?? uninitializedBytes(batchBufferBytes);
   }
 
   put(buffer: Buffer): void {

@@ -20,6 +20,7 @@ import type {
   CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
+import { Rest } from "./rest.js";
 import { settingsOf } from "./settings.js";
 
 /** With more memory than this in buffers a worker collects garbage at the end of a task. */
@@ -48,6 +49,7 @@ setPriority(ingestNiceness);
 const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
+const rest = new Rest(() => undefined);
 
 /** The branch that a detached HEAD is indexed as. */
 const detachedName = "HEAD";
@@ -70,6 +72,7 @@ export default async function runIngestTask(task: IngestTask): Promise<IngestAns
     return { ok: false, error: serializeError(error) };
   } finally {
     if (task.kind === "sync" || task.kind === "compact") collectAfterLargeWork();
+    rest.noteTask();
   }
 }
 

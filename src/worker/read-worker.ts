@@ -12,10 +12,12 @@ import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/keep-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
+import { Rest } from "./rest.js";
 import { settingsOf } from "./settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
+const rest = new Rest(() => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
 
@@ -27,6 +29,8 @@ export default async function runReadTask({ request, stops }: ReadTask): Promise
     return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, readers, stop }) };
   } catch (error) {
     return { ok: false, error: serializeError(error) };
+  } finally {
+    rest.noteTask();
   }
 }
 

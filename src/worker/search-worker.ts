@@ -17,6 +17,7 @@ import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { Rest } from "./rest.js";
 import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
@@ -36,6 +37,7 @@ const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const readers = new ReaderCache();
 const buffers = new BatchBuffers();
+const rest = new Rest(() => buffers.takeBack());
 const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
 
@@ -50,6 +52,7 @@ export default function runSlice(task: SearchTask): SearchTaskResult {
     return slice.run(snapshot);
   } finally {
     snapshot.close();
+    rest.noteTask();
   }
 }
 
@@ -60,6 +63,7 @@ export function runFind(task: FindTask): FindTaskResult {
     return new FindSlice(task).run(snapshot);
   } finally {
     snapshot.close();
+    rest.noteTask();
   }
 }
 
