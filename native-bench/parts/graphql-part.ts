@@ -17,7 +17,7 @@ import type { Part, PartContext } from "./part.js";
 export const graphqlPart: Part = {
   name: "graphql",
   title: "GraphQL beside other servers",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 60 : 110),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 60 : 140),
   measure,
 };
 

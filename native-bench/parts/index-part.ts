@@ -18,7 +18,7 @@ import type { Part, PartContext } from "./part.js";
 export const indexPart: Part = {
   name: "index",
   title: "Indexing, commits, and the daemon at rest",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 25 : 180),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 25 : 110),
   measure,
 };
 

@@ -23,7 +23,7 @@ import type { Part, PartContext } from "./part.js";
 export const microPart: Part = {
   name: "micro",
   title: "Native parts beside what the machine can do",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 18 : 115),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 20 : 140),
   measure,
 };
 

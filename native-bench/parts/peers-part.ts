@@ -22,7 +22,7 @@ import { measureSearch, type SearchOutcome } from "./searches.js";
 export const peersPart: Part = {
   name: "peers",
   title: "Side by side with other tools",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 42 : 600),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 60 : 760),
   measure,
 };
 

@@ -15,7 +15,7 @@ import { describeRevisions, type RevisionsMeasured } from "./revisions-record.js
 export const revisionsPart: Part = {
   name: "revisions",
   title: "Revisions that are not indexed",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 50 : 120),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 50 : 125),
   measure,
 };
 

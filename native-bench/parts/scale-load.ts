@@ -21,7 +21,7 @@ import { describeScaleLoad } from "./scale-load-record.js";
 export const scaleLoadPart: Part = {
   name: "load-scale",
   title: "Many clients at a time",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 28 : 150),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 35 : 125),
   measure,
 };
 

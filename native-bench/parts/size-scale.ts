@@ -18,7 +18,7 @@ import type { Part, PartContext } from "./part.js";
 export const sizeScalePart: Part = {
   name: "size-scale",
   title: "Time and memory against the size of the corpus",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 17 : 380),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 30 : 400),
   measure,
 };
 
