@@ -113,8 +113,8 @@ export class Accounts {
   readonly #changes: Changes;
   readonly #names = new Names();
   readonly #tokenIdOfHash = new Map<string, number>();
-  readonly #organisationIdsOfUser = new GroupIndex();
-  readonly #tokenIdsOfUser = new GroupIndex();
+  readonly #organisationIdsOfUser = new GroupIndex<Organisation>(({ memberIds }) => memberIds);
+  readonly #tokenIdsOfUser = new GroupIndex<StoredToken>(({ userId }) => [userId]);
   readonly #viewers = new Map<number, Viewer>();
   /** In the order in which they were created; made when it is asked for. */
   #usersInOrder: readonly User[] | undefined;
@@ -132,11 +132,11 @@ export class Accounts {
       this.#usersInOrder = undefined;
     }));
     this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation", (before, after) => {
-      this.#organisationIdsOfUser.change((before ?? after)?.id ?? 0, before?.memberIds ?? [], after?.memberIds ?? []);
+      this.#organisationIdsOfUser.change(before, after);
     }));
     this.#tokens = new RecordTable<StoredToken>(store, "token/", (before, after) => {
       reindex(this.#tokenIdOfHash, before, after, ({ hash }) => [hash]);
-      this.#tokenIdsOfUser.change((before ?? after)?.id ?? 0, before === undefined ? [] : [before.userId], after === undefined ? [] : [after.userId]);
+      this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
     this.emails = new Emails(store, this.#changes, audit, finder);

@@ -1,6 +1,11 @@
 /** The ids of records by the ids of those that they belong to, as of organisations by their members. */
-export class GroupIndex {
+export class GroupIndex<T extends { readonly id: number }> {
+  readonly #ownersOf: (record: T) => readonly number[];
   readonly #ids = new Map<number, Set<number>>();
+
+  constructor(ownersOf: (record: T) => readonly number[]) {
+    this.#ownersOf = ownersOf;
+  }
 
   /** In the order of their ids. */
   of(owner: number): readonly number[] {
@@ -11,10 +16,10 @@ export class GroupIndex {
     return this.#ids.get(owner)?.size ?? 0;
   }
 
-  /** The record belonged to `before`, and belongs to `after`. */
-  change(id: number, before: readonly number[], after: readonly number[]): void {
-    for (const owner of before) this.#remove(owner, id);
-    for (const owner of after) this.#add(owner, id);
+  /** A record has come, changed or gone, as an observer of its table is told. */
+  change(before: T | undefined, after: T | undefined): void {
+    if (before !== undefined) for (const owner of this.#ownersOf(before)) this.#remove(owner, before.id);
+    if (after !== undefined) for (const owner of this.#ownersOf(after)) this.#add(owner, after.id);
   }
 
   #add(owner: number, id: number): void {

@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
@@ -7,6 +7,7 @@ import type { Changes } from "./changes.js";
 import { PasswordHasher } from "./password-hasher.js";
 import { RecordTable, type Step } from "./record-table.js";
 import { checkPassword } from "./rules.js";
+import { hashOfSecretText, newSecretText } from "./secret-text.js";
 import type { Sessions } from "./sessions.js";
 
 /** The password of the user with this id. */
@@ -32,7 +33,6 @@ export interface ResetLink {
 }
 
 const resetLifetimeMs = 24 * 3_600_000;
-const codeBytes = 32;
 
 /**
  * Passwords of users, and the links by which they set one. A user has none at first, and then cannot sign in.
@@ -110,7 +110,7 @@ export class Passwords {
 
   /** Sets the password by a link. Rejects with `forbidden` when it is none, was used or has expired. */
   async useReset(userId: number, code: string, password: string, from: string): Promise<User> {
-    const codeHash = hashOfCode(code);
+    const codeHash = hashOfSecretText(code);
     const requireOwner = (): User => this.#requireOwner(userId, codeHash);
     const { name } = requireOwner();
     const kept = await this.hashed(password);
@@ -135,11 +135,11 @@ export class Passwords {
   }
 
   async #newReset(userName: string, moreSteps: (user: User) => readonly Step[], doer: Doer): Promise<ResetLink> {
-    const code = randomBytes(codeBytes).toString("hex");
+    const code = newSecretText();
     const expiresAt = new Date(new Date().getTime() + resetLifetimeMs).toISOString();
     const { id } = await this.#changes.commit(() => {
       const user = this.#users.require(userName);
-      return { steps: [this.#resets.put({ id: user.id, hash: hashOfCode(code), expiresAt }), ...moreSteps(user)], result: user };
+      return { steps: [this.#resets.put({ id: user.id, hash: hashOfSecretText(code), expiresAt }), ...moreSteps(user)], result: user };
     }, (user) => this.#audit.note("password-link-created", doer, { user: user.name, expiresAt }));
     return { path: `/password-reset?code=${code}&userID=${id}`, expiresAt };
   }
@@ -161,9 +161,4 @@ export class Passwords {
     const stored = this.#resets.get(id);
     return stored === undefined ? [] : [this.#resets.remove(stored)];
   }
-}
-
-/** The code is random and 256 bits long: there is nothing that a slow hash would protect. */
-function hashOfCode(code: string): string {
-  return hash("sha256", code, "hex");
 }

@@ -36,15 +36,13 @@ export class SavedSearches {
   readonly #audit: AuditLog;
   readonly #hasOwner: (id: number) => boolean;
   readonly #table: RecordTable<SavedSearch>;
-  readonly #idsOfOwner = new GroupIndex();
+  readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
 
   constructor(store: RecordStore, changes: Changes, audit: AuditLog, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
     this.#audit = audit;
     this.#hasOwner = hasOwner;
-    this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => {
-      this.#idsOfOwner.change((before ?? after)?.id ?? 0, before === undefined ? [] : [before.ownerId], after === undefined ? [] : [after.ownerId]);
-    });
+    this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => this.#idsOfOwner.change(before, after));
   }
 
   all(): Iterable<SavedSearch> {

@@ -1,10 +1,10 @@
-import { hash, randomBytes } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
 import type { AuditLog, Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { RecordTable, type Step } from "./record-table.js";
+import { hashOfSecretText, newSecretText } from "./secret-text.js";
 
 /** That a browser is signed in. Its cookie holds a random text, and this only the hash of it. */
 interface StoredSession {
@@ -20,7 +20,6 @@ interface StoredSession {
 const sessionsOfUserMax = 20;
 const sessionCountMax = 100_000;
 
-const textBytes = 32;
 const textPattern = /^[0-9a-f]{64}$/;
 
 /**
@@ -49,12 +48,12 @@ export class Sessions {
    * password that was changed while it was checked lets nobody in.
    */
   async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean): Promise<string> {
-    const text = randomBytes(textBytes).toString("hex");
+    const text = newSecretText();
     await this.#changes.commit(() => {
       if (this.#users.get(user.id) === undefined || !isStillAllowed()) throw new TrawlError("forbidden", "Authentication failed");
       const now = new Date();
       const session: StoredSession = {
-        id: hashOfText(text), userId: user.id, createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+        id: hashOfSecretText(text), userId: user.id, createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
       };
       return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
     }, () => undefined);
@@ -64,14 +63,14 @@ export class Sessions {
   /** Who is signed in with this text; undefined for nobody. Expiry follows the wall clock, as that of access tokens. */
   find(text: string, nowMs: number): User | undefined {
     // What is looked up is the hash, so the time it takes says nothing of the text.
-    const session = textPattern.test(text) ? this.#table.get(hashOfText(text)) : undefined;
+    const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
     return session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
   }
 
   /** Ends a session; it may have ended before. */
   close(text: string): Promise<void> {
     return this.#changes.commit(() => {
-      const session = this.#table.get(hashOfText(text));
+      const session = this.#table.get(hashOfSecretText(text));
       return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
     }, () => undefined);
   }
@@ -106,9 +105,9 @@ export class Sessions {
 
   /** Ends the user's sessions that are over and its oldest ones, and the oldest of all when there are too many. */
   #makingRoom(userId: number, nowMs: number): readonly Step[] {
-    const open = this.#ofUser(userId).filter((session) => !isOver(session, nowMs));
-    const kept = new Set(open.slice(-sessionsOfUserMax + 1));
-    const gone = this.#ofUser(userId).filter((session) => !kept.has(session));
+    const sessions = this.#ofUser(userId);
+    const kept = new Set(sessions.filter((session) => !isOver(session, nowMs)).slice(-sessionsOfUserMax + 1));
+    const gone = sessions.filter((session) => !kept.has(session));
     const oldest = gone.length === 0 && this.#table.count >= sessionCountMax ? this.#oldest() : undefined;
     return [...gone, ...oldest === undefined ? [] : [oldest]].map((session) => this.#table.remove(session));
   }
@@ -122,9 +121,4 @@ export class Sessions {
 
 function isOver({ expiresAt }: StoredSession, nowMs: number): boolean {
   return Date.parse(expiresAt) <= nowMs;
-}
-
-function hashOfText(text: string): string {
-  // The text is random and 256 bits long: there is nothing that a slow hash would protect.
-  return hash("sha256", text, "hex");
 }

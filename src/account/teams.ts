@@ -29,8 +29,8 @@ export class Teams {
   readonly #names: Names;
   readonly #audit: AuditLog;
   readonly #table: RecordTable<Team>;
-  readonly #idsOfUser = new GroupIndex();
-  readonly #idsOfParent = new GroupIndex();
+  readonly #idsOfUser = new GroupIndex<Team>(({ memberIds }) => memberIds);
+  readonly #idsOfParent = new GroupIndex<Team>(({ parentId }) => [parentId]);
 
   constructor(store: RecordStore, changes: Changes, names: Names, audit: AuditLog) {
     this.#changes = changes;
@@ -39,9 +39,8 @@ export class Teams {
     const observeName = names.observer("team");
     this.#table = new RecordTable<Team>(store, "team/", (before, after) => {
       observeName(before, after);
-      const id = (before ?? after)?.id ?? 0;
-      this.#idsOfUser.change(id, before?.memberIds ?? [], after?.memberIds ?? []);
-      this.#idsOfParent.change(id, before === undefined ? [] : [before.parentId], after === undefined ? [] : [after.parentId]);
+      this.#idsOfUser.change(before, after);
+      this.#idsOfParent.change(before, after);
     });
   }
 

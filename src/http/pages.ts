@@ -4,6 +4,7 @@ import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
 import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
+import { escapeRegexp } from "../regexp/escape.js";
 import { commitOf, repositoryOf, withContext, type ContentServices, type Visit } from "./content.js";
 import { refuse, refusePage } from "./guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";
@@ -167,10 +168,6 @@ function remoteName(url: string, { repositories }: RequestContext): string | und
   const name = nameOfCloneUrl(url);
   if (name === undefined || repositories.byName(name) !== undefined) return name;
   return repositories.values().find((repository) => nameOfCloneUrl(repository.url) === name)?.name ?? name;
-}
-
-function escapeRegexp(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
 /** Paths of pages that need no credential. */

@@ -317,20 +317,25 @@ export interface ByteStream {
  */
 export const blockBytesMax = 15_000;
 
-class NativeStream implements ByteStream {
-  readonly #res: NativeResponse;
+/** What both kinds of body have: the head that goes out with the first block, and who waits for the socket. */
+abstract class BodyStream implements ByteStream {
+  protected readonly res: NativeResponse;
+  protected readonly ended: () => void;
   readonly #response: HttpResponse;
-  readonly #ended: () => void;
   #writeHead: (() => void) | undefined;
   #writable: (() => void) | undefined;
 
   constructor(res: NativeResponse, response: HttpResponse, writeHead: () => void, ended: () => void) {
-    this.#res = res;
+    this.res = res;
+    this.ended = ended;
     this.#response = response;
     this.#writeHead = writeHead;
-    this.#ended = ended;
-    res.onWritable(() => this.#resume());
+    res.onWritable(() => this.resume());
   }
+
+  abstract write(block: Uint8Array): boolean;
+  abstract end(): void;
+  protected abstract resume(): boolean;
 
   get closed(): boolean {
     return this.#response.closed;
@@ -344,42 +349,49 @@ class NativeStream implements ByteStream {
     this.#writable = callback;
   }
 
+  cut(): void {
+    if (!this.closed) this.res.close();
+  }
+
+  protected tellWritable(): void {
+    this.#writable?.();
+  }
+
+  /** Within a cork. */
+  protected writeHeadOnce(): void {
+    this.#writeHead?.();
+    this.#writeHead = undefined;
+  }
+}
+
+class NativeStream extends BodyStream {
   write(block: Uint8Array): boolean {
     if (this.closed) return false;
     let ready = false;
-    this.#res.cork(() => {
-      this.#writeHeadOnce();
-      ready = this.#res.write(block);
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      ready = this.res.write(block);
     });
     return ready;
   }
 
   end(): void {
     if (this.closed) return;
-    this.#res.cork(() => {
-      this.#writeHeadOnce();
-      this.#res.end();
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      this.res.end();
     });
-    this.#ended();
-  }
-
-  cut(): void {
-    if (!this.closed) this.#res.close();
-  }
-
-  #writeHeadOnce(): void {
-    this.#writeHead?.();
-    this.#writeHead = undefined;
+    this.ended();
   }
 
   /**
    * uWebSockets.js leaves the tail of the block that met a full socket in its own buffer, and moves it on only with the
    * next write: a stream with nothing to say would keep it for ever. An empty cork moves it.
    */
-  #resume(): true {
+  protected override resume(): true {
     if (this.closed) return true;
-    this.#res.cork(() => {});
-    this.#writable?.();
+    this.res.cork(() => {});
+    this.tellWritable();
     return true;
   }
 }
@@ -388,36 +400,15 @@ class NativeStream implements ByteStream {
  * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a block
  * waits here, copied.
  */
-class SizedStream implements ByteStream {
-  readonly #res: NativeResponse;
-  readonly #response: HttpResponse;
+class SizedStream extends BodyStream {
   readonly #byteCount: number;
-  readonly #ended: () => void;
-  #writeHead: (() => void) | undefined;
-  #writable: (() => void) | undefined;
   #waiting = noBytes;
   #givenCount = 0;
 
   constructor(res: NativeResponse, response: HttpResponse, byteCount: number, writeHead: () => void, ended: () => void) {
     assert(byteCount > 0, "an answer without a body is only a head");
-    this.#res = res;
-    this.#response = response;
+    super(res, response, writeHead, ended);
     this.#byteCount = byteCount;
-    this.#writeHead = writeHead;
-    this.#ended = ended;
-    res.onWritable(() => this.#resume());
-  }
-
-  get closed(): boolean {
-    return this.#response.closed;
-  }
-
-  onClosed(callback: () => void): void {
-    this.#response.onClosed(callback);
-  }
-
-  onWritable(callback: () => void): void {
-    this.#writable = callback;
   }
 
   write(block: Uint8Array): boolean {
@@ -433,28 +424,23 @@ class SizedStream implements ByteStream {
     if (this.#givenCount < this.#byteCount) this.cut();
   }
 
-  cut(): void {
-    if (!this.closed) this.#res.close();
-  }
-
   #send(block: Uint8Array): boolean {
     let isTaken = false;
     let isWhole = false;
-    this.#res.cork(() => {
-      this.#writeHead?.();
-      this.#writeHead = undefined;
-      const from = this.#res.getWriteOffset();
-      [isTaken, isWhole] = this.#res.tryEnd(block, this.#byteCount);
-      this.#waiting = isTaken || isWhole ? noBytes : block.slice(this.#res.getWriteOffset() - from);
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      const from = this.res.getWriteOffset();
+      [isTaken, isWhole] = this.res.tryEnd(block, this.#byteCount);
+      this.#waiting = isTaken || isWhole ? noBytes : block.slice(this.res.getWriteOffset() - from);
     });
-    if (isWhole) this.#ended();
+    if (isWhole) this.ended();
     return isTaken;
   }
 
-  #resume(): boolean {
+  protected override resume(): boolean {
     if (this.closed) return true;
     if (this.#waiting.length > 0 && !this.#send(this.#waiting)) return false;
-    this.#writable?.();
+    this.tellWritable();
     return true;
   }
 }
