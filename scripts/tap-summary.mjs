@@ -1,4 +1,4 @@
-// Prints `N passed, N failed` for a run of tap: the assertions of its last summary line.
+// Prints what failed in a run of tap, a line each, and then `N passed, N failed`: the assertions of its last summary line.
 //
 //   node scripts/tap-summary.mjs TAP-FILE EXIT-CODE
 //
@@ -6,17 +6,40 @@
 // says that all is well when the exit code does not.
 import { readFileSync } from "node:fs";
 
+const namedMax = 20;
 const [, , file, exitCode] = process.argv;
-const lines = readTap(file).match(/^# \{ total: .*\}$/gm) ?? [];
-const counts = Object.fromEntries(Array.from((lines.at(-1) ?? "").matchAll(/(\w+): (\d+)/g), ([, key, n]) => [key, Number(n)]));
+const lines = readTap(file).split("\n");
+const total = lines.filter((line) => /^# \{ total: .*\}$/.test(line)).at(-1);
+const counts = Object.fromEntries(Array.from((total ?? "").matchAll(/(\w+): (\d+)/g), ([, key, n]) => [key, Number(n)]));
 const passed = counts.pass ?? 0;
 let failed = counts.fail ?? 0;
-if (failed === 0 && (exitCode !== "0" || lines.length === 0)) {
+const named = failures(lines);
+for (const name of named.slice(0, namedMax)) console.log(`failed: ${name.slice(0, 300)}`);
+if (named.length > namedMax) console.log(`and ${named.length - namedMax} more in ${file}`);
+if (failed === 0 && (exitCode !== "0" || total === undefined)) {
   console.log(`tap ended with ${exitCode} without a failed assertion: a test file crashed or never began`);
   failed = 1;
 }
 for (const kind of ["skip", "todo"]) if (counts[kind]) console.log(`${counts[kind]} marked ${kind}`);
 console.log(`${passed} passed, ${failed} failed`);
+
+/** The failed points that are no sum of deeper ones, each with the path of its subtests. */
+function failures(lines) {
+  const open = [];
+  const found = [];
+  let deepest = -1;
+  for (const line of lines) {
+    const [, indent, rest] = /^( *)(.*)$/.exec(line);
+    const depth = indent.length / 4;
+    const subtest = /^# Subtest: (.*)$/.exec(rest)?.[1];
+    const point = /^not ok \d+(?: - (.*?))?(?: # (time=|TODO|SKIP).*)?$/.exec(rest);
+    if (subtest !== undefined) open[depth] = subtest;
+    if (point === null || /# (TODO|SKIP)/i.test(rest)) continue;
+    if (depth >= deepest) found.push([...open.slice(0, depth), point[1] ?? "a test without a name"].join(" > "));
+    deepest = depth;
+  }
+  return found;
+}
 
 function readTap(path) {
   try {

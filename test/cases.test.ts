@@ -21,9 +21,10 @@ import { contexts, repositoryCases } from "./cases/repositories.js";
 import { cases as queries } from "./cases/queries.js";
 import { revisionCases } from "./cases/revisions.js";
 import type { CaseRow } from "./cases/row.js";
-import { dataDirectory, testDaemon, until, type DaemonProcess } from "./support/daemon.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { until } from "./support/waiting.js";
 
 // One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
 // the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.

@@ -11,13 +11,14 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { ShardStore } from "../src/store/shard-store.js";
-import { dataDirectory, DaemonProcess, killWhileStarting, until } from "./support/daemon.js";
+import { dataDirectory, DaemonProcess, killWhileStarting } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
 import { randomFrom } from "./support/random.js";
+import { until } from "./support/waiting.js";
+import { seed } from "./support/property.js";
 
 const crashCount = Number(process.env["CRASH_POINTS"] ?? 12);
-const seed = Number(process.env["SEED"] ?? 4_711);
 const random = randomFrom(seed);
 const needle = "needle";
 const branches = ["main", "dev"] as const;

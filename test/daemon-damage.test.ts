@@ -3,9 +3,10 @@ import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../src/store/shard-store.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon, until } from "./support/daemon.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
+import { until } from "./support/waiting.js";
 
 const needle = "needle";
 

@@ -4,12 +4,12 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { monotonicMs } from "../src/base/deadline.js";
 import { SseDecoder, type StreamEvent } from "../src/cli/sse-decoder.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon, until, within } from "./support/daemon.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/daemon.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
+import { until, within } from "./support/waiting.js";
 
 const needle = "needle";
 
@@ -114,7 +114,6 @@ t.test("SIGTERM with open streams: they end in order, the exit code is 0", async
   const slow = await Promise.all(Array.from({ length: 20 }, () => daemon.openStream(needle)));
   slow.forEach((stream) => stream.pause());
   await until("searches run", async () => await daemon.metric("trawl_searches_running") === 20);
-  const startedMs = monotonicMs();
   daemon.signal("SIGTERM");
   const ends = slow.map((stream) => eventsOf(stream));
   for (const events of await within(Promise.all(ends), "the ends of the streams")) {
@@ -123,7 +122,6 @@ t.test("SIGTERM with open streams: they end in order, the exit code is 0", async
     t.match(progress?.data, /"done":true.*the daemon is stopping/, "told why the result is not whole");
   }
   t.equal(await daemon.exit(), 0);
-  t.ok(monotonicMs() - startedMs < 10_000, "within ten seconds");
 });
 
 t.test("SIGTERM with clients that do not read", async (t) => {
@@ -133,9 +131,7 @@ t.test("SIGTERM with clients that do not read", async (t) => {
   const deaf = await Promise.all(Array.from({ length: 5 }, () => daemon.openStream(needle)));
   deaf.forEach((stream) => stream.pause());
   await until("searches run", async () => await daemon.metric("trawl_searches_running") === 5);
-  const startedMs = monotonicMs();
   t.equal(await daemon.stop(), 0);
-  t.ok(monotonicMs() - startedMs < 10_000, `${Math.round(monotonicMs() - startedMs)} ms`);
   deaf.forEach((stream) => stream.destroy());
 });
 

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import t from "tap";
 import { SseDecoder } from "../src/cli/sse-decoder.js";
 import { fieldNames, fields } from "../src/query/fields.js";
-import { dataDirectory, testDaemon, until } from "./support/daemon.js";
+import { dataDirectory, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { until } from "./support/waiting.js";
 
 // docs/query-syntax.md: every example finds something in this repository, and every field has one.
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import t from "tap";
 import { assert } from "../src/base/assert.js";
 import { loadKernel } from "../src/kernel/load.js";
@@ -7,11 +6,12 @@ import type { QueryType } from "../src/query/query-type.js";
 import { runEngine, testRepository, testShard, type MatchObject, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines } from "./support/naive.js";
 import { atom, corpus, expression, expressionOf, filters, planOrSkip, repositories, textsAndRegexps } from "./support/search-generator.js";
+import { fc, runs } from "./support/property.js";
 
 // What holds between the answers to related queries, whatever the answers are: no oracle is asked.
 
-/** More by hand: `FUZZ_RUNS=20000 node dist/test/eval-metamorphic.test.js`. */
-const runCount = Number(process.env["FUZZ_RUNS"] ?? 60);
+/** More by hand: `SEED=random RUNS=300 node dist/test/eval-metamorphic.test.js`. */
+const runCount = runs(60);
 
 const kernel = loadKernel("native");
 

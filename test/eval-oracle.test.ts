@@ -1,5 +1,4 @@
 import assert from "node:assert";
-import fc from "fast-check";
 import t from "tap";
 import { ShardFind } from "../src/eval/shard-find.js";
 import type { Kernel } from "../src/kernel/kernel.js";
@@ -10,12 +9,13 @@ import { noStats, type FindCondition } from "../src/task/search-options.js";
 import { testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines, naiveSearch } from "./support/naive.js";
 import { corpus, expression, filters, planOrSkip, repositories } from "./support/search-generator.js";
+import { fc, runs } from "./support/property.js";
 
 // search(query, shards) == naive(query, documents), for every kernel, however the documents are cut into shards, with
 // and without the index, in one go and with pauses.
 
-/** More by hand: `FUZZ_RUNS=100000 node dist/test/eval-oracle.test.js`. */
-const runCount = Number(process.env["FUZZ_RUNS"] ?? 600);
+/** More by hand: `SEED=random RUNS=200 node dist/test/eval-oracle.test.js`. */
+const runCount = runs(600);
 
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));
 

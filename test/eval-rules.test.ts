@@ -1,15 +1,15 @@
 import assert from "node:assert";
-import fc from "fast-check";
 import t from "tap";
 import { loadKernel } from "../src/kernel/load.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { runEngine, testRepository, testShard, type EngineResult } from "./support/engine.js";
 import { engineLines } from "./support/naive.js";
+import { fc, runs } from "./support/property.js";
 
 // Of basic queries with rules of their own, in one shard and one thread:
 // search(A or B) = search(A) united with search(B), where each of A and B has its own select: and its own count:.
 
-const runCount = Number(process.env["FUZZ_RUNS"] ?? 300);
+const runCount = runs(300);
 
 const kernel = loadKernel("native");
 const repositories = [testRepository(1, "one"), testRepository(2, "two")];

@@ -2,8 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { dataDirectory, DaemonProcess, testDaemon, until } from "./support/daemon.js";
+import { dataDirectory, DaemonProcess, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { until } from "./support/waiting.js";
 
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());

@@ -1,9 +1,9 @@
 /** Code as HTML: whatever the code is, its lines stay, and nothing of it becomes HTML. */
-import fc from "fast-check";
 import t from "tap";
 import { highlightText, HighlightTime, plainLines } from "../src/worker/read/highlight.js";
 import { testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { fc } from "./support/property.js";
 
 const highlight = (text: string, path: string, longLines = false) => highlightText({ text, path, language: "", longLines }, new HighlightTime(true));
 

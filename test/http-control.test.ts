@@ -8,6 +8,7 @@ import { silentLog } from "../src/base/log.js";
 import { sleep } from "../src/base/deadline.js";
 import { callDaemon } from "../src/cli/control-client.js";
 import { ControlServer, type ControlHandlers } from "../src/http/control-server.js";
+import { until } from "./support/waiting.js";
 
 /** Not tap's own: the path of a socket must be short. */
 function temporaryDirectory(t: { teardown: (fn: () => void) => void }): string {
@@ -27,6 +28,7 @@ async function start(t: { teardown: (fn: () => Promise<void>) => void }, directo
 
 t.test("calls", async (t) => {
   const directory = temporaryDirectory(t);
+  let waiting = false;
   let left = false;
   await start(t, directory, {
     "GET /.api/repos": () => [{ name: "a" }],
@@ -45,6 +47,7 @@ t.test("calls", async (t) => {
     "POST /bug": () => { throw new RangeError("deliberate"); },
     "POST /nothing": () => undefined,
     "POST /wait": async ({ signal }) => {
+      waiting = true;
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       left = true;
     },
@@ -66,10 +69,9 @@ t.test("calls", async (t) => {
 
   const socket = connect(join(directory, "control.sock"));
   socket.write("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
-  await sleep(30);
+  await until("the handler waits", () => waiting);
   socket.destroy();
-  await sleep(30);
-  t.equal(left, true, "a handler learns that its client left");
+  await until("a handler learns that its client left", () => left);
 });
 
 t.test("the socket", async (t) => {

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import t from "tap";
 import { parseStreamParams, type RequestedSearch } from "../src/http/stream-params.js";
 import { lineBytesUnlimited } from "../src/model/search-request.js";
+import { fc } from "./support/property.js";
 
 const plain: RequestedSearch = {
   query: "a", version: "", patternType: "", display: undefined, chunkMatches: false, contextLines: 1,

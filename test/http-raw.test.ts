@@ -4,8 +4,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import t from "tap";
-import { dataDirectory, testDaemon, until, within } from "./support/daemon.js";
+import { dataDirectory, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { until, within } from "./support/waiting.js";
 
 interface Answer {
   readonly status: number;

@@ -3,6 +3,7 @@ import t from "tap";
 import { silentLog } from "../src/base/log.js";
 import { sleep } from "../src/base/deadline.js";
 import { HttpServer, plainText } from "../src/http/uws.js";
+import { until, waitMsMax } from "./support/waiting.js";
 
 const noTuning = () => {};
 
@@ -90,11 +91,12 @@ t.test("listening", async (t) => {
 
 t.test("a client that leaves", async (t) => {
   const events: string[] = [];
+  let begun = false;
   const { server, port } = startServer((method, status) => events.push(`${method} ${status}`), (server) => {
     server.route("GET", "/slow", async (_request, response) => {
+      begun = true;
       response.onClosed(() => events.push("closed"));
-      await sleep(60);
-      t.equal(response.closed, true);
+      await until("the response is closed", () => response.closed);
       response.reply(200, plainText, "nobody reads this");
       events.push("replied into the void");
     });
@@ -102,24 +104,25 @@ t.test("a client that leaves", async (t) => {
   t.teardown(() => server.stop(0));
   const socket = connect(port, "127.0.0.1");
   socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
-  await sleep(20);
+  await until("the request has arrived", () => begun);
   socket.destroy();
-  await sleep(80);
+  await until("the answer was written", () => events.length === 3);
   t.same(events, ["GET 499", "closed", "replied into the void"]);
 });
 
 t.test("stop", async (t) => {
+  let finish = (): void => undefined;
   const { server, url } = startServer(() => {}, (server) => {
     server.route("GET", "/slow", async (_request, response) => {
-      await sleep(100);
+      await new Promise<void>((resolve) => { finish = resolve; });
       response.reply(200, plainText, "whole");
     });
   });
   const answer = fetch(`${url}/slow`).then((response) => response.text());
-  await sleep(30);
-  t.equal(server.openResponses, 1);
-  const stopped = server.stop(2000);
+  await until("the request has arrived", () => server.openResponses === 1);
+  const stopped = server.stop(60_000);
   await t.rejects(fetch(`${url}/slow`), "no further connection is taken");
+  finish();
   t.equal(await answer, "whole", "an open response ends in peace");
   await stopped;
   t.equal(server.openResponses, 0);
@@ -161,7 +164,7 @@ t.test("rude requests harm nobody", async (t) => {
     ["path outside", "GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", /^HTTP\/1\.1 404/],
   ];
   for (const [name, bytes, answer] of rows) {
-    t.match(await rawExchange(port, bytes), answer, name);
+    t.match(await rawExchange(port, bytes, answer), answer, name);
     t.equal(await (await fetch(`${url}/?ab`)).text(), "2", `and then an honest request, after: ${name}`);
   }
 });
@@ -183,19 +186,18 @@ t.test("clients that leave by the hundred leave nothing behind", async (t) => {
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     return socket;
   });
-  for (let n = 0; n < 200 && begun < 300; n++) await sleep(10);
+  await until("all have begun", () => begun === 300);
   t.equal(server.openResponses, 300);
   for (const [at, socket] of sockets.entries()) {
     if (at % 2 === 0) socket.destroy();
     else socket.resetAndDestroy();
   }
-  for (let n = 0; n < 200 && closed < 300; n++) await sleep(10);
-  t.equal(closed, 300);
+  await until("all are closed", () => closed === 300);
   t.equal(server.openResponses, 0);
 });
 
-/** What the server answers within a moment. */
-function rawExchange(port: number, bytes: string | Buffer): Promise<string> {
+/** What the server answers until that is as expected or it closes; silence, where that is expected, is over in a moment. */
+function rawExchange(port: number, bytes: string | Buffer, expected: RegExp): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
     const socket = connect(port, "127.0.0.1");
@@ -203,10 +205,13 @@ function rawExchange(port: number, bytes: string | Buffer): Promise<string> {
       socket.destroy();
       resolve(answer);
     };
-    socket.on("data", (data) => { answer += data.toString("latin1"); });
+    socket.on("data", (data) => {
+      answer += data.toString("latin1");
+      if (expected.test(answer)) finish();
+    });
     socket.on("error", finish);
     socket.on("close", finish);
     socket.write(bytes);
-    setTimeout(finish, 60);
+    setTimeout(finish, expected.test("") ? 60 : waitMsMax);
   });
 }

@@ -43,7 +43,7 @@ t.test("slow clients", async (t) => {
   t.ok(received > resultBytes, `the slow reader got ${received} bytes`);
   t.equal(closedAfterMs.length, 2);
   const stoppedSeconds = Math.min(...closedAfterMs) / 1000;
-  t.ok(stoppedSeconds > 8 && stoppedSeconds < 18, `the one that stopped was cut after ${stoppedSeconds.toFixed(1)} s`);
+  t.ok(stoppedSeconds > 8 && stoppedSeconds < 50, `the one that stopped was cut after ${stoppedSeconds.toFixed(1)} s`);
   t.ok(pendingPeak < creditBytes + 51_000, `at most ${pendingPeak} bytes waited`);
   stopped.destroy();
 });

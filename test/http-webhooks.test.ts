@@ -4,8 +4,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { readWebhookSecrets } from "../src/daemon/webhook-secrets.js";
-import { dataDirectory, testDaemon, until } from "./support/daemon.js";
+import { dataDirectory, testDaemon } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
+import { until } from "./support/waiting.js";
 
 const secret = "0123456789abcdef-hook";
 const fixture = GitFixture.create();

@@ -6,11 +6,13 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { ShardStore } from "../src/store/shard-store.js";
-import { testDaemon, until, type DaemonProcess } from "./support/daemon.js";
+import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { GitFixture, type FixtureFile, type FixtureFiles } from "./support/git-fixture.js";
 import { randomFrom } from "./support/random.js";
 import { linesWith, pathsWith, readCommit, type CommitContent } from "./support/git-oracle.js";
+import { until } from "./support/waiting.js";
+import { seed } from "./support/property.js";
 
 /** Stands in every file of these tests; `.txt` in every path. */
 const needle = "needle";
@@ -216,7 +218,6 @@ function randomFile(random: (below: number) => number): FixtureFile {
 const shardCountMax = 12;
 
 t.test("a random walk over two branches", async (t) => {
-  const seed = Number(process.env["SEED"] ?? 20_240_607);
   t.comment(`SEED=${seed}`);
   const random = randomFrom(seed);
   const source = fixture(t);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { classOf, trigramAt } from "../src/kernel/alphabet.js";
 import type { Kernel, Postings } from "../src/kernel/kernel.js";
 import { portableKernel } from "../src/kernel/portable.js";
 import { amidOthers, bytes, forEachKernel, holds } from "./kernel-support.js";
+import { fc } from "./support/property.js";
 
 /** Units as pairs (from, to) in a text. */
 interface Units {

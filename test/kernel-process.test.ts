@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { sleep } from "../src/base/deadline.js";
 import { forkProcess, startProcess, type Ending, type StartedProcess } from "../src/kernel/process.js";
+import { until } from "./support/waiting.js";
 
 type Start = typeof startProcess;
 
@@ -93,8 +94,7 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
       t.same(texts, children.map((_, i) => `${i}\n`));
       t.same(await Promise.all(children.map(endingOf)), children.map((_, code) => ({ code, signal: null })));
     }
-    await sleep(20);
-    t.ok(count() <= before + 2, `${before} before, ${count()} after`);
+    await until("no descriptor is left", () => count() <= before + 2);
   });
 
   t.test(`${name}: what cannot be started`, async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { resultWordCount, resultWords, type Kernel } from "../src/kernel/kernel.js";
 import { amidOthers, bytes, forEachKernel, holds } from "./kernel-support.js";
+import { fc } from "./support/property.js";
 
 type Pair = readonly [number, number];
 

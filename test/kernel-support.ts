@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import t, { type Test } from "tap";
 import { loadAddon } from "../src/kernel/addon.js";
 import type { Kernel } from "../src/kernel/kernel.js";
 import { portableKernel } from "../src/kernel/portable.js";
+import { fc } from "./support/property.js";
 
 /** A kernel under test, or the reason why it cannot run here. */
 interface Candidate {

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
 import { BalancedScanner } from "../src/query/balanced.js";
@@ -11,13 +10,13 @@ import { printPlan, printTree } from "../src/query/print.js";
 import { QueryError } from "../src/query/query-error.js";
 import type { QueryType } from "../src/query/query-type.js";
 import { randomFrom } from "./support/random.js";
+import { fc, runs, seed } from "./support/property.js";
 
-/** More by hand: `FUZZ_RUNS=200000 node dist/test/query-fuzz.test.js`. */
-const runCount = Number(process.env["FUZZ_RUNS"] ?? 1000);
+/** More by hand: `SEED=random RUNS=200 node dist/test/query-fuzz.test.js`. */
+const runCount = runs(1000);
 
 /** `make fuzz` runs ten million. */
 const inputCount = Number(process.env["FUZZ_INPUTS"] ?? 5000);
-const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 
 /** Generous: on an idle core the slowest text below takes a fifth of it. */
 const planMsMax = 4000;

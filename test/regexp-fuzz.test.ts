@@ -1,9 +1,8 @@
 /**
  * For each regexp, text and case: the regexp as typed, its canonical source and the `Matcher` find the same matches, and
- * what `RegexpAnalysis` promises holds for each of them. Prints its seed; `REGEXP_FUZZ_RUNS` and `REGEXP_FUZZ_SEED` run
- * more, or the same again.
+ * what `RegexpAnalysis` promises holds for each of them. `RUNS=100 SEED=random` tries a hundred
+ * times as many others.
  */
-import fc from "fast-check";
 import RE2 from "re2";
 import t from "tap";
 import { assert } from "../src/base/assert.js";
@@ -15,11 +14,9 @@ import { parseRegexp } from "../src/regexp/parse.js";
 import { escapeRegexp } from "../src/regexp/escape.js";
 import { printSource } from "../src/regexp/print.js";
 import { alphabet, regexpCases } from "./support/regexp-generator.js";
+import { fc, runs, seed } from "./support/property.js";
 
-const parameters = {
-  seed: Number(process.env.REGEXP_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31)),
-  numRuns: Number(process.env.REGEXP_FUZZ_RUNS ?? 1_500),
-};
+const parameters = { numRuns: runs(1_500) };
 
 /** A match as byte offsets. */
 type Match = readonly [start: number, end: number];
@@ -110,7 +107,7 @@ function same(actual: unknown, expected: unknown, message: string): void {
   assert(a === b, `${message}: ${a} instead of ${b}`);
 }
 
-t.test(`generated regexps keep what their analysis promises (seed ${parameters.seed})`, async (t) => {
+t.test(`generated regexps keep what their analysis promises (seed ${seed})`, async (t) => {
   const seen = { matched: 0, withClauses: 0, withLiteral: 0, withAlternatives: 0, lineBound: 0, empty: 0 };
   fc.assert(fc.property(regexpCases, fc.boolean(), ({ source, text }, foldCase) => {
     const analysis = analyseRegexp(source, foldCase);
@@ -130,7 +127,7 @@ t.test(`generated regexps keep what their analysis promises (seed ${parameters.s
   for (const [what, count] of Object.entries(seen)) t.ok(count > parameters.numRuns / 200, `${what}: ${count} of ${parameters.numRuns}`);
 });
 
-t.test(`the canonical source is a fixed point (seed ${parameters.seed})`, async (t) => {
+t.test(`the canonical source is a fixed point (seed ${seed})`, async (t) => {
   fc.assert(fc.property(regexpCases, fc.boolean(), fc.boolean(), ({ source }, foldTyped, foldCase) => {
     const tree = parseRegexp(source, foldTyped);
     const canonical = printSource(tree, foldCase);
@@ -140,7 +137,7 @@ t.test(`the canonical source is a fixed point (seed ${parameters.seed})`, async 
   t.pass("holds");
 });
 
-t.test(`a literal pattern finds what a plain search finds (seed ${parameters.seed})`, async (t) => {
+t.test(`a literal pattern finds what a plain search finds (seed ${seed})`, async (t) => {
   const characters = fc.array(fc.constantFrom(...alphabet, "\\", ".", "*", "(", "[", "{", "|", "^", "$", "\0", "\ud800"), { minLength: 1, maxLength: 4 }).map((all) => all.join(""));
   fc.assert(fc.property(characters, fc.array(characters), fc.boolean(), (pattern, parts, foldCase) => {
     const analysis = analyseLiteral(pattern, foldCase);

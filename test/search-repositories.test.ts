@@ -1,9 +1,9 @@
 import RE2 from "re2";
-import fc from "fast-check";
 import t from "tap";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
 import { matchingNames } from "../src/search/repository-marks.js";
 import { testRepository } from "./support/engine.js";
+import { fc } from "./support/property.js";
 
 // matchingNames(table, regexp) = the names that RE2 finds a match in, each asked alone.
 

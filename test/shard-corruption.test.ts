@@ -13,6 +13,7 @@ import { ShardBuilder, headerCrc } from "../src/shard/shard-builder.js";
 import { ShardReader } from "../src/shard/shard-reader.js";
 import { runEngine, testRepository } from "./support/engine.js";
 import { randomFrom } from "./support/random.js";
+import { seed } from "./support/property.js";
 
 const kernel = loadKernel("native");
 const repositories = [testRepository(7, "host/seven"), testRepository(9, "host/nine")];
@@ -78,7 +79,6 @@ function damage(whole: Buffer, random: (below: number) => number): Damage {
 }
 
 t.test("1,000 random damages are detected or harmless", async (t) => {
-  const seed = Number(process.env["SEED"] ?? 6_021);
   t.comment(`SEED=${seed}`);
   const random = randomFrom(seed);
   const whole = frozenDocuments();

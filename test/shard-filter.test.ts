@@ -1,5 +1,4 @@
 import assert from "node:assert";
-import fc from "fast-check";
 import t from "tap";
 import { FilterColumns, noColumn, ShardFilter } from "../src/catalog/shard-filter.js";
 import { columnTextOf } from "../src/eval/column-text.js";
@@ -8,6 +7,7 @@ import { planQuery } from "../src/query/plan-query.js";
 import { chooseShards, type ShardsInView } from "../src/search/shard-choice.js";
 import { testRepository, testShard, type TestDocument } from "./support/engine.js";
 import { naiveSearch } from "./support/naive.js";
+import { fc } from "./support/property.js";
 
 // The filter over all shards rules out only shards in which the oracle finds nothing.
 

@@ -4,14 +4,13 @@ import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Test } from "tap";
-import { monotonicMs, sleep } from "../../src/base/deadline.js";
+import { sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import { until, within } from "./waiting.js";
 
-/** What a test waits for at most, anywhere. */
-export const waitMsMax = 30_000;
 
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 
@@ -55,7 +54,7 @@ export async function runCommandWith(input: string, args: readonly string[]): Pr
 /** An empty data directory that goes with the test. The path is short, for the socket in it. */
 export function dataDirectory(t: Test): string {
   const data = mkdtempSync(join(tmpdir(), "trawl-"));
-  t.teardown(() => rmSync(data, { recursive: true, force: true }));
+  t.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
   return data;
 }
 
@@ -238,28 +237,6 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await sleep(afterMs);
   child.kill("SIGKILL");
   await within(exited, "the end of a killed daemon");
-}
-
-/** Waits until `holds` resolves with true; throws when it does not in time. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean, waitMs: number = waitMsMax): Promise<void> {
-  const endMs = monotonicMs() + waitMs;
-  while (!(await holds())) {
-    if (monotonicMs() > endMs) throw new TrawlError("internal", `waited ${waitMs} ms in vain: ${what}`);
-    await sleep(20);
-  }
-}
-
-/** The value of `promise`, or an error when it takes too long. */
-export async function within<T>(promise: Promise<T>, what: string, waitMs: number = waitMsMax): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TrawlError("internal", `${what}: not within ${waitMs} ms`)), waitMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function spawnServe(data: string, args: readonly string[]): ChildProcess {

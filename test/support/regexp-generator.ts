@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { fc } from "./property.js";
 
 /** A regexp as typed, and how to make texts that it matches as long as anchors do not object. */
 export interface GeneratedRegexp {

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { planQuery } from "../../src/query/plan-query.js";
 import type { SearchPlan } from "../../src/query/plan.js";
 import type { QueryType } from "../../src/query/query-type.js";
 import { testRepository } from "./engine.js";
+import { fc } from "./property.js";
 
 /*
  * Documents and queries that are likely to meet: a small alphabet makes matches, overlaps and folding collisions.
