@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { collectAlone } from "../base/collector.js";
 import { callAfter } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
 import { AuditLog, type Doer } from "../account/audit-log.js";
@@ -57,6 +58,7 @@ const unsentBytesMax = 128 * 1024;
  * of repositories and contexts take effect, other options need a new start and are named in the log.
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
+  collectAlone();
   const log = createLog(options.log.level as LogLevel);
   const secrets = readWebhookSecrets(options.webhooks.secrets);
   prepareData(options.data);

@@ -10,6 +10,7 @@ import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
+import { languageTailsOf, type LanguageTails } from "./language-tails.js";
 import { pathMatches } from "./path-matches.js";
 import { People } from "./people.js";
 import type { Rows } from "./rows.js";
@@ -84,14 +85,6 @@ interface ResultShape {
   matchCount: number;
 }
 
-/** A language of the shard, and how a match object of it ends. */
-interface LanguageTail {
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-  matchCount: number;
-}
-
 /**
  * Writes results as JSON bytes into batches, and keeps to the limits.
  *
@@ -112,7 +105,11 @@ export class ResultWriter {
   readonly #shapes = new Map<RepositoryCard, Map<string, ResultShape>>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
   #shape: ResultShape | undefined;
-  #tails: LanguageTail[] = [];
+  /** Of the shard; they are among the fragments from `#tailsFrom` on. */
+  #tails: LanguageTails | undefined;
+  #tailsFrom = 0;
+  /** By language of the shard: matches counted since the tally was last sent. */
+  #languageMatches: number[] = [];
   #reader: ShardReader | undefined;
   #results = new Uint32Array(64 * resultWordCount);
   #resultCount = 0;
@@ -145,6 +142,11 @@ export class ResultWriter {
 
   get isEmpty(): boolean {
     return this.#position === 0;
+  }
+
+  /** True when some worker has found something, which the search counts. */
+  get hasMatches(): boolean {
+    return Atomics.load(this.#control, controlWords.matchCount) > 0;
   }
 
   /** True when nothing more is to be found: the limit is reached, or the search is to end for another reason. */
@@ -324,7 +326,7 @@ export class ResultWriter {
     const info = (this.#reader as ShardReader).documentInfo[document];
     this.#hasTally = true;
     this.#shapeOf(card, revision).matchCount += count;
-    this.#tails[languageNumberOf(info)].matchCount += count;
+    this.#languageMatches[languageNumberOf(info)] += count;
     const kinds = fileKindMaskOfInfo(info);
     if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
     if (isContent) this.#tally.contentMatches += count;
@@ -340,9 +342,10 @@ export class ResultWriter {
     words[at + resultWords.pathTo] = reader.pathStart[document + 1] - 1;
     words[at + resultWords.headFrom] = pathRows.count === 0 ? shape.from : this.#addHead(document, pathRows, shape);
     words[at + resultWords.headTo] = pathRows.count === 0 ? shape.to : this.#fragments.length;
-    const tail = this.#tails[languageNumberOf(reader.documentInfo[document])];
-    words[at + resultWords.tailFrom] = tail.from;
-    words[at + resultWords.tailTo] = tail.to;
+    const language = languageNumberOf(reader.documentInfo[document]);
+    const { starts } = this.#tails as LanguageTails;
+    words[at + resultWords.tailFrom] = this.#tailsFrom + starts[language];
+    words[at + resultWords.tailTo] = this.#tailsFrom + starts[language + 1];
     const hasContent = content < reader.contentCount;
     words[at + resultWords.contentFrom] = hasContent ? reader.contentStart[content] : 0;
     words[at + resultWords.contentTo] = hasContent ? reader.contentStart[content + 1] : 0;
@@ -359,10 +362,11 @@ export class ResultWriter {
         shape.matchCount = 0;
       }
     }
-    for (const tail of this.#tails) {
-      if (tail.matchCount > 0 && tail.name !== "") increase(this.#tally.languages, tail.name, tail.matchCount);
-      tail.matchCount = 0;
-    }
+    this.#languageMatches.forEach((matchCount, language) => {
+      const name = this.#tails?.names[language] ?? "";
+      if (matchCount > 0 && name !== "") increase(this.#tally.languages, name, matchCount);
+      this.#languageMatches[language] = 0;
+    });
   }
 
   /** Makes room for a result; returns where its words begin. */
@@ -405,10 +409,9 @@ export class ResultWriter {
     this.#fragments.clear();
     this.#shapes.clear();
     this.#shape = undefined;
-    this.#tails = (this.#reader as ShardReader).languages().map((name) => {
-      const from = this.#fragments.add(Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`));
-      return { name, from, to: this.#fragments.length, matchCount: 0 };
-    });
+    this.#tails = languageTailsOf(this.#reader as ShardReader);
+    this.#tailsFrom = this.#fragments.add(this.#tails.bytes);
+    this.#languageMatches = new Array<number>(this.#tails.names.length).fill(0);
   }
 }
 

@@ -22,7 +22,7 @@ const blockContentCountMax = 1024;
 const blockContentCountMin = 8;
 const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 
-/** The first block of a shard is small, so that a first result is found without a full block's work. */
+/** The first block of a shard is small until something is found, so that a first result comes without a full block's work. */
 const firstBlockBytesMax = 64 * 1024;
 
 /** Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be written. */
@@ -109,7 +109,7 @@ export class ShardSearch {
     const bytesMax = blockBytesMax[this.#alternatives.every((alternative) => alternative.isCheap) ? "cheap" : "dear"];
     let from = position;
     // A block that goes on holds all that is counted, because it may be as large as the one that was left.
-    let block = blocks.next(position.counted === undefined ? firstBlockBytesMax : bytesMax);
+    let block = blocks.next(position.counted === undefined && !this.#writer.hasMatches ? firstBlockBytesMax : bytesMax);
     if (block.length > 0) {
       this.#checkContent();
       this.#writer.open(this.#reader);

@@ -1,0 +1,26 @@
+import type { ShardReader } from "../shard/shard-reader.js";
+
+/** How match objects of each language of a shard end: tail i is `bytes[starts[i], starts[i + 1])`. */
+export interface LanguageTails {
+  /** "" stands for unknown. */
+  readonly names: readonly string[];
+  readonly bytes: Buffer;
+  readonly starts: readonly number[];
+}
+
+/** Of each reader that is in use: a search goes through all shards, and most of them have few results to write. */
+const known = new WeakMap<ShardReader, LanguageTails>();
+
+export function languageTailsOf(reader: ShardReader): LanguageTails {
+  const tails = known.get(reader) ?? makeTails(reader);
+  known.set(reader, tails);
+  return tails;
+}
+
+function makeTails(reader: ShardReader): LanguageTails {
+  const names = reader.languages();
+  const starts = [0];
+  const parts = names.map((name) => Buffer.from(name === "" ? "}" : `,"language":${JSON.stringify(name)}}`));
+  for (const part of parts) starts.push(starts[starts.length - 1] + part.length);
+  return { names, bytes: Buffer.concat(parts), starts };
+}
