@@ -48,7 +48,7 @@ function answersOf(matches: readonly ShownMatch[]): string[] {
   const linesOf = new Map<string, Set<number>>();
   for (const { repository, handle, email, path, branches, lineMatches } of matches) {
     const revision = branches?.[0] ?? "";
-    const name = [repository ?? `owner:${handle === undefined ? email : `@${handle}`}`, ...(revision === "" ? [] : [`@${revision}`]), ...(path === undefined ? [] : [`:${path}`])].join("");
+    const name = [repository ?? `owner:${handle === "" ? email : `@${handle}`}`, ...(revision === "" ? [] : [`@${revision}`]), ...(path === undefined ? [] : [`:${path}`])].join("");
     const lines = linesOf.get(name) ?? new Set();
     for (const { lineNumber } of lineMatches ?? []) lines.add(lineNumber + 1);
     linesOf.set(name, lines);

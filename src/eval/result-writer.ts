@@ -51,6 +51,7 @@ export interface SelectedResult {
   readonly rules: number;
   readonly repositoryId: number;
   readonly revision: string;
+  readonly kind: "repository" | "directory" | "owner";
   /** The match object, or "" for a repository, which the main thread writes. */
   readonly json: string;
 }
@@ -278,7 +279,7 @@ export class ResultWriter {
   }
 
   #selectRepository({ card, revision }: ResultSource, rules: number): void {
-    this.#select({ key: `${card.id}@${revision.typed}`, rules, repositoryId: card.id, revision: revision.typed, json: "" });
+    this.#select({ key: `${card.id}@${revision.typed}`, rules, repositoryId: card.id, revision: revision.typed, kind: "repository", json: "" });
   }
 
   #selectDirectory({ card, revision, document }: ResultSource, rules: number): void {
@@ -286,15 +287,15 @@ export class ResultWriter {
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
     const members = this.#shapeOf(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
-    this.#select({ key: `${card.id}@${revision.typed}:${directory}`, rules, repositoryId: card.id, revision: revision.typed, json });
+    this.#select({ key: `${card.id}@${revision.typed}:${directory}`, rules, repositoryId: card.id, revision: revision.typed, kind: "directory", json });
   }
 
   #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
     const place = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
     const owners = this.#people?.ownersOf(place, (this.#reader as ShardReader).pathOf(document)) ?? [];
     for (const { kind, text } of owners) {
-      const json = JSON.stringify({ type: "person", [kind]: text });
-      this.#select({ key: `${kind}:${text.toLowerCase()}`, rules, repositoryId: card.id, revision: revision.typed, json });
+      const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
+      this.#select({ key: `${kind}:${text.toLowerCase()}`, rules, repositoryId: card.id, revision: revision.typed, kind: "owner", json });
     }
     if (owners.length > 0) return;
     this.#tally.unownedResults++;

@@ -48,9 +48,9 @@ function planInclude({ value, place }: FieldNode, revisions: readonly RevisionSp
   return { source, revisions, exactName: exactNameOf(source, place, analyses) };
 }
 
-/** The text between `^` and `$` when it is literal. An escaped `\$` at the end is no anchor. */
+/** The text between `^` and `$` when it is literal, which a group is not. An escaped `\$` at the end is no anchor. */
 function exactNameOf(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
-  const inner = /^\^((?:[^\\]|\\.)+)\$$/s.exec(source)?.[1];
+  const inner = /^\^((?:[^\\(]|\\.)+)\$$/s.exec(source)?.[1];
   if (inner === undefined) return undefined;
   // The part between the anchors need not be a regexp where the whole is one, as in `^a)|(b$`.
   return analyses.isRegexp(inner, false, place) ? analyses.regexp(inner, false, place).literal : undefined;

@@ -1,7 +1,7 @@
 import type { Repository } from "../model/repository.js";
 import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
-import { isStopped, type FindCondition, type RevisionChoice } from "../task/search-options.js";
+import { isStopped, type FindCondition, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
 import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
 import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
@@ -24,7 +24,10 @@ export interface PrepareContext extends FindContext {
 
 /** What a search begins with. */
 export interface Preparation {
+  /** What the filters on repositories chose, by alternative. */
   readonly resolutions: readonly Resolution[];
+  /** What of it is searched: less, where the search for people has shown that the rest has no results. */
+  readonly selections: readonly RepositorySelection[];
   /** Memory of a `PeopleTable`; undefined when nobody asks for people. */
   readonly people: SharedArrayBuffer | undefined;
   readonly leftOut: readonly LeftOut[];
@@ -52,9 +55,10 @@ export async function prepare(plan: SearchPlan, resolutions: readonly Resolution
   let left: readonly Resolution[] = await applyConditions(plan.alternatives.map(({ repositories }) => repositories), resolutions, context);
   left = await Promise.all(plan.alternatives.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)));
   left = await Promise.all(plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)));
-  if (!asksPeople(plan) || isStopped(context.control)) return { resolutions: left, people: undefined, leftOut: leftOut.all };
-  const people = await preparePeople(plan, left, leftOut, context);
-  return { ...people, leftOut: leftOut.all };
+  if (!asksPeople(plan) || isStopped(context.control)) {
+    return { resolutions: left, selections: left.map(({ selection }) => selection), people: undefined, leftOut: leftOut.all };
+  }
+  return { resolutions: left, ...await preparePeople(plan, left, leftOut, context), leftOut: leftOut.all };
 }
 
 function asksPeople(plan: SearchPlan): boolean {
@@ -106,7 +110,7 @@ async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPla
 
 /** Leaves of the choice what may have results, and finds out about the people of its commits. */
 async function preparePeople(plan: SearchPlan, resolutions: readonly Resolution[], leftOut: LeftOutList,
-  context: PrepareContext): Promise<Omit<Preparation, "leftOut">> {
+  context: PrepareContext): Promise<Pick<Preparation, "selections" | "people">> {
   const asking = plan.alternatives.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
   const searched = resolutions.map((resolution, i) => ({ file: plan.alternatives[i].text, selection: resolution.selection, found: emptyFound(resolution) }))
     .filter(({ file }, i) => file !== undefined && asking[i]) as FindCondition[];
@@ -122,7 +126,7 @@ async function preparePeople(plan: SearchPlan, resolutions: readonly Resolution[
   const contributors = filters.length === 0 ? new Map<string, KnownFact>() : await ask({ kind: "contributors", filters }, written, leftOut, context);
   const people = bound(peopleOf(withResults.filter((_, i) => asking[i]), owners, contributors), leftOut);
   return {
-    resolutions: withResults.map((resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution)),
+    selections: withResults.map((resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution).selection),
     people: PeopleTable.of(people).memory,
   };
 }

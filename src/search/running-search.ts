@@ -145,10 +145,9 @@ export class RunningSearch {
     });
   }
 
-  #take({ resolutions, people, leftOut }: Preparation): void {
+  #take({ resolutions, selections, people, leftOut }: Preparation): void {
     this.#report.resolutions = resolutions;
     this.#report.leftOut.push(...leftOut);
-    const selections = resolutions.map((resolution) => resolution.selection);
     this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
     this.#planRounds(selections);
   }

@@ -1,9 +1,9 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
-import type { ResultBatch } from "../eval/result-writer.js";
+import type { ResultBatch, SelectedResult } from "../eval/result-writer.js";
 import type { SearchPlan } from "../query/plan.js";
 import { takeMatches } from "../task/rule-limits.js";
 import { controlWords, stopAtLimit } from "../task/search-options.js";
-import { addTally, emptyTally } from "../task/tally.js";
+import { addTally, emptyTally, increase } from "../task/tally.js";
 import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "./repository-results.js";
 import type { SearchLimits } from "./search-limits.js";
@@ -50,13 +50,19 @@ export class SearchResults {
     addTally(this.tally, batch.tally);
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
     if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, giveBack });
-    for (const { key, rules, repositoryId, revision, json } of batch.selected) {
-      if (json === "") this.addRepository(repositoryId, revision, rules);
-      else if (this.#countNew(key, rules)) {
-        this.repositoryIds.add(repositoryId);
-        if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
-      }
+    for (const result of batch.selected) {
+      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.rules);
+      else if (this.#countNew(result.key, result.rules)) this.#addSelected(result);
     }
+  }
+
+  #addSelected({ repositoryId, revision, kind, json }: SelectedResult): void {
+    this.repositoryIds.add(repositoryId);
+    if (kind === "directory") {
+      this.tally.pathMatches++;
+      increase(this.tally.repositories, `${repositoryId}@${revision}`, 1);
+    }
+    if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
   }
 
   /** Takes a repository as result, unless it is one already. */

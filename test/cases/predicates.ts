@@ -96,6 +96,7 @@ const owners = rows("file:has.owner", "standard", [
   ["anybody", "repo:^acme/tools$ file:has.owner() file:^web/", bens],
   ["nobody", "repo:^acme/tools$ -file:has.owner()", ["acme/tools:web/legacy/app.js"]],
   ["not this one", "repo:^acme/tools$ -file:has.owner(@ben) file:^web/", ["acme/tools:web/legacy/app.js"]],
+  ["no result, and no alert", "file:has.owner(ben) no-such-text", [], left],
   ["beside a pattern", "type:file file:has.owner(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
   ["in all repositories", "file:has.owner(ben)", bens],
   ["several all hold", "file:has.owner(ben) file:has.owner(ann@acme.test)", []],
@@ -115,6 +116,7 @@ const ownersSelected = rows("select:file.owners", "standard", [
   ["of a pattern's results", "type:file target select:file.owners", ["owner:@acme/everyone", "owner:ann@acme.test"]],
   ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:^tools/build select:file.owners", ["owner:ann@acme.test"]],
   ["counted as one each", "repo:^acme/tools$ file:^web/app select:file.owners count:1", ["owner:@ben"], []],
+  ["no result, and no alert", "no-such-text select:file.owners", [], left],
   ["not of repositories", "acme select:file.owners repo:^acme/tools$ type:repo", []],
 ]);
 
@@ -127,6 +129,7 @@ const contributors = rows("file:has.contributor", "standard", [
   ["several all hold", "file:has.contributor(ann) file:has.contributor(ben)", []],
   ["one and not another", "repo:^acme/tools$ file:has.contributor(acme) -file:has.contributor(ben)", ["acme/tools:tools/build.py"]],
   ["beside a pattern, in all repositories", "type:file file:has.contributor(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
+  ["no result, and no alert", "file:has.contributor(ann) no-such-text", [], left],
   ["beside an owner", "file:has.owner() file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
   ["at the branch that is searched", "repo:^acme/tools$@release/1.0 type:file file:has.contributor(ann) goal", ["acme/tools@release/1.0:tools/build.py:L3,L4"]],
   ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:has.contributor(ann)", ["acme/tools@main~1:tools/build.py"]],

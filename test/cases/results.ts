@@ -103,6 +103,7 @@ const chosen = rows("repositories", "standard", [
   ["the exact name at a revision", "repo:^parser-fork$@main", ["parser-fork@main"], []],
   ["a name without its end is not exact", "repo:^acme/tools-mirror", ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"]],
   ["a name in another case is exact", "repo:^PARSER-FORK$", ["parser-fork"], []],
+  ["a name in parentheses is not exact", "repo:^(parser-fork)$", ["alert: No repositories found: Try altering the query…"]],
   ["the exact name and fork:no", "repo:^parser-fork$ fork:no", ["alert: No repositories found: …"]],
   ["a fork where only forks are left", "repo:parser-", ["alert: No repositories found: Try altering the query or use a different `repo:<regexp>` filter to see results"], ["repository-fork"]],
   ["an archived one where only those are left", "repo:^old", ["alert: No repositories found: Try altering the query or use a different `repo:<regexp>` filter to see results"], ["excluded-archive"]],
