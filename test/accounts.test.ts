@@ -5,7 +5,9 @@ import type { TokenRequest } from "../src/account/accounts.js";
 import { operator, type Doer } from "../src/account/audit-log.js";
 import type { Entry, Gate } from "../src/account/gate.js";
 import { readLifetime } from "../src/account/rules.js";
+import { SignIn } from "../src/account/sign-in.js";
 import { AccountSite, plainToken } from "./support/account-site.js";
+import { wallClock } from "./support/wall-clock.js";
 
 const dayMs = 86_400_000;
 const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admin:sudo"] };
@@ -104,14 +106,114 @@ t.test("expiry follows the wall clock, whichever way it jumps", async (t) => {
   t.notOk(isValid(now + 40_000 * dayMs), "a clock that is far ahead");
   t.ok(isValid(now), "and right again");
   t.ok(isValid(now - 1000 * dayMs), "a token may seem to come from the future");
-  const [{ token }] = [site.accounts.findToken(text, now)!];
-  site.accounts.noteUse(token, now + 5000);
+});
+
+t.test("the last use of a token, whichever way the clock jumps", async (t) => {
+  const site = new AccountSite(t);
+  const { id } = await site.user("bob");
+  await site.token("bob");
+  const now = new Date().getTime();
+  const [token] = site.accounts.tokens();
+  const used = async (atMs: number): Promise<number> => {
+    site.accounts.lastUses.note(token.id, atMs);
+    await site.reopen();
+    return Date.parse(site.accounts.tokens()[0].lastUsedAt) - now;
+  };
+  t.equal(token.lastUsedAt, "");
+  t.equal(await used(now + 5000), 5000, "it is written");
+  t.equal(await used(now - dayMs / 2), 5000, "a clock that went back does not take it away");
+  t.equal(await used(now + 400 * dayMs), 400 * dayMs);
+  t.equal(await used(now + 9000), 9000, "one that was far ahead for a while does not stay");
+  t.equal(site.accounts.lastUses.of(id), undefined);
+  site.accounts.lastUses.note(id, now);
+  await site.accounts.deleteToken(token.id, operator);
+  site.accounts.lastUses.note(token.id, now);
   await site.reopen();
-  const [{ lastUsedAt }] = site.accounts.tokens();
-  t.equal(Date.parse(lastUsedAt), now + 5000, "the last use is written");
-  site.accounts.noteUse(token, now - dayMs);
+  t.equal(site.accounts.lastUses.of(token.id), undefined, "nothing is kept of what is gone");
+  t.equal(site.accounts.lastUses.of(id), now);
+});
+
+t.test("whoever sends requests was here, with a token or a session; who acts as somebody else is here, and the other one is not", async (t) => {
+  const site = new AccountSite(t);
+  const [root, bob, ann] = [await site.user("root", true), await site.user("bob"), await site.user("ann")];
+  const gate = site.gate(true);
+  const uses = (): readonly boolean[] => [root, bob, ann].map(({ id }) => site.accounts.lastUses.of(id) !== undefined);
+  knock(gate, `token-sudo user="bob",token="${await site.token("root", sudoToken)}"`);
+  t.same(uses(), [true, false, false]);
+  knock(gate, `token ${await site.token("bob")}`);
+  t.same(uses(), [true, true, false]);
+  const session = await site.accounts.sessions.open(ann, dayMs, () => true);
+  const enter = (cookie: string): Entry =>
+    gate.enter({ query: "", path: "/.api/graphql", headers: new Map([["cookie", cookie], ["x-requested-with", "Sourcegraph"]]), remoteAddress: "192.0.2.1" });
+  t.match(enter(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
+  t.same(uses(), [true, true, true]);
+  t.match(enter(""), { viewer: { name: "", isSignedIn: false } });
   await site.reopen();
-  t.equal(site.accounts.tokens()[0].lastUsedAt, lastUsedAt, "and a clock that went back does not take it away");
+  t.same(uses(), [true, true, true], "also after a restart");
+  await site.accounts.deleteUser("ann", operator);
+  t.same(uses(), [true, true, false]);
+});
+
+t.test("sessions, whichever way the clock jumps", async (t) => {
+  const site = new AccountSite(t);
+  const bob = await site.user("bob");
+  const now = new Date().getTime();
+  const { sessions } = site.accounts;
+  const isOpen = (text: string, atMs = now): boolean => sessions.find(text, atMs) !== undefined;
+  const first = await sessions.open(bob, dayMs, () => true);
+  t.notOk(isOpen(first, now + 2 * dayMs), "it expires by the clock on the wall");
+  t.ok(isOpen(first, now - 400 * dayMs));
+  t.ok(isOpen(first), "and a clock that was ahead for a while ends none");
+
+  const clock = wallClock(t);
+  const opened: string[] = [];
+  for (let i = 0; i < 20; i++) {
+    clock.set(now - i * dayMs / 1000);
+    opened.push(await sessions.open(bob, dayMs, () => true));
+  }
+  t.notOk(isOpen(first), "the one that was opened first makes room");
+  t.ok(opened.every((text) => isOpen(text)), "though a clock that goes back calls the others older");
+
+  clock.set(now + 20 * dayMs);
+  await site.accounts.start(operator, true);
+  clock.set(now);
+  t.ok(opened.every((text) => isOpen(text)), "a start with a clock that is ahead forgets none");
+  clock.set(now + 40 * dayMs);
+  await site.accounts.start(operator, true);
+  clock.set(now);
+  t.notOk(opened.some((text) => isOpen(text)), "until that is long ago");
+});
+
+t.test("limits on attempts and on lines about them are durations, which no jump of the clock changes", async (t) => {
+  const site = new AccountSite(t);
+  await site.user("bob");
+  const signIn = new SignIn(site.accounts, site.audit, { allowSignup: false, sessionLifetimeMs: dayMs, isReserved: () => false });
+  const now = new Date().getTime();
+  const clock = wallClock(t);
+  const kinds: string[] = [];
+  for (let i = 0; i < 7; i++) {
+    clock.set(now + (i % 2 === 0 ? i : -i) * dayMs);
+    kinds.push((await signIn.signIn("bob", "no password", "192.0.2.1")).kind);
+  }
+  t.same(kinds, [...new Array<string>(5).fill("wrong"), "locked", "locked"]);
+  for (let i = 0; i < 200; i++) {
+    clock.set(now + i * dayMs);
+    knock(site.gate(true), "token nonsense");
+  }
+  t.ok(site.audited.length < 150, "a minute's lines, and those of the next where the test meets its end");
+});
+
+t.test("a link to set a password expires by the clock on the wall", async (t) => {
+  const site = new AccountSite(t);
+  const { id } = await site.user("bob");
+  const { path } = await site.accounts.passwords.newReset("bob", operator);
+  const code = /code=(\w+)/.exec(path)?.[1] ?? "";
+  const now = new Date().getTime();
+  const clock = wallClock(t);
+  clock.set(now + 2 * dayMs);
+  await t.rejects(site.accounts.passwords.useReset(id, code, "a password of bob", "192.0.2.1"), { code: "forbidden" });
+  clock.set(now - 2 * dayMs);
+  t.match(await site.accounts.passwords.useReset(id, code, "a password of bob", "192.0.2.1"), { name: "bob" });
 });
 
 t.test("tokens that expired long ago are forgotten at a start", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { takeTurn, workInTurns } from "../src/base/steps.js";
+import { filterInSteps, resultInTurns, sortInSteps, takeTurn, workInTurns } from "../src/base/steps.js";
 
 function* count(pieces: number, done: number[]): Generator<undefined, string> {
   for (let i = 0; i < pieces; i++) {
@@ -48,4 +48,14 @@ t.test("what nobody wants ends early, and an error comes through", async (t) => 
     throw new RangeError("broken");
   }
   await t.rejects(workInTurns(broken(), () => true), { message: "broken" });
+});
+
+t.test("lists are sorted and filtered as in one go", async (t) => {
+  for (const length of [0, 1, 511, 512, 513, 1024, 5000]) {
+    const items = Array.from({ length }, (_, i) => ({ key: i * 7919 % 997, place: i }));
+    const byKey = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;
+    t.same(await resultInTurns(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
+    const isOdd = ({ key }: { readonly key: number }): boolean => key % 2 === 1;
+    t.same(await resultInTurns(filterInSteps(items, isOdd)), items.filter(isOdd));
+  }
 });

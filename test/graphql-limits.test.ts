@@ -2,8 +2,10 @@
 import { execute, parse, print } from "graphql";
 import t from "tap";
 import { costOf, excessOf, hasVariableCost, type Cost } from "../src/graphql/cost.js";
+import { RequestContext, type GraphqlServices } from "../src/graphql/context.js";
 import { mergeFields } from "../src/graphql/merge-fields.js";
 import { createSchema } from "../src/graphql/schema.js";
+import { anonymous } from "../src/model/viewer.js";
 
 const many = (count: number, text: (at: number) => string): string => Array.from({ length: count }, (_, at) => text(at)).join(" ");
 
@@ -55,4 +57,19 @@ t.test("fields side by side are joined", async (t) => {
   const schema = createSchema();
   const document = parse("{ __schema { queryType { name } queryType { kind name } } __schema { queryType { name } } }");
   t.same(await execute({ schema, document: mergeFields(document) }), await execute({ schema, document }));
+});
+
+t.test("lists without a length: a bound for all of one answer, and other work between them", async (t) => {
+  const context = new RequestContext({} as GraphqlServices, anonymous, "", 60_000);
+  let turns = 0;
+  let isOver = false;
+  const other = setImmediate(function again() {
+    turns++;
+    if (!isOver) setImmediate(again);
+  });
+  t.teardown(() => clearImmediate(other));
+  await Promise.all(Array.from({ length: 200 }, () => context.takeItems(1000, "members")));
+  isOver = true;
+  t.ok(turns > 10, "they are not made at once");
+  await t.rejects(context.takeItems(1, "members"), { code: "bad-request", message: /more than 200000 members; ask for fewer/ });
 });

@@ -100,6 +100,23 @@ t.test("who may see it", async (t) => {
   t.same(await ask("admin", "mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: \"ann\", permission: READ}]) { alwaysNil } }", { id: added }),
     { data: { setRepositoryPermissionsForUsers: { alwaysNil: null } } });
   t.same([await sees("nobody"), await sees("ann"), await sees("admin")], [false, true, true]);
+  const readers = `query ($name: String!) {
+    repository(name: "host/added") { isPrivate permissionsInfo { permissions unrestricted syncedAt updatedAt } authorizedUsers(first: 5) { nodes { username } totalCount } }
+    authorizedUserRepositories(username: $name, first: 10) { nodes { name } totalCount }
+    user(username: "ann") { permissionsInfo { unrestricted } }
+    usersWithPendingPermissions
+  }`;
+  const permissionsInfo = { permissions: ["READ"], unrestricted: false, syncedAt: null, updatedAt: null };
+  t.match((await ask("admin", readers, { name: "ann" })).data, {
+    repository: { isPrivate: true, permissionsInfo, authorizedUsers: { nodes: [{ username: "admin" }, { username: "ann" }], totalCount: 2 } },
+    authorizedUserRepositories: { nodes: [{ name: "host/added" }, { name: "host/configured" }], totalCount: 2 },
+    user: { permissionsInfo: { unrestricted: false } }, usersWithPendingPermissions: [],
+  });
+  t.equal(await errorOf("admin", readers, { name: "nobody" }), "there is no such user");
+  for (const query of ["{ usersWithPendingPermissions }", "{ authorizedUserRepositories(username: \"ann\", first: 1) { totalCount } }", "{ repository(name: \"host/added\") { authorizedUsers(first: 1) { totalCount } } }"]) {
+    t.equal(await errorOf("ann", query), "must be site admin", query);
+  }
+  t.same((await ask("ann", "{ repository(name: \"host/added\") { permissionsInfo { unrestricted } } }")).data, { repository: { permissionsInfo: null } });
   await ask("admin", "mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: []) { alwaysNil } }", { id: added });
   t.same([await sees("nobody"), await sees("ann"), await sees("admin")], [false, false, true]);
   const unrestrict = "mutation ($ids: [ID!]!, $to: Boolean!) { setRepositoryPermissionsUnrestricted(repositories: $ids, unrestricted: $to) { alwaysNil } }";

@@ -263,5 +263,32 @@ t.test("private mode leads to sign in", async (t) => {
   t.same(await at("/a/b/-/raw/c"), [401, null]);
   t.same(await at("/a/b", { authorization: "token nonsense" }), [401, null]);
   t.same(await at("/sign-in"), [200, null]);
-  for (const path of ["/healthz", "/__version", "/robots.txt", "/favicon.ico", "/.api/src-cli/version"]) t.same(await at(path), [200, null], path);
+  for (const path of ["/healthz", "/__version", "/robots.txt", "/favicon.ico"]) t.same(await at(path), [200, null], path);
+});
+
+t.test("blame: an event for each run of lines from the same commit", async (t) => {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  const old = fixture.commit({ branch: "main", files: { "a dir/x.txt": "one\ntwo\nthree\n", "empty": "" }, message: "Write it\n\nAt last." });
+  const changed = fixture.commit({ branch: "main", files: { "a dir/x.txt": "one\n2\nthree\n" } });
+  await daemon.add("git.example/blamed", fixture.path);
+  const blame = (name: string, path: string, headers: Record<string, string> = {}): Promise<Answer> => ask(`/.api/blame/${name}/-/stream/${path}`, headers);
+  const { status, headers, body } = await blame("git.example/blamed", "a%20dir/x.txt");
+  t.match([status, headers["content-type"]], [200, "text/event-stream"]);
+  const events = body.toString().split("\n\n").slice(0, -1).map((text) => /^event: (\w+)\ndata: (.*)$/.exec(text)?.slice(1) ?? []);
+  t.same(events.map(([name]) => name), ["hunk", "hunk", "hunk", "done"]);
+  const hunks = events.slice(0, -1).map(([, data]) => (JSON.parse(data!) as object[])[0]);
+  const author = { Name: /./, Email: /@/, Date: /^\d{4}-\d\d-\d\dT/ };
+  t.match(hunks, [
+    { commitID: old, startLine: 1, endLine: 2, author, message: "Write it", filename: "a dir/x.txt", commit: { parents: [], url: `git.example/blamed/-/commit/${old}` } },
+    { commitID: changed, startLine: 2, endLine: 3, author, commit: { parents: [old] } }, { commitID: old, startLine: 3, endLine: 4 },
+  ]);
+  t.match((await blame("git.example/blamed@main~1", "a%20dir/x.txt")).body.toString().match(/"startLine":\d+,"endLine":\d+/g), ['"startLine":1,"endLine":4']);
+  t.equal((await blame("git.example/blamed", "empty")).body.toString(), "event: done\ndata: {}\n\n");
+  for (const [name, path] of [["git.example/none", "x"], ["git.example/blamed@none", "empty"], ["git.example/blamed", "none"], ["git.example/blamed", "a%20dir"], ["git.example/hidden", "letters.txt"]] as const) {
+    t.equal((await blame(name, path)).status, 404, `${name} ${path}`);
+  }
+  t.equal((await blame("git.example/hidden", "letters.txt", { authorization: `token ${token}` })).status, 200);
+  t.equal((await ask("/.api/blame/git.example/blamed/-/other/empty")).status, 404);
+  t.equal((await ask("/.api/blame/git.example/blamed/-/stream/empty", {}, "HEAD")).status, 405);
 });

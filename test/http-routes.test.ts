@@ -1,46 +1,19 @@
 import t from "tap";
-import { TrawlError } from "../src/base/errors.js";
 import { silentLog } from "../src/base/log.js";
-import { createMetrics } from "../src/base/metrics.js";
 import { addRoutes, type Refusal, type SearchHandler } from "../src/http/routes.js";
 import { HttpServer } from "../src/http/uws.js";
-import { anonymous } from "../src/model/viewer.js";
 import type { SearchRequest } from "../src/model/search-request.js";
-
-async function refuse(): Promise<never> {
-  throw new TrawlError("forbidden", "nobody signs in here");
-}
+import { hollowServices } from "./support/http-front.js";
 
 function startDaemonFront(search: Partial<SearchHandler>, ready: boolean) {
   const server = new HttpServer(silentLog(), () => {});
   const requests: SearchRequest[] = [];
-  addRoutes(server, {
-    origins: { trusts: () => false },
-    signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
-    cookies: { areSecure: false, lifetimeMs: 1000 },
-    isNameTaken: () => false,
-    gate: { enter: () => ({ kind: "viewer", viewer: anonymous }) },
-    search: {
-      admit: () => undefined,
-      run: (request, sink) => {
-        requests.push(request);
-        sink.send("done", ["{}"]);
-        sink.end();
-      },
-      trace: (id) => (id === "abc" ? "the trace" : undefined),
-      ...search,
-    },
-    graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
-    readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
-    seesAll: () => true,
-    content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
-    refresh: (name) => name === "known/name",
-    externalUrl: "http://trawl.example",
-    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },
-    metrics: createMetrics(),
-    log: silentLog(),
-    stallMs: 60_000,
-  });
+  const services = hollowServices(search, ready);
+  const run: SearchHandler["run"] = (request, sink) => {
+    requests.push(request);
+    services.search.run(request, sink);
+  };
+  addRoutes(server, { ...services, search: { ...services.search, run } });
   const port = server.listen("127.0.0.1", 0, () => {});
   t.teardown(() => server.stop(0));
   return { url: `http://127.0.0.1:${port}`, requests };

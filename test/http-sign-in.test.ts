@@ -73,6 +73,11 @@ t.test("a session from sign-in to sign-out", async (t) => {
   t.match(headers.get("set-cookie"), /^sgs=[0-9a-f]{64}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/);
   t.equal(await whoIs(daemon, { ...asBrowser, cookie: cookie! }), "bob");
   t.equal(await whoIs(daemon, { ...asBrowser, cookie: `other=1; ${cookie}; last=2` }), "bob");
+  const seen = async (headers: Record<string, string>): Promise<unknown> =>
+    JSON.parse((await post(daemon, "/.api/graphql", { query: "{ currentUser { session { canSignOut } usageStatistics { lastActiveTime } } }" }, headers)).text);
+  t.match(await seen({ ...asBrowser, cookie: cookie! }), { data: { currentUser: { session: { canSignOut: true }, usageStatistics: { lastActiveTime: /^20/ } } } });
+  const { text: token } = await daemon.control("POST", "/.api/tokens", { user: "bob", scopes: ["user:all"], note: "", expires: "1d" }) as { text: string };
+  t.match(await seen({ authorization: `token ${token}` }), { data: { currentUser: { session: { canSignOut: false } } } }, "a token has no session");
   t.equal(await whoIs(daemon, asBrowser), "401 Private mode requires authentication.");
   t.equal(await whoIs(daemon, { ...asBrowser, cookie: `sgs=${"0".repeat(64)}` }), "401 Private mode requires authentication.");
   t.equal((await request(daemon, "/search/stream?q=a", { headers: { cookie: cookie! } })).status, 200, "pages of our own send no other header");

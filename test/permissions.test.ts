@@ -22,7 +22,7 @@ const chance = (percent: number): boolean => random(100) < percent;
 
 const organisations = Array.from({ length: organisationCount }, (_, i) => `org${i}`);
 const users: readonly Viewer[] = Array.from({ length: userCount }, (_, i) => ({
-  userId: i + 1, name: `user${i}`, isSiteAdmin: i === 0, sudoBy: undefined,
+  userId: i + 1, name: `user${i}`, isSiteAdmin: i === 0, sudoBy: undefined, isSignedIn: false,
   readerNames: [`user${i}`, ...organisations.filter(() => chance(10))].sort(),
 }));
 

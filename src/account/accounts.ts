@@ -1,6 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { callEvery, type PendingCall } from "../base/deadline.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
@@ -8,10 +7,11 @@ import type { AuditLog, Doer } from "./audit-log.js";
 import { Changes } from "./changes.js";
 import { Emails } from "./emails.js";
 import { GroupIndex } from "./group-index.js";
+import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
-import { RecordTable, reindex, type RecordObserver } from "./record-table.js";
+import { RecordTable, reindex, type RecordObserver, type Step } from "./record-table.js";
 import { checkDisplayName, checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
 import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
@@ -62,11 +62,11 @@ export interface AccessToken {
   readonly createdAt: string;
   /** RFC 3339; "" when it never does. */
   readonly expiresAt: string;
-  /** RFC 3339, at most `lastUseWriteMs` behind on the disk; "" before the first use. */
+  /** RFC 3339; "" before the first use. */
   readonly lastUsedAt: string;
 }
 
-interface StoredToken extends AccessToken {
+interface StoredToken extends Omit<AccessToken, "lastUsedAt"> {
   readonly hash: string;
 }
 
@@ -82,10 +82,7 @@ const userCountMax = 100_000;
 const organisationCountMax = 10_000;
 const tokensOfUserMax = 1000;
 
-/** Times of last use are written this often, all at once. */
-const lastUseWriteMs = 60_000;
-
-/** A token that expired this long ago is forgotten at the next start. */
+/** A token or session that ended this long ago is forgotten at the next start; one that starts with a clock ahead loses none. */
 const expiredKeptMs = 30 * 86_400_000;
 
 /**
@@ -104,8 +101,8 @@ export class Accounts {
   readonly teams: Teams;
   readonly settings: SettingsTable;
   readonly savedSearches: SavedSearches;
+  readonly lastUses: LastUses;
   readonly #audit: AuditLog;
-  readonly #log: Log;
   readonly #onNameGone: (name: string) => Promise<void>;
   readonly #users: RecordTable<User>;
   readonly #organisations: RecordTable<Organisation>;
@@ -118,15 +115,11 @@ export class Accounts {
   readonly #viewers = new Map<number, Viewer>();
   /** In the order in which they were created; made when it is asked for. */
   #usersInOrder: readonly User[] | undefined;
-  /** Milliseconds of the wall clock, by token: uses that are not written yet. */
-  readonly #uses = new Map<number, number>();
-  readonly #useTimer: PendingCall;
 
   /** `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
     this.#changes = new Changes(store);
     this.#audit = audit;
-    this.#log = log;
     this.#onNameGone = onNameGone;
     this.#users = new RecordTable<User>(store, "user/", this.#observer("user", () => {
       this.#usersInOrder = undefined;
@@ -147,7 +140,7 @@ export class Accounts {
     this.teams = new Teams(store, this.#changes, this.#names, audit);
     this.settings = new SettingsTable(store, this.#changes, audit, (id) => id === siteSubject || isOwner(id));
     this.savedSearches = new SavedSearches(store, this.#changes, audit, isOwner);
-    this.#useTimer = callEvery(lastUseWriteMs, () => void this.#writeUses());
+    this.lastUses = new LastUses(store, this.#changes, log, (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined);
   }
 
   get userCount(): number {
@@ -201,28 +194,12 @@ export class Accounts {
     return token === undefined ? undefined : this.#shown(token);
   }
 
-  /** The last time that a token of the user was used, in milliseconds of the wall clock; undefined for never. */
-  lastUseOf(userId: number): number | undefined {
-    const uses = this.#tokensOf(userId).map((token) => Date.parse(this.#lastUsedAt(token))).filter((usedMs) => usedMs > 0);
-    return uses.length === 0 ? undefined : Math.max(...uses);
-  }
-
-  /** The last time that a token of each user was used, in milliseconds of the wall clock; of those whose tokens never were, none. */
-  lastUses(): ReadonlyMap<number, number> {
-    const uses = new Map<number, number>();
-    for (const token of this.#tokens.values()) {
-      const usedMs = Date.parse(this.#lastUsedAt(token));
-      if (usedMs > (uses.get(token.userId) ?? 0)) uses.set(token.userId, usedMs);
-    }
-    return uses;
-  }
-
   /** What the user may see and do. */
   viewerOf(user: User): Viewer {
     const known = this.#viewers.get(user.id);
     if (known !== undefined) return known;
     const readerNames = [user, ...this.organisationsOf(user.id)].map(({ name }) => name.toLowerCase()).sort();
-    const viewer = { userId: user.id, name: user.name, isSiteAdmin: user.isSiteAdmin, readerNames, sudoBy: undefined };
+    const viewer = { userId: user.id, name: user.name, isSiteAdmin: user.isSiteAdmin, readerNames, sudoBy: undefined, isSignedIn: false };
     this.#viewers.set(user.id, viewer);
     return viewer;
   }
@@ -261,7 +238,7 @@ export class Accounts {
       const user = this.#requireUser(name);
       this.#requireOtherAdmin(user);
       const steps = [
-        ...this.#tokensOf(user.id).map((token) => this.#tokens.remove(token)),
+        ...this.#tokensOf(user.id).flatMap((token) => this.#removingToken(token)), ...this.lastUses.removing(user.id),
         ...this.organisationsOf(user.id).map((group) => this.#organisations.put(without(group, user.id))),
         ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user), ...this.contexts.removing(user),
         ...this.teams.removingUser(user.id), ...this.settings.removing(user.id), ...this.savedSearches.removing(user.id),
@@ -326,7 +303,7 @@ export class Accounts {
       const stored: StoredToken = {
         id: this.#changes.newId(), userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
         createdAt: now.toISOString(), expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
-        lastUsedAt: "", hash: hashOfToken(text) ?? "",
+        hash: hashOfToken(text) ?? "",
       };
       return { steps: [this.#tokens.put(stored)], result: stored };
     }, ({ id, expiresAt }) => this.#audit.note("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
@@ -337,7 +314,7 @@ export class Accounts {
     return this.#changes.commit(() => {
       const token = this.#tokens.get(id);
       if (token === undefined) throw new TrawlError("not-found", `there is no access token ${id}; \`trawl token list\` shows those there are`);
-      return { steps: [this.#tokens.remove(token)], result: token };
+      return { steps: this.#removingToken(token), result: this.#shown(token) };
     }, (token) => this.#audit.note("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }));
   }
 
@@ -353,49 +330,26 @@ export class Accounts {
     if (hash === undefined || token === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(token.hash))) return undefined;
     if (token.expiresAt !== "" && Date.parse(token.expiresAt) <= nowMs) return undefined;
     const user = this.#users.get(token.userId);
-    return user === undefined ? undefined : { token, user };
+    return user === undefined ? undefined : { token: this.#shown(token), user };
   }
 
-  /** Notes that the token was used. It is written later, with others. */
-  noteUse({ id }: AccessToken, nowMs: number): void {
-    this.#uses.set(id, nowMs);
-  }
-
-  /** Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens that expired long ago and sessions that are over. */
+  /** Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens and sessions that ended long ago. */
   async start(doer: Doer, wantsAdmin: boolean): Promise<void> {
     if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
-    const nowMs = new Date().getTime();
-    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < nowMs - expiredKeptMs);
-    const steps = [...old.map((token) => this.#tokens.remove(token)), ...this.sessions.removingExpired(nowMs)];
+    const longAgoMs = new Date().getTime() - expiredKeptMs;
+    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < longAgoMs);
+    const steps = [...old.flatMap((token) => this.#removingToken(token)), ...this.sessions.removingExpired(longAgoMs)];
     if (steps.length > 0) await this.#changes.commit(() => ({ steps, result: undefined }), () => undefined);
   }
 
   /** Writes what is not written yet. Idempotent. */
   async close(): Promise<void> {
-    this.#useTimer.cancel();
-    await this.#writeUses();
+    await this.lastUses.close();
     await this.#changes.settled();
   }
 
-  async #writeUses(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    try {
-      await this.#changes.commit(() => {
-        const used = [...this.#uses.keys()].flatMap((id) => this.#tokens.get(id) ?? []);
-        const steps = used.map((token) => this.#tokens.put({ ...token, lastUsedAt: this.#lastUsedAt(token) }));
-        this.#uses.clear();
-        return { steps, result: undefined };
-      }, () => undefined);
-    } catch (error) {
-      this.#log.error(`times of last use of access tokens are lost: ${messageOf(error)}`);
-    }
-  }
-
-  /** A clock that went back does not take a later use away. */
-  #lastUsedAt({ id, lastUsedAt }: StoredToken): string {
-    const usedMs = this.#uses.get(id);
-    if (usedMs === undefined || Date.parse(lastUsedAt) > usedMs) return lastUsedAt;
-    return new Date(usedMs).toISOString();
+  #removingToken(token: StoredToken): readonly Step[] {
+    return [this.#tokens.remove(token), ...this.lastUses.removing(token.id)];
   }
 
   #tokensOf(userId: number): readonly StoredToken[] {
@@ -404,7 +358,8 @@ export class Accounts {
 
   #shown(token: StoredToken): AccessToken {
     const { hash, ...shown } = token;
-    return { ...shown, lastUsedAt: this.#lastUsedAt(token) };
+    const usedMs = this.lastUses.of(token.id);
+    return { ...shown, lastUsedAt: usedMs === undefined ? "" : new Date(usedMs).toISOString() };
   }
 
   #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, doer: Doer): Promise<User> {

@@ -1,3 +1,4 @@
+import { monotonicMs } from "../base/deadline.js";
 import type { Log } from "../base/log.js";
 
 /** Who does something, and from where. */
@@ -33,6 +34,7 @@ const minuteMs = 60_000;
 /** Who did what to accounts, tokens and permissions, one line each, written before the answer is given. */
 export class AuditLog {
   readonly #log: Log;
+  /** On the monotonic clock. */
   #minute = 0;
   #refusals = 0;
 
@@ -45,17 +47,17 @@ export class AuditLog {
   }
 
   /** A credential that was not accepted. When there are too many, a line of the next minute counts those without one. */
-  noteRefusal(from: string, reason: string, nowMs: number): void {
-    this.#noteBounded("credential-refused", { from, reason }, nowMs);
+  noteRefusal(from: string, reason: string): void {
+    this.#noteBounded("credential-refused", { from, reason });
   }
 
   /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
-  noteSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }, nowMs: number): void {
-    this.#noteBounded("sign-in-refused", { from, ...what }, nowMs);
+  noteSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
+    this.#noteBounded("sign-in-refused", { from, ...what });
   }
 
-  #noteBounded(event: AuditEvent, what: Readonly<Record<string, unknown>>, nowMs: number): void {
-    const minute = Math.floor(nowMs / minuteMs);
+  #noteBounded(event: AuditEvent, what: Readonly<Record<string, unknown>>): void {
+    const minute = Math.floor(monotonicMs() / minuteMs);
     if (minute !== this.#minute) {
       const untold = this.#refusals - refusalsPerMinuteMax;
       if (untold > 0) this.#log.info({ event: "credential-refused", untold });

@@ -55,14 +55,17 @@ export class Gate {
     const nowMs = new Date().getTime();
     if (credential.kind === "none") return this.#enterBySession(knock, nowMs);
     const entry = this.#check(credential, knock, nowMs);
-    if (entry.kind === "refused") this.#audit.noteRefusal(knock.remoteAddress, entry.message, nowMs);
+    if (entry.kind === "refused") this.#audit.noteRefusal(knock.remoteAddress, entry.message);
     return entry;
   }
 
   #enterBySession(knock: Knock, nowMs: number): Entry {
     const session = readSession(knock.headers.get("cookie"));
     const user = session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.find(session, nowMs);
-    if (user !== undefined) return { kind: "viewer", viewer: this.#accounts.viewerOf(user) };
+    if (user !== undefined) {
+      this.#accounts.lastUses.note(user.id, nowMs);
+      return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(user), isSignedIn: true } };
+    }
     if (this.#settings.isPublic) return { kind: "viewer", viewer: anonymous };
     return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
   }
@@ -87,16 +90,22 @@ export class Gate {
     if (found === undefined) return refused(401, "Invalid access token.");
     const { token, user } = found;
     if (credential.kind === "token") {
-      this.#accounts.noteUse(token, nowMs);
+      this.#noteUse(token.id, user.id, nowMs);
       return { kind: "viewer", viewer: this.#accounts.viewerOf(user) };
     }
     if (!token.scopes.includes("site-admin:sudo")) return refused(401, "Invalid access token.");
     if (!user.isSiteAdmin) return refused(403, "The subject user of a sudo access token must be a site admin.");
     const subject = this.#accounts.userByName(credential.user);
     if (subject === undefined) return refused(403, "Unable to sudo to nonexistent user.");
-    this.#accounts.noteUse(token, nowMs);
+    this.#noteUse(token.id, user.id, nowMs);
     this.#audit.note("sudo", { who: subject.name, sudoBy: user.name, from: knock.remoteAddress }, { token: token.id, path: knock.path });
     return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(subject), sudoBy: user.name } };
+  }
+
+  /** Who acts as somebody else is here; the other one is not. */
+  #noteUse(tokenId: number, userId: number, nowMs: number): void {
+    this.#accounts.lastUses.note(tokenId, nowMs);
+    this.#accounts.lastUses.note(userId, nowMs);
   }
 }
 

@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 
 /** What a token permits. Each has `user:all`, all that its user may do. */
-export const tokenScopes = ["user:all", "site-admin:sudo"] as const;
+const tokenScopes = ["user:all", "site-admin:sudo"] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
 const nameCharsMax = 255;

@@ -11,6 +11,8 @@ interface StoredSession {
   /** The hash. */
   readonly id: string;
   readonly userId: number;
+  /** Greater than that of each session opened before: the wall clock, which may go back, does not tell which is older. */
+  readonly number: number;
   /** RFC 3339. */
   readonly createdAt: string;
   readonly expiresAt: string;
@@ -53,7 +55,7 @@ export class Sessions {
       if (this.#users.get(user.id) === undefined || !isStillAllowed()) throw new TrawlError("forbidden", "Authentication failed");
       const now = new Date();
       const session: StoredSession = {
-        id: hashOfSecretText(text), userId: user.id, createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+        id: hashOfSecretText(text), userId: user.id, number: this.#changes.newId(), createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
       };
       return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
     }, () => undefined);
@@ -86,9 +88,9 @@ export class Sessions {
     return this.#ofUser(id).map((session) => this.#table.remove(session));
   }
 
-  /** The steps of a change that forget sessions that are over. */
-  removingExpired(nowMs: number): readonly Step[] {
-    return [...this.#table.values()].filter((session) => isOver(session, nowMs)).map((session) => this.#table.remove(session));
+  /** The steps of a change that forget sessions that were over at this time. */
+  removingExpired(atMs: number): readonly Step[] {
+    return [...this.#table.values()].filter((session) => isOver(session, atMs)).map((session) => this.#table.remove(session));
   }
 
   #forget({ id, userId }: StoredSession): void {
@@ -100,7 +102,7 @@ export class Sessions {
   /** In the order in which they were opened. */
   #ofUser(userId: number): readonly StoredSession[] {
     const sessions = [...this.#idsOfUser.get(userId) ?? []].flatMap((id) => this.#table.get(id) ?? []);
-    return sessions.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+    return sessions.sort((a, b) => a.number - b.number);
   }
 
   /** Ends the user's sessions that are over and its oldest ones, and the oldest of all when there are too many. */
@@ -114,7 +116,7 @@ export class Sessions {
 
   #oldest(): StoredSession | undefined {
     let oldest: StoredSession | undefined;
-    for (const session of this.#table.values()) if (oldest === undefined || session.createdAt < oldest.createdAt) oldest = session;
+    for (const session of this.#table.values()) if (oldest === undefined || session.number < oldest.number) oldest = session;
     return oldest;
   }
 }

@@ -62,14 +62,14 @@ export class SignIn {
     const waitMs = this.#ofAddress.begin(networkOf(from)) || this.#ofUser.begin(userKey);
     const doer: Doer = { who: user?.name ?? "", sudoBy: undefined, from };
     if (waitMs > 0) {
-      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: "locked out" }, new Date().getTime());
+      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: "locked out" });
       return { kind: "locked", waitMs };
     }
     const { passwords } = this.#accounts;
     const stamp = user === undefined ? undefined : passwords.stamp(user.id);
     const isRight = await passwords.matches(user?.id, password);
     if (user === undefined || !isRight) {
-      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: user === undefined ? "no such user" : "wrong password" }, new Date().getTime());
+      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: user === undefined ? "no such user" : "wrong password" });
       return { kind: "wrong" };
     }
     const session = await this.#open(user, () => passwords.stamp(user.id) === stamp);

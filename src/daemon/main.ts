@@ -173,7 +173,7 @@ class Daemon implements Controlled {
       refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: shared.externalUrl,
       webhooks: {
         webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
-        noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason, new Date().getTime()),
+        noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
       },
       readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,

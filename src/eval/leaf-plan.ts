@@ -133,7 +133,7 @@ function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
 }
 
 /** The content that unit `unit` belongs to, which is `from` or a later one: doubling steps, then bisection. */
-export function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
+function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
   let low = from;
   let step = 1;
   while (low + step < contentCount && firstUnit[low + step] <= unit) {

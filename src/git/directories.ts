@@ -15,7 +15,7 @@ export interface EntryData {
 }
 
 /** The whole tree. */
-export const rootEntry: EntryData = { path: "", kind: "directory", mode: 0o040000, oid: "", byteCount: 0 };
+const rootEntry: EntryData = { path: "", kind: "directory", mode: 0o040000, oid: "", byteCount: 0 };
 
 /**
  * The entries at these paths, null where there is none, in the order asked. A path has no slash at its ends; "" is the

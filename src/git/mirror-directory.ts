@@ -27,7 +27,7 @@ const headFile = "HEAD";
 const packedRefsFile = "packed-refs";
 
 /** Where a replacement of the mirror is made before it takes the mirror's name. */
-export function stagingPath(directory: string): string {
+function stagingPath(directory: string): string {
   return `${directory}.new`;
 }
 

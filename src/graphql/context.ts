@@ -15,6 +15,12 @@ import type { Searcher } from "../search/searcher.js";
 import type { ReadPool } from "../worker/pools.js";
 import { GitReads, type GitCache } from "./git-reads.js";
 
+/** Items that one answer may have in lists without a length. */
+const itemsMax = 200_000;
+
+/** Those that are made in one turn of the event loop. */
+const itemsOfTurn = 2000;
+
 /** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
 export interface RepositoryOrders {
   setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void>;
@@ -63,6 +69,10 @@ export class RequestContext {
   #stop: Int32Array | undefined;
   #git: GitReads | undefined;
   #isCancelled = false;
+  #itemCount = 0;
+  /** Items of this and earlier turns of the event loop may be made when the promise resolves. */
+  #turn = 0;
+  #turns: Promise<void> = Promise.resolve();
 
   constructor(services: GraphqlServices, viewer: Viewer, from: string, timeoutMs: number) {
     this.services = services;
@@ -105,6 +115,18 @@ export class RequestContext {
   get git(): GitReads {
     this.#git ??= new GitReads(this.services.reads, this.services.gitCache, this);
     return this.#git;
+  }
+
+  /**
+   * Resolves when the answer may have so many items more in lists that nobody gave a length, which the cost of a document does
+   * not tell. Other work comes between many of them. Throws `bad-request` when there are too many.
+   */
+  async takeItems(count: number, what: string): Promise<void> {
+    this.#itemCount += count;
+    if (this.#itemCount > itemsMax) throw new TrawlError("bad-request", `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`);
+    const turn = Math.floor(this.#itemCount / itemsOfTurn);
+    for (; this.#turn < turn; this.#turn++) this.#turns = this.#turns.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return this.#turns;
   }
 
   get isCancelled(): boolean {

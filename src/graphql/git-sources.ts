@@ -313,3 +313,9 @@ export function personOf({ name, email }: { readonly name: string; readonly emai
 export function signatureOf({ name, email, date }: CommitData["author"]) {
   return { person: personOf({ name, email }), date };
 }
+
+/** The first line of a message. */
+export function subjectOf(message: string): string {
+  const end = message.indexOf("\n");
+  return end < 0 ? message : message.slice(0, end);
+}

@@ -5,7 +5,7 @@ import { compileRegexp } from "../regexp/compile.js";
 import { pageCountMax } from "./connections.js";
 import type { ObjectTypes } from "./schema-types.js";
 
-type PageArguments = ObjectTypes["Query"]["repositories"]["args"];
+type PageArguments = Partial<ObjectTypes["Query"]["repositories"]["args"]>;
 
 /** A page of repositories, and where it lies among all that were asked for. */
 export interface RepositoryPage {

@@ -1,5 +1,5 @@
 import type { RequestContext } from "./context.js";
-import type { AbstractTypes, ObjectTypes } from "./schema-types.js";
+import type { ObjectTypes } from "./schema-types.js";
 import type { SourceOf } from "./sources.js";
 
 /** Answers one field of one object. What it throws or rejects with costs that field alone. */
@@ -26,5 +26,3 @@ type Unanswered = { [T in ObjectName]: Missing<T> extends never ? never : T }[Ob
 export type AllResolvers =
   & { readonly [T in Unanswered]: ResolversOf<T> }
   & { readonly [T in Exclude<ObjectName, Unanswered>]?: ResolversOf<T> };
-
-export type AbstractName = keyof AbstractTypes;

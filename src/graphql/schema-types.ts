@@ -186,6 +186,8 @@ export interface ObjectTypes {
     readonly currentUser: { readonly args: NoArguments; readonly result: SourceOf<"User"> | null };
     readonly user: { readonly args: { readonly username?: string | null | undefined; readonly email?: string | null | undefined }; readonly result: SourceOf<"User"> | null };
     readonly users: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined; readonly tag?: string | null | undefined; readonly activePeriod?: UserActivePeriod | null | undefined; readonly inactiveSince?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> };
+    readonly authorizedUserRepositories: { readonly args: { readonly username?: string | null | undefined; readonly email?: string | null | undefined; readonly perm: RepositoryPermission | null; readonly first: number; readonly after?: string | null | undefined }; readonly result: SourceOf<"RepositoryConnection"> };
+    readonly usersWithPendingPermissions: { readonly args: NoArguments; readonly result: readonly (string)[] };
     readonly organization: { readonly args: { readonly name: string }; readonly result: SourceOf<"Org"> | null };
     readonly organizations: { readonly args: { readonly first?: number | null | undefined; readonly after?: string | null | undefined; readonly query?: string | null | undefined }; readonly result: SourceOf<"OrgConnection"> };
     readonly team: { readonly args: { readonly name: string }; readonly result: SourceOf<"Team"> | null };
@@ -368,6 +370,8 @@ export interface ObjectTypes {
     readonly isFork: { readonly args: NoArguments; readonly result: boolean };
     readonly isArchived: { readonly args: NoArguments; readonly result: boolean };
     readonly isPrivate: { readonly args: NoArguments; readonly result: boolean };
+    readonly permissionsInfo: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsInfo"> | null };
+    readonly authorizedUsers: { readonly args: { readonly permission: RepositoryPermission | null; readonly first: number; readonly after?: string | null | undefined }; readonly result: SourceOf<"UserConnection"> };
     readonly externalServices: { readonly args: { readonly first?: number | null | undefined }; readonly result: SourceOf<"ExternalServiceConnection"> };
     readonly cloneInProgress: { readonly args: NoArguments; readonly result: boolean };
     readonly textSearchIndex: { readonly args: NoArguments; readonly result: SourceOf<"RepositoryTextSearchIndex"> | null };
@@ -390,6 +394,12 @@ export interface ObjectTypes {
     readonly diskSizeBytes: { readonly args: NoArguments; readonly result: string | null };
     readonly embeddingExists: { readonly args: NoArguments; readonly result: boolean };
     readonly ingestedCodeowners: { readonly args: NoArguments; readonly result: SourceOf<"CodeownersIngestedFile"> | null };
+  };
+  readonly PermissionsInfo: {
+    readonly permissions: { readonly args: NoArguments; readonly result: readonly (RepositoryPermission)[] };
+    readonly syncedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
+    readonly unrestricted: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly CodeownersIngestedFile: {
     readonly contents: { readonly args: NoArguments; readonly result: string };
@@ -966,6 +976,7 @@ export interface ObjectTypes {
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly namespaceName: { readonly args: NoArguments; readonly result: string };
     readonly permissions: { readonly args: NoArguments; readonly result: SourceOf<"PermissionConnection"> };
+    readonly permissionsInfo: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsInfo"> | null };
   };
   readonly UserEmail: {
     readonly email: { readonly args: NoArguments; readonly result: string };
@@ -982,6 +993,8 @@ export interface ObjectTypes {
   readonly Permission: {
     readonly id: { readonly args: NoArguments; readonly result: string };
     readonly displayName: { readonly args: NoArguments; readonly result: string };
+    readonly namespace: { readonly args: NoArguments; readonly result: string };
+    readonly action: { readonly args: NoArguments; readonly result: string };
   };
   readonly UserConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"User">)[] };

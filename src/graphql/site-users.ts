@@ -1,4 +1,6 @@
+import type { Accounts, User } from "../account/accounts.js";
 import { TrawlError } from "../base/errors.js";
+import { filterInSteps, resultInTurns, sortInSteps } from "../base/steps.js";
 import type { RequestContext } from "./context.js";
 import { timeOf } from "./filters.js";
 import { globalId } from "./ids.js";
@@ -25,55 +27,71 @@ type Wishes = ObjectTypes["Site"]["users"]["args"];
 const nodesMax = 1000;
 
 /** The users who are as wished. Caller guarantees: the viewer is site admin. */
-export function findSiteUsers(wishes: Wishes, { services: { accounts } }: RequestContext): readonly SiteUser[] {
-  const uses = accounts.lastUses();
-  const all = accounts.users().map(({ id, name, displayName, createdAt, isSiteAdmin }): SiteUser => {
-    const lastMs = uses.get(id);
-    return {
-      id: globalId("User", id), username: name, displayName: displayName || null, email: accounts.emails.of(id).at(0)?.address ?? null, createdAt,
-      lastActiveAt: lastMs === undefined ? null : new Date(lastMs).toISOString(), deletedAt: null, siteAdmin: isSiteAdmin, scimControlled: false, eventsCount: 0, locked: false,
-    };
-  });
-  const tests = testsOf(wishes);
-  return all.filter((user) => tests.every((test) => test(user)));
+export function findSiteUsers(wishes: Wishes, { services: { accounts } }: RequestContext): Promise<readonly User[]> {
+  const tests = testsOf(wishes, accounts);
+  return resultInTurns(filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))));
 }
 
 /** Some of those that were found, in order. Throws `bad-request` for a negative limit or offset. */
-export function siteUserNodes(found: readonly SiteUser[], { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"]): readonly SiteUser[] {
+export async function siteUserNodes(found: readonly User[], { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"],
+  { services: { accounts } }: RequestContext): Promise<readonly SiteUser[]> {
   const start = offset ?? 0;
   const count = limit ?? nodesMax;
   if (start < 0 || count < 0) throw new TrawlError("bad-request", `limit: ${count} and offset: ${start} must not be negative`);
   const keyOf = keys[orderBy ?? "USERNAME"];
-  const sorted = [...found].sort((a, b) => compare(keyOf(a), keyOf(b)) || compare(a.username, b.username));
-  return (descending === true ? sorted.reverse() : sorted).slice(start, start + Math.min(count, nodesMax));
+  const direction = descending === true ? -1 : 1;
+  const sorted = await resultInTurns(sortInSteps(found, (a, b) => direction * (compare(keyOf(a, accounts), keyOf(b, accounts)) || compare(a.name, b.name))));
+  return sorted.slice(start, start + Math.min(count, nodesMax)).map((user) => siteUser(user, accounts));
 }
 
-const keys: Readonly<Record<SiteUserOrderBy, (user: SiteUser) => string>> = {
-  USERNAME: ({ username }) => username.toLowerCase(),
-  EMAIL: ({ email }) => email ?? "",
-  LAST_ACTIVE_AT: ({ lastActiveAt }) => lastActiveAt ?? "",
+function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accounts: Accounts): SiteUser {
+  return {
+    id: globalId("User", id), username: name, displayName: displayName || null, email: emailOf(id, accounts) || null, createdAt,
+    lastActiveAt: lastActiveAt(id, accounts) || null, deletedAt: null, siteAdmin: isSiteAdmin, scimControlled: false, eventsCount: 0, locked: false,
+  };
+}
+
+/** "" for none. */
+function emailOf(userId: number, accounts: Accounts): string {
+  return accounts.emails.of(userId).at(0)?.address ?? "";
+}
+
+/** RFC 3339; "" for never. */
+function lastActiveAt(userId: number, accounts: Accounts): string {
+  const lastMs = accounts.lastUses.of(userId);
+  return lastMs === undefined ? "" : new Date(lastMs).toISOString();
+}
+
+const keys: Readonly<Record<SiteUserOrderBy, (user: User, accounts: Accounts) => string>> = {
+  USERNAME: ({ name }) => name.toLowerCase(),
+  EMAIL: ({ id }, accounts) => emailOf(id, accounts),
+  LAST_ACTIVE_AT: ({ id }, accounts) => lastActiveAt(id, accounts),
   DELETED_AT: () => "",
   EVENTS_COUNT: () => "",
   CREATED_AT: ({ createdAt }) => createdAt,
-  SITE_ADMIN: ({ siteAdmin }) => (siteAdmin ? "1" : "0"),
+  SITE_ADMIN: ({ isSiteAdmin }) => (isSiteAdmin ? "1" : "0"),
 };
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function testsOf({ query, siteAdmin, username, email, lastActiveAt, deletedAt, createdAt, eventsCount }: Wishes): readonly ((user: SiteUser) => boolean)[] {
+function testsOf({ query, siteAdmin, username, email, lastActiveAt: activeRange, deletedAt, createdAt, eventsCount }: Wishes, accounts: Accounts): readonly ((user: User) => boolean)[] {
   const text = query?.toLowerCase() ?? "";
-  const isWithin = (range: SiteUsersDateRangeInput | null | undefined) => (range === undefined || range === null ? () => true : rangeTest(range));
-  const [isActiveThen, isDeletedThen, isCreatedThen] = [isWithin(lastActiveAt), isWithin(deletedAt), isWithin(createdAt)];
-  return [
-    ({ username: name, displayName, email: address }) => text === "" || [name, displayName, address].some((field) => field?.toLowerCase().includes(text) === true),
-    ({ siteAdmin: is }) => siteAdmin === undefined || siteAdmin === null || is === siteAdmin,
-    ({ username: name }) => typeof username !== "string" || name.toLowerCase() === username.toLowerCase(),
-    ({ email: address }) => typeof email !== "string" || address?.toLowerCase() === email.toLowerCase(),
-    (user) => isActiveThen(user.lastActiveAt) && isDeletedThen(user.deletedAt) && isCreatedThen(user.createdAt),
-    ({ eventsCount: count }) => count >= (eventsCount?.gte ?? 0) && count <= (eventsCount?.lte ?? Infinity),
+  const isWithin = (range: SiteUsersDateRangeInput | null | undefined) => (range === undefined || range === null ? undefined : rangeTest(range));
+  const [isActiveThen, isDeletedThen, isCreatedThen] = [isWithin(activeRange), isWithin(deletedAt), isWithin(createdAt)];
+  const tests: readonly (((user: User) => boolean) | false | undefined)[] = [
+    text !== "" && (({ id, name, displayName }) => [name, displayName, emailOf(id, accounts)].some((field) => field.toLowerCase().includes(text))),
+    typeof siteAdmin === "boolean" && (({ isSiteAdmin }) => isSiteAdmin === siteAdmin),
+    typeof username === "string" && (({ name }) => name.toLowerCase() === username.toLowerCase()),
+    typeof email === "string" && (({ id }) => emailOf(id, accounts).toLowerCase() === email.toLowerCase()),
+    isActiveThen && (({ id }) => isActiveThen(lastActiveAt(id, accounts) || null)),
+    isDeletedThen && (() => isDeletedThen(null)),
+    isCreatedThen && (({ createdAt: time }) => isCreatedThen(time)),
+    // Events are not counted.
+    () => (eventsCount?.gte ?? 0) <= 0 && (eventsCount?.lte ?? 0) >= 0,
   ];
+  return tests.filter((test) => typeof test === "function");
 }
 
 /** Times are RFC 3339 in UTC on both sides, so they compare as texts once they are written alike. */

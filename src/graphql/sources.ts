@@ -1,3 +1,4 @@
+import type { User } from "../account/accounts.js";
 import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
 import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, HunkSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
 import type { RepositorySource, TextIndexSource } from "./repository-source.js";
@@ -5,7 +6,6 @@ import type { ObjectTypes, AbstractTypes } from "./schema-types.js";
 import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { ContextSource } from "./context-source.js";
 import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
-import type { SiteUser } from "./site-users.js";
 import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
 
 /** What resolvers work from, by type. A type that is not here is plain data with the fields of the schema. */
@@ -46,7 +46,7 @@ export interface Sources {
   readonly SettingsCascade: CascadeSource;
   readonly Settings: SettingsSource;
   readonly SettingsMutation: SettingsChangeSource;
-  readonly SiteUsers: { readonly found: readonly SiteUser[] };
+  readonly SiteUsers: { readonly found: readonly User[] };
 }
 
 /** What a value of a type is on our side. A value of an interface or union tells its type. */

@@ -23,14 +23,17 @@ export interface ClientServices {
   readonly externalUrl: string;
 }
 
-/** Small things that existing clients, browsers and crawlers ask for. `guard` lets only those in whom the gate does. */
+/**
+ * Small things that existing clients, browsers and crawlers ask for. `guard` lets only those in whom the gate does. Open are
+ * the version, which is asked for as health is, and what goes with the page to sign in: its icon, and what crawlers may read.
+ */
 export function addClientRoutes(server: HttpServer, services: ClientServices, guard: (handler: ViewerHandler) => Handler): void {
-  server.route("GET", "/.api/src-cli/version", (_, response) => response.reply(200, json, JSON.stringify({ version: srcVersion })));
-  server.route("GET", "/.api/src-cli/FILE", ({ params }, response) => {
+  server.route("GET", "/.api/src-cli/version", guard((_, response) => response.reply(200, json, JSON.stringify({ version: srcVersion }))));
+  server.route("GET", "/.api/src-cli/FILE", guard(({ params }, response) => {
     const file = params["FILE"] ?? "";
     if (!srcFiles.has(file)) return response.reply(404, plainText, `there is no build ${JSON.stringify(file)} of src; there are ${[...srcFiles].join(", ")}\n`);
     return response.reply(302, { ...plainText, Location: `${srcReleases}/${srcVersion}/${file}` }, "");
-  });
+  }));
   server.route("GET", "/__version", (_, response) => response.reply(200, plainText, buildVersion));
   server.route("POST", "/.api/repos/NAME/-/refresh", guard(({ params }, response, viewer) => {
     if (viewer.userId === undefined) return response.reply(401, plainText, "not authenticated\n");
@@ -44,7 +47,8 @@ export function addClientRoutes(server: HttpServer, services: ClientServices, gu
   for (const path of ["/.api/scip/upload", "/.api/lsif/upload"]) server.route("POST", path, guard((_, response) => refuseUpload(response)));
   server.route("GET", "/robots.txt", (_, response) => response.reply(200, plainText, "User-agent: *\nDisallow: /\n"));
   server.route("GET", "/favicon.ico", (_, response) => response.reply(200, { ...plainText, "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400" }, icon));
-  server.route("GET", "/opensearch.xml", (_, response) => response.reply(200, { ...plainText, "Content-Type": "application/opensearchdescription+xml; charset=utf-8" }, openSearch(services.externalUrl)));
+  server.route("GET", "/opensearch.xml", guard((_, response) =>
+    response.reply(200, { ...plainText, "Content-Type": "application/opensearchdescription+xml; charset=utf-8" }, openSearch(services.externalUrl))));
 }
 
 function refuseUpload(response: HttpResponse): void {

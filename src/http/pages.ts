@@ -21,17 +21,25 @@ type Page = (context: RequestContext, place: PagePath, host: string) => Promise<
 
 /**
  * Answers every URL of a page with what it names, as plain text: people follow links that clients show, and programs look
- * whether a thing is there. What does not exist is 404. In private mode who sends no credential is led to sign in.
+ * whether a thing is there. What does not exist is 404. In private mode who sends no credential is led to sign in, and
+ * learns nothing else.
  */
 export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices, raw: RawHandler): Handler {
   return async (request, response) => {
-    if (request.path.startsWith("/.")) return reply(response, 404, request.path.startsWith("/.api/") ? "no route" : "not found");
-    if (request.method !== "GET" && request.method !== "HEAD") return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
-    const open = openPages[request.path];
-    if (open !== undefined) return reply(response, 200, open);
-    const place = readPagePath(request.path);
+    const { method, path } = request;
+    // Clients that sign in by other ways look for them here first: there are none.
+    if (path.startsWith("/.") && !path.startsWith("/.api/")) return reply(response, 404, "not found");
+    const isRead = method === "GET" || method === "HEAD";
+    const open = openPages[path];
+    if (open !== undefined && isRead) return reply(response, 200, open);
+    const place = readPagePath(path);
     const entry = gate.enter(request);
-    if (entry.kind === "refused") return place?.page === "raw" ? refuse(response, entry) : refusePage(request, response, entry);
+    if (entry.kind === "refused") {
+      const isPage = isRead && place?.page !== "raw" && !path.startsWith("/.");
+      return isPage ? refusePage(request, response, entry) : refuse(response, entry);
+    }
+    if (path.startsWith("/.")) return reply(response, 404, "no route");
+    if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
     const visit = { request, response, viewer: entry.viewer };
     if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
     if (request.path.startsWith("/-/")) return instancePage(visit, services);

@@ -7,15 +7,16 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
+import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "./cors.js";
+import { refuseHead, startEvents } from "./event-response.js";
 import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
 import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
-import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { parseStreamParams } from "./stream-params.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
@@ -36,6 +37,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
     else response.reply(200, plainText, text);
   }));
+  server.route("GET", blamePattern, guard(blameHandler(services.content, services)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
   server.route("GET", "/readyz", (request, response) => {
@@ -102,26 +104,16 @@ export interface Refusal {
 
 /** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
 function streamHandler(services: Services): ViewerHandler {
-  const { search, log, metrics: { metrics } } = services;
-  const observer: StreamObserver = {
-    bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
-    stalled: () => metrics.streamsStalled.inc(),
-  };
+  const { search, log } = services;
   return (request, response, viewer) => {
-    if (request.method === "HEAD") {
-      return response.reply(405, { ...plainText, Allow: "GET, OPTIONS" }, "method not allowed\n");
-    }
+    if (request.method === "HEAD") return refuseHead(response);
     const params = parseStreamParams(request.query);
     const refusal = params.kind === "request" ? search.admit() : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
       return response.reply(503, { ...plainText, ...retry }, `${refusal.message}\n`);
     }
-    const encoding = acceptedEncoding(request.headers.get("accept-encoding"));
-    const body = response.startStream(200, sseHeaders(encoding));
-    metrics.streamsOpen.inc();
-    response.onClosed(() => metrics.streamsOpen.dec());
-    const sink = new SseStream(body, encoding, services.stallMs, observer, log);
+    const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
     try {
       search.run({ ...params.request, viewer }, sink);

@@ -9,7 +9,7 @@ import { ShardStore } from "../store/shard-store.js";
  * A shard is closed when its text reaches this size. Larger shards would leave cores idle in a search; smaller ones
  * cost a look-up each.
  */
-export const shardContentBytes = 64 * 1024 * 1024;
+const shardContentBytes = 64 * 1024 * 1024;
 
 /**
  * Fills shards one after the other and writes each as it is full; documents of several repositories share a shard.

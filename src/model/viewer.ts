@@ -9,9 +9,11 @@ export interface Viewer {
   readonly readerNames: readonly string[];
   /** The site admin who acts as this user with a sudo token; undefined where the user acts alone. */
   readonly sudoBy: string | undefined;
+  /** Whether the request comes from a browser that is signed in, so that there is something to sign out of. */
+  readonly isSignedIn: boolean;
 }
 
-export const anonymous: Viewer = { userId: undefined, name: "", isSiteAdmin: false, readerNames: [], sudoBy: undefined };
+export const anonymous: Viewer = { userId: undefined, name: "", isSiteAdmin: false, readerNames: [], sudoBy: undefined, isSignedIn: false };
 
 /** Whoever may open the control socket: nothing is hidden. */
 export const operatorViewer: Viewer = { ...anonymous, isSiteAdmin: true };

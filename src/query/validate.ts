@@ -192,7 +192,7 @@ export function fieldOf(query: BasicQuery, wanted: FieldName): FieldNode | undef
   return query.fields.find(({ name }) => name === wanted);
 }
 
-export function hasType(query: BasicQuery, type: string): boolean {
+function hasType(query: BasicQuery, type: string): boolean {
   return query.fields.some(({ name, value }) => name === "type" && value === type);
 }
 

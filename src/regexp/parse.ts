@@ -4,11 +4,11 @@ import { SourceText } from "./syntax-error.js";
 import type { Anchor, ClassNode, Regexp } from "./syntax.js";
 
 /** Longer sources are refused; RE2 itself gives up on most of them for the size of the program. */
-export const regexpLengthMax = 65_536;
+const regexpLengthMax = 65_536;
 /** Groups within groups. It bounds the recursion of everything that walks a tree: at 1,000 some overflow the stack. */
 export const regexpDepthMax = 250;
 /** Of one repetition, and of the product of those within each other. */
-export const regexpRepeatMax = 1_000;
+const regexpRepeatMax = 1_000;
 
 /** The flags in force at a place: `(?i)`, `(?s)`, `(?m)`, `(?U)`. */
 interface Flags {

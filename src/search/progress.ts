@@ -68,7 +68,7 @@ export function number(count: number): string {
 }
 
 /** The next larger limit that is worth a try. */
-export function largerCount(limit: number): number {
+function largerCount(limit: number): number {
   return Math.floor((limit + 1500) / 1000) * 1000;
 }
 

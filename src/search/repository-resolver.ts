@@ -107,7 +107,7 @@ export function searchedChoices({ selection }: Resolution, repository: Repositor
 }
 
 /** A bit for each repository, by its id. */
-export function bitsOf(repositories: readonly Repository[]): Uint32Array {
+function bitsOf(repositories: readonly Repository[]): Uint32Array {
   const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);
   const bits = new Uint32Array((idMax >>> 5) + 1);
   for (const { id } of repositories) setBit(bits, id);

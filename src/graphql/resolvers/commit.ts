@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, signatureOf, TreeSource } from "../git-sources.js";
+import { BlobSource, CommitSource, entrySource, signatureOf, subjectOf, TreeSource } from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { comparison } from "./repository.js";
 
@@ -69,11 +69,6 @@ export function historyPage(source: CommitSource, commits: Parameters<RequestCon
   const nodes = commits.slice(0, countMax).map(({ oid }) => new CommitSource(source.repository, oid, undefined));
   const hasMore = commits.length > countMax;
   return { nodes, totalCount: hasMore ? null : skipped + nodes.length, pageInfo: offsetPageInfo(skipped, nodes.length, hasMore) };
-}
-
-export function subjectOf(message: string): string {
-  const end = message.indexOf("\n");
-  return end < 0 ? message : message.slice(0, end);
 }
 
 function bodyOf(message: string): string | null {

@@ -1,9 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
+import { readBlame } from "../blame.js";
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, HighlightSource, signatureOf, TreeSource } from "../git-sources.js";
+import { BlobSource, CommitSource, entrySource, HighlightSource, signatureOf, subjectOf, TreeSource } from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { noSymbols, subjectOf } from "./commit.js";
+import { noSymbols } from "./commit.js";
 
 /** Entries of one listing at most. */
 const entriesMax = 20_000;
@@ -33,7 +34,9 @@ export const blob: ResolversOf<"GitBlob"> = {
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
     if (startLine < 1 || endLine < startLine) throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
-    return blame(source, startLine, endLine, ignoreWhitespace ?? false, context);
+    const lines = await readBlame(source.commit, { path: source.path, startLine, endLine, ignoreWhitespace: ignoreWhitespace ?? false }, context);
+    return lines.map(({ commit, data, path, ...range }) =>
+      ({ ...range, rev: commit.oid, author: signatureOf(data.author), message: subjectOf(data.message), commit, filename: path }));
   },
   highlight: async (source, { startLine, endLine, format, highlightLongLines, disableTimeout }, { git }) => {
     const form = format === "HTML_PLAINTEXT" ? { kind: "plain-html" as const } : { kind: "html" as const, longLines: highlightLongLines ?? false, patient: disableTimeout };
@@ -112,24 +115,4 @@ async function pathHistory({ commit, path }: TreeSource | BlobSource, { first, a
   git.keep(commit.repository, commits);
   const nodes = commits.slice(0, countMax).map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));
   return { nodes, pageInfo: offsetPageInfo(skipped, nodes.length, commits.length > countMax) };
-}
-
-async function blame({ commit, path }: BlobSource, startLine: number, endLine: number, ignoreWhitespace: boolean, { git }: RequestContext) {
-  const { repository } = commit;
-  const { hunks, startByte } = await git.run({
-    kind: "read-blame", repositoryId: repository.record.id, blame: { commit: commit.oid, path, startLine, endLine, ignoreWhitespace },
-  });
-  const oids = [...new Set(hunks.map((hunk) => hunk.commit))];
-  const commits = new Map(await Promise.all(oids.map(async (oid) => [oid, await git.commitData(new CommitSource(repository, oid, undefined))] as const)));
-  let byte = startByte;
-  return hunks.flatMap((hunk) => {
-    const data = commits.get(hunk.commit);
-    const from = byte;
-    byte += hunk.byteCount;
-    if (data === undefined) return [];
-    return [{
-      startLine: hunk.startLine, endLine: hunk.startLine + hunk.lineCount, startByte: from, endByte: byte, rev: hunk.commit, author: signatureOf(data.author),
-      message: subjectOf(data.message), commit: new CommitSource(repository, hunk.commit, undefined), filename: hunk.path,
-    }];
-  });
 }

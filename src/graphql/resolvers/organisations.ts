@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { actingForOrganisation, organisationSource, requireUser } from "../account-access.js";
+import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, UserSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
@@ -31,10 +31,13 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
 };
 
 export const organisation: ResolversOf<"Org"> = {
-  members: ({ organisation: { memberIds } }, { query, ...page }, { services: { accounts } }) => {
-    const members = memberIds.flatMap((id) => accounts.user(id) ?? []).filter(namesHold(query));
-    const { nodes, totalCount, pageInfo } = bothWaysPageOf(members, page);
-    return { nodes: nodes.map((user) => new UserSource(user)), totalCount, pageInfo };
+  members: async ({ organisation: { memberIds } }, { query, ...page }, context) => {
+    const { accounts } = context.services;
+    const isNamed = namesHold(query);
+    const wanted = query ? memberIds.filter((id) => isNamed(accounts.user(id) ?? nobody)) : memberIds;
+    const { nodes, totalCount, pageInfo } = bothWaysPageOf(wanted, page);
+    await context.takeItems(nodes.length, "members of organisations");
+    return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };
   },
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
@@ -66,6 +69,9 @@ export const organisationMutations: Pick<Mutation, "createOrganization" | "updat
   removeUserFromOrganization: (_, { user, organization }, context) => removeMember(user, organization, context),
   removeUserFromOrg: (_, { userID, orgID }, context) => removeMember(userID, orgID, context),
 };
+
+/** Stands for a member who was deleted meanwhile. */
+const nobody = { name: "", displayName: "" };
 
 /** The last member stays unless a site admin says otherwise: nobody else could let anybody in again. */
 async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {

@@ -13,6 +13,7 @@ import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
 import { contextOf, contextQueries } from "./contexts.js";
 import { organisationQueries } from "./organisations.js";
+import { permissionQueries } from "./permissions.js";
 import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
 import { refuseSearchJobs, searchJobQueries } from "./search-jobs.js";
 import { settingsQueries } from "./settings.js";
@@ -33,6 +34,7 @@ export const query: ResolversOf<"Query"> = {
   ...searchJobQueries,
   ...siteQueries,
   ...userQueries,
+  ...permissionQueries,
   ...organisationQueries,
   ...teamQueries,
   ...settingsQueries,

@@ -7,6 +7,7 @@ import { CommitSource, RefSource, type ComparisonSource } from "../git-sources.j
 import type { RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { personOf } from "../git-sources.js";
+import { repositoryPermissions } from "./permissions.js";
 
 const refPrefixes = { GIT_BRANCH: ["refs/heads/"], GIT_TAG: ["refs/tags/"], GIT_REF_OTHER: [] } as const;
 const allPrefixes = ["refs/heads/", "refs/tags/"];
@@ -49,6 +50,7 @@ export const repository: ResolversOf<"Repository"> = {
     const nodes = contributors.map(({ name, email, commitCount }) => ({ repository: source, name, email, count: commitCount, ...range }));
     return { nodes, totalCount, pageInfo: connectionPageInfo(skipped, nodes.length, skipped + nodes.length < totalCount) };
   },
+  ...repositoryPermissions,
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   diskSizeBytes: (source, _, { viewer }) => (viewer.isSiteAdmin ? String(source.record.contentBytes) : null),
 };

@@ -52,9 +52,9 @@ export const site: ResolversOf<"Site"> = {
     context.requireSiteAdmin();
     return tokenPage(context.services.accounts.tokens(), first, after, context);
   },
-  users: (_, args, context) => {
+  users: async (_, args, context) => {
     context.requireSiteAdmin();
-    return { found: findSiteUsers(args, context) };
+    return { found: await findSiteUsers(args, context) };
   },
   externalServicesCounts: (_, __, context) => {
     context.requireSiteAdmin();
@@ -73,7 +73,7 @@ export const site: ResolversOf<"Site"> = {
 
 export const siteUsers: ResolversOf<"SiteUsers"> = {
   totalCount: ({ found }) => found.length,
-  nodes: ({ found }, args) => siteUserNodes(found, args),
+  nodes: ({ found }, args, context) => siteUserNodes(found, args, context),
 };
 
 export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfiguration"> = {

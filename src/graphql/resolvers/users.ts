@@ -1,12 +1,14 @@
 import type { User } from "../../account/accounts.js";
 import type { Email } from "../../account/emails.js";
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps, resultInTurns } from "../../base/steps.js";
 import { actingForUser, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
 import { nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { cascadeOf } from "../settings-sources.js";
+import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
 import { namesHold, timeOf } from "../filters.js";
 import { tokenPage } from "./tokens.js";
@@ -22,15 +24,14 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
     if (typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
     return userSource(accounts.emails.verifiedOwnerOf(email), context);
   },
-  users: (_, { first, after, query, activePeriod, inactiveSince }, context) => {
+  users: async (_, { first, after, query, activePeriod, inactiveSince }, context) => {
     context.requireSiteAdmin();
     const { accounts } = context.services;
-    const named = accounts.users().filter(namesHold(query));
+    const isNamed = namesHold(query);
     const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
     const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
-    const isUnbound = activeMs === 0 && inactiveMs === Infinity;
-    const uses = isUnbound ? undefined : accounts.lastUses();
-    const wanted = uses === undefined ? named : named.filter(({ id }) => (uses.get(id) ?? 0) >= activeMs && (uses.get(id) ?? 0) <= inactiveMs);
+    const isActiveThen = (usedMs: number): boolean => usedMs >= activeMs && usedMs <= inactiveMs;
+    const wanted = await resultInTurns(filterInSteps(accounts.users(), (each) => isNamed(each) && isActiveThen(accounts.lastUses.of(each.id) ?? 0)));
     const page = pageOf(wanted, first, after);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
@@ -64,12 +65,13 @@ export const user: ResolversOf<"User"> = {
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
   },
   usageStatistics: ({ user: { id } }, _, context) => {
-    const lastMs = context.mayActFor(id) ? context.services.accounts.lastUseOf(id) : undefined;
+    const lastMs = context.mayActFor(id) ? context.services.accounts.lastUses.of(id) : undefined;
     return {
       searchQueries: 0, pageViews: 0, codeIntelligenceActions: 0, findReferencesActions: 0, lastActiveCodeHostIntegrationTime: null,
       lastActiveTime: lastMs === undefined ? null : new Date(lastMs).toISOString(),
     };
   },
+  ...userPermissions,
   viewerCanAdminister: ({ user: { id } }, _, context) => context.mayActFor(id),
   builtinAuth: () => true,
   tags: () => [],
@@ -78,7 +80,7 @@ export const user: ResolversOf<"User"> = {
   codyProEnabled: () => false,
   tosAccepted: () => true,
   completedPostSignup: () => true,
-  session: () => ({ canSignOut: false }),
+  session: ({ user: { id } }, _, { viewer }) => ({ canSignOut: viewer.isSignedIn && viewer.userId === id }),
   permissions: () => ({ nodes: [] }),
 };
 

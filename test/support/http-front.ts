@@ -1,0 +1,39 @@
+import { TrawlError } from "../../src/base/errors.js";
+import { silentLog } from "../../src/base/log.js";
+import { createMetrics } from "../../src/base/metrics.js";
+import type { SearchHandler, Services } from "../../src/http/routes.js";
+import { anonymous } from "../../src/model/viewer.js";
+
+async function refuse(): Promise<never> {
+  throw new TrawlError("forbidden", "nobody signs in here");
+}
+
+/** What routes are plugged into, with nothing behind it: everybody is let in and each search is over at once. */
+export function hollowServices(search: Partial<SearchHandler>, ready: boolean): Services {
+  return {
+    origins: { trusts: () => false },
+    signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
+    cookies: { areSecure: false, lifetimeMs: 1000 },
+    isNameTaken: () => false,
+    gate: { enter: () => ({ kind: "viewer", viewer: anonymous }) },
+    search: {
+      admit: () => undefined,
+      run: (_, sink) => {
+        sink.send("done", ["{}"]);
+        sink.end();
+      },
+      trace: (id) => (id === "abc" ? "the trace" : undefined),
+      ...search,
+    },
+    graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
+    readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
+    seesAll: () => true,
+    content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
+    refresh: (name) => name === "known/name",
+    externalUrl: "http://trawl.example",
+    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },
+    metrics: createMetrics(),
+    log: silentLog(),
+    stallMs: 60_000,
+  };
+}
