@@ -107,7 +107,10 @@ forEachKernel("distinct trigrams up to a limit", (t, kernel) => {
 forEachKernel("intersection keeps what both have", (t, kernel) => {
   const numbers = fc.uniqueArray(fc.oneof(fc.nat(40), fc.nat(100_000)), { maxLength: 60 })
     .map((list) => list.sort((a, b) => a - b));
-  holds(t, 300, fc.property(numbers, numbers, fc.nat(5), (list, kept, before) => {
+  // Long runs of gaps of one byte, with a longer one now and then.
+  const dense = fc.array(fc.oneof({ weight: 20, arbitrary: fc.integer({ min: 1, max: 127 }) }, { weight: 1, arbitrary: fc.nat(40_000) }), { minLength: 100, maxLength: 400, size: "max" })
+    .map((gaps) => { let unit = -1; return gaps.map((gap) => (unit += Math.max(1, gap))); });
+  holds(t, 300, fc.property(fc.oneof(numbers, dense), fc.oneof(numbers, dense), fc.nat(5), (list, kept, before) => {
     const coded = Uint8Array.from([...Array(before).fill(0x80), ...list.flatMap((unit, i) => varint(unit - (list[i - 1] ?? -1)))]);
     const units = Uint32Array.from([...kept, 7, 7]);
     const count = kernel.intersectPostings(coded, before, coded.length, units, kept.length);
