@@ -323,12 +323,14 @@ t.test("dates", async (t) => {
     ["2 Jan 06 15:04:05 PDT", "2006-01-02T22:04:05.000Z"],
     ["3pm", "2024-03-20T15:00:00.000Z"],
     ["now", "2024-03-20T15:30:00.000Z"],
+    [`"2 january 2006"`, "2006-01-02T00:00:00.000Z"],
+    ["' 2006-01-02 '", "2006-01-02T00:00:00.000Z"],
   ];
   for (const [text, iso] of rows) t.equal(new Date(readDateMs(text, nowMs)).toISOString(), iso, text);
   // Which moment of these days is meant is not fixed; that it is one of them is.
   t.equal(new Date(readDateMs("yesterday", nowMs)).toISOString().slice(0, 10), "2024-03-19", "yesterday");
   t.equal(new Date(readDateMs("last thursday", nowMs)).toISOString().slice(0, 10), "2024-03-14", "last thursday");
-  for (const text of ["", "1234", "2006-13-01", "2006-02-30", "99/99/2006", "gestern", "nov 31, 2020", "nov 31", "friday at", "friday tomorrow", "25:00", "5 parsecs ago", "2006-01-02T25:00:00"]) {
+  for (const text of ["", `""`, `"2006-01-02`, "1234", "2006-13-01", "2006-02-30", "99/99/2006", "gestern", "nov 31, 2020", "nov 31", "friday at", "friday tomorrow", "25:00", "5 parsecs ago", "2006-01-02T25:00:00"]) {
     t.throws(() => readDateMs(text, nowMs), { code: "bad-query", message: "invalid date format" }, text);
   }
 });

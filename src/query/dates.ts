@@ -2,10 +2,11 @@ import { TrawlError } from "../base/errors.js";
 
 /**
  * The moment a date text names, in milliseconds since 1970; `nowMs` is what "yesterday" counts from. A text without a
- * zone is UTC. Throws `invalid date format`.
+ * zone is UTC. Quotes around it are none of it: in the argument of a predicate they stand as typed, and git does not mind
+ * them. Throws `invalid date format`.
  */
 export function readDateMs(text: string, nowMs: number): number {
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(/^(["'])(.*)\1$/, "$2").trim();
   for (const read of readers) {
     const found = read(trimmed, nowMs);
     if (found !== undefined && !Number.isNaN(found)) return found;

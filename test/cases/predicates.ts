@@ -69,6 +69,7 @@ const repositories = rows("repositories that hold", "standard", [
 // Each repository's commits are one second apart, from 1,700,000,000 on, which is in the evening of 14 November 2023.
 const histories = rows("repo:has.commit.after", "standard", [
   ["a day", "repo:has.commit.after(2023-11-14)", ["acme/tools", "hidden", "odd", "parser"]],
+  ["a day in quotes", `repo:has.commit.after("2023-11-14")`, ["acme/tools", "hidden", "odd", "parser"]],
   ["a later day", "repo:has.commit.after(2023-11-15)", ["alert: No repositories found: …"]],
   ["the very second is not after it", "repo:has.commit.after(1700000000)", ["acme/tools"]],
   ["words", "repo:has.commit.after(1 week ago)", ["alert: No repositories found: …"]],
