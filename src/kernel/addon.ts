@@ -16,7 +16,19 @@ export interface Addon {
   startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, out: Uint32Array): number;
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
+  /** `strings`: index and pack of each, each ended by a zero byte. */
+  openPacks(strings: Uint8Array, packCount: number, oidBytes: number): OpenPacks;
+  closePacks(packs: OpenPacks): void;
+  /** Writes kind and size of each to `out`. */
+  describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array): void;
+  readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array): boolean;
+  beginDiff(packs: OpenPacks, trees: Uint8Array): boolean;
+  /** Writes the number of bytes to `state`, and 0 for more, 1 at the end, 2 for a failure. */
+  nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array): void;
 }
+
+/** Memory of the addon, which goes when nobody holds it. */
+export type OpenPacks = object;
 
 const addonPath = "src/kernel/native/build/Release/trawl_kernel.node";
 const require = createRequire(import.meta.url);

@@ -53,6 +53,17 @@ class Arguments {
     return value;
   }
 
+  // What was given out by `napi_create_external`, of which this addon has one kind.
+  template <class T>
+  T* external(size_t index) {
+    void* value = nullptr;
+    napi_valuetype type;
+    bool fits = napi_typeof(env_, values_[index], &type) == napi_ok && type == napi_external &&
+                napi_get_value_external(env_, values_[index], &value) == napi_ok;
+    need(fits);
+    return fits ? static_cast<T*>(value) : nullptr;
+  }
+
   void need(bool condition) { sound_ = sound_ && condition; }
 
   bool sound() const { return sound_; }

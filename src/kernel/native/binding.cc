@@ -1,11 +1,13 @@
-// The functions that native.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
+// The functions that native.ts, packs.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
 // array, and hands plain pointers to the loops it was made for.
 #include "arguments.h"
 #include "loops.h"
+#include "packs.h"
 #include "postings.h"
 #include "process.h"
 #include "socket.h"
 
+#include <memory>
 #include <vector>
 
 namespace trawl {
@@ -250,6 +252,99 @@ napi_value ended(napi_env env, napi_callback_info info) {
   return boolean(env, has);
 }
 
+// What `openPacks` gives out; empty once it is closed.
+struct OpenPacks {
+  std::unique_ptr<Packs> packs;
+};
+
+// The strings are index and pack of each, in turn.
+napi_value openPacks(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  uint32_t packCount = given.number(1), oidBytes = given.number(2);
+  size_t at = 0;
+  std::vector<char*> files;
+  given.need(oidBytes == 20 || oidBytes == 32);
+  given.need(given.sound() && takeStrings(text, &at, 2 * static_cast<size_t>(packCount), &files));
+  if (!given.sound()) return misuse(env, "openPacks");
+  auto open = std::make_unique<OpenPacks>();
+  open->packs = std::make_unique<Packs>(files.data(), packCount, oidBytes);
+  napi_value result = nullptr;
+  auto close = [](napi_env, void* data, void*) { delete static_cast<OpenPacks*>(data); };
+  if (napi_create_external(env, open.get(), close, nullptr, &result) == napi_ok) open.release();
+  return result;
+}
+
+napi_value closePacks(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = given.external<OpenPacks>(0);
+  if (!given.sound()) return misuse(env, "closePacks");
+  open->packs.reset();
+  return nullptr;
+}
+
+// Null when they are closed.
+Packs* packsOf(Arguments* given) {
+  OpenPacks* open = given->external<OpenPacks>(0);
+  Packs* packs = open == nullptr ? nullptr : open->packs.get();
+  given->need(packs != nullptr);
+  return packs;
+}
+
+// Writes kind and size of each object; 0 and 0 for one that is not found.
+napi_value describeObjects(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Packs* packs = packsOf(&given);
+  Text oids = given.bytes(1);
+  Words out = given.words(2);
+  given.need(packs != nullptr && oids.length % packs->oidBytes() == 0 && out.length >= oids.length / packs->oidBytes() * 2);
+  if (!given.sound()) return misuse(env, "describeObjects");
+  for (size_t i = 0; i * packs->oidBytes() < oids.length; i++) {
+    ObjectKind kind = ObjectKind::none;
+    uint64_t size = 0;
+    bool isFound = packs->describe(oids.data + i * packs->oidBytes(), &kind, &size);
+    out.data[2 * i] = isFound ? static_cast<uint32_t>(kind) : 0;
+    out.data[2 * i + 1] = isFound ? static_cast<uint32_t>(size) : 0;
+  }
+  return nullptr;
+}
+
+// Unpacks an object of the size that was told; false when that is not possible.
+napi_value readObject(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Packs* packs = packsOf(&given);
+  Text oid = given.bytes(1);
+  Text out = given.bytes(2);
+  given.need(packs != nullptr && oid.length == packs->oidBytes());
+  if (!given.sound()) return misuse(env, "readObject");
+  return boolean(env, packs->read(oid.data, const_cast<uint8_t*>(out.data), out.length));
+}
+
+// Of two trees, one oid after the other.
+napi_value beginDiff(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Packs* packs = packsOf(&given);
+  Text trees = given.bytes(1);
+  given.need(packs != nullptr && trees.length == 2 * packs->oidBytes());
+  if (!given.sound()) return misuse(env, "beginDiff");
+  return boolean(env, packs->beginDiff(trees.data, trees.data + packs->oidBytes()));
+}
+
+// Writes how many bytes there are, and 0 for more, 1 at the end, 2 for a failure.
+napi_value nextDiff(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Packs* packs = packsOf(&given);
+  Text out = given.bytes(1);
+  Words state = given.words(2);
+  given.need(state.length >= 2);
+  if (!given.sound()) return misuse(env, "nextDiff");
+  size_t written = 0;
+  Packs::Progress progress = packs->nextDiff(const_cast<uint8_t*>(out.data), out.length, &written);
+  state.data[0] = static_cast<uint32_t>(written);
+  state.data[1] = static_cast<uint32_t>(progress);
+  return nullptr;
+}
+
 struct Export {
   const char* name;
   napi_callback function;
@@ -297,5 +392,10 @@ NAPI_MODULE_INIT() {
               addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr) &&
               addFunction(env, exports, {"startProcess", start}, nullptr) &&
               addFunction(env, exports, {"hasEnded", ended}, nullptr);
+  const Export packFunctions[] = {
+      {"openPacks", openPacks}, {"closePacks", closePacks}, {"describeObjects", describeObjects},
+      {"readObject", readObject}, {"beginDiff", beginDiff}, {"nextDiff", nextDiff},
+  };
+  for (const Export& entry : packFunctions) made = made && addFunction(env, exports, entry, nullptr);
   return made ? exports : nullptr;
 }

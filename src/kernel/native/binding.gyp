@@ -4,11 +4,13 @@
       "target_name": "trawl_kernel",
       "sources": [
         "binding.cc",
+        "inflate.cc",
         "loops.cc",
         "loops-avx2.cc",
         "loops-neon.cc",
         "loops-swar.cc",
         "needle.cc",
+        "packs.cc",
         "postings.cc",
         "process.cc",
         "socket.cc"

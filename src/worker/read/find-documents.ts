@@ -1,6 +1,7 @@
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
-import { blobSizes, compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
+import { blobSizes } from "../../git/read-blobs.js";
+import { compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
 import { skipCodeOf } from "../../shard/format.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";

@@ -1,4 +1,4 @@
-import { BlobReader } from "../../git/blob-reader.js";
+import { readBlobs } from "../../git/read-blobs.js";
 import { contentLimitsOf, isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "../../indexer/classify.js";
 import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
@@ -62,17 +62,13 @@ async function readOthers({ repositoryId, limits }: KeepDocuments, entriesOf: Re
   context: ReadContext): Promise<void> {
   if (entriesOf.size === 0) return;
   const contentBytesMax = contentBytesMaxOf(limits, context.arena);
-  const reader = new BlobReader({ directory: mirrorOf(context, repositoryId), contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
   const groups = [...entriesOf];
-  try {
-    await reader.read(groups.map(([oid]) => oid), (index, outcome) => {
-      const entries = groups[index][1];
-      if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
-      else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
-    });
-  } finally {
-    reader.close();
-  }
+  const options = { directory: mirrorOf(context, repositoryId), contentBytesMax, silenceMs: readSilenceMs, stop: context.stop };
+  await readBlobs(options, groups.map(([oid]) => oid), (index, outcome) => {
+    const entries = groups[index][1];
+    if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
+    else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
+  });
 }
 
 /** A shard in the making, and the sets of its documents in the order in which the shard has them. */

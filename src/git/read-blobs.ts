@@ -1,0 +1,77 @@
+import { TrawlError } from "../base/errors.js";
+import { uninitializedBytes } from "../base/bytes.js";
+import { BlobReader, type BlobReaderOptions, type OnBlob } from "./blob-reader.js";
+import { localCommand } from "./objects.js";
+import { PackedObjects } from "./packed-objects.js";
+import { runGit, type StopSignal } from "./run.js";
+
+/** A larger scratch buffer is not kept for the next content. */
+const scratchBytesKept = 4 << 20;
+
+/** Sizes of blobs in the order asked, -1 for what is missing or no blob. Throws `git`, and `cancelled` when stopped. */
+export async function blobSizes(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
+  if (oids.length === 0) return [];
+  const packs = PackedObjects.open(directory, oids[0].length);
+  const sizes = packs?.blobSizes(oids) ?? oids.map(() => -1);
+  packs?.close();
+  const others = oids.flatMap((_, i) => (sizes[i] < 0 ? [i] : []));
+  const told = await blobSizesByGit(directory, others.map((i) => oids[i]), stop);
+  others.forEach((i, place) => (sizes[i] = told[place]));
+  return sizes;
+}
+
+async function blobSizesByGit(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
+  if (oids.length === 0) return [];
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize)"],
+    stdin: oids.map((oid) => `${oid}\n`).join(""),
+    exitCodes: [],
+  });
+  const sizes = stdout.toString("latin1").split("\n").slice(0, -1).map((line) => (line.startsWith("blob ") ? Number(line.slice("blob ".length)) : -1));
+  if (sizes.length !== oids.length) throw new TrawlError("git", "git cat-file: an unexpected number of answers");
+  return sizes;
+}
+
+/**
+ * Tells `onBlob` of each oid: those in packs first, without starting git, then the others, which git reads. So the thread is
+ * busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
+ */
+export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
+  const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length);
+  let others = oids.map((_, i) => i);
+  if (packs !== undefined) {
+    try {
+      others = await readPacked(packs, options, oids, onBlob);
+    } finally {
+      packs.close();
+    }
+  }
+  if (others.length === 0) return;
+  const reader = new BlobReader(options);
+  try {
+    await reader.read(others.map((i) => oids[i]), (index, outcome) => onBlob(others[index], outcome));
+  } finally {
+    reader.close();
+  }
+}
+
+/** Returns the places of those that are left to git. */
+async function readPacked(packs: PackedObjects, { contentBytesMax, stop }: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<number[]> {
+  const sizes = packs.blobSizes(oids);
+  const scratch = uninitializedBytes(Math.min(scratchBytesKept, Math.max(...sizes, 0)));
+  const others: number[] = [];
+  for (let i = 0; i < oids.length; i++) {
+    if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");
+    const size = sizes[i];
+    let pending: void | Promise<void> = undefined;
+    if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
+    else {
+      const content = size <= scratch.length ? scratch.subarray(0, Math.max(size, 0)) : uninitializedBytes(size);
+      if (size >= 0 && packs.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
+      else others.push(i);
+    }
+    if (pending !== undefined) await pending;
+  }
+  return others;
+}
