@@ -216,7 +216,17 @@ export interface ObjectTypes {
     readonly featureFlags: { readonly args: NoArguments; readonly result: readonly (SourceOf<"FeatureFlag">)[] };
     readonly clientConfiguration: { readonly args: NoArguments; readonly result: SourceOf<"ClientConfiguration"> };
     readonly enterpriseLicenseHasFeature: { readonly args: { readonly feature: string }; readonly result: boolean };
+    readonly executors: { readonly args: { readonly query?: string | null | undefined; readonly active?: boolean | null | undefined; readonly first?: number | null | undefined; readonly after?: string | null | undefined }; readonly result: SourceOf<"ExecutorConnection"> };
     readonly repoMeta: { readonly args: NoArguments; readonly result: SourceOf<"RepoMeta"> };
+  };
+  readonly ExecutorConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Executor">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"PageInfo"> };
+  };
+  readonly Executor: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly hostname: { readonly args: NoArguments; readonly result: string };
   };
   readonly Mutation: {
     readonly createSearchJob: { readonly args: { readonly query: string }; readonly result: SourceOf<"SearchJob"> };
@@ -284,6 +294,7 @@ export interface ObjectTypes {
     readonly settingsMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
     readonly configurationMutation: { readonly args: { readonly input: SettingsMutationGroupInput }; readonly result: SourceOf<"SettingsMutation"> | null };
     readonly updateSiteConfiguration: { readonly args: { readonly lastID: number; readonly input: string }; readonly result: boolean };
+    readonly sendTestEmail: { readonly args: { readonly to: string }; readonly result: string };
     readonly createSavedSearch: { readonly args: { readonly input?: SavedSearchInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
     readonly updateSavedSearch: { readonly args: { readonly id: string; readonly input?: SavedSearchUpdateInput | null | undefined; readonly description?: string | null | undefined; readonly query?: string | null | undefined; readonly notifyOwner?: boolean | null | undefined; readonly notifySlack?: boolean | null | undefined; readonly orgID?: string | null | undefined; readonly userID?: string | null | undefined }; readonly result: SourceOf<"SavedSearch"> };
     readonly deleteSavedSearch: { readonly args: { readonly id: string }; readonly result: SourceOf<"EmptyResponse"> | null };
@@ -393,6 +404,7 @@ export interface ObjectTypes {
     readonly keyValuePairs: { readonly args: NoArguments; readonly result: readonly (SourceOf<"KeyValuePair">)[] };
     readonly diskSizeBytes: { readonly args: NoArguments; readonly result: string | null };
     readonly embeddingExists: { readonly args: NoArguments; readonly result: boolean };
+    readonly codeIntelligenceCommitGraph: { readonly args: NoArguments; readonly result: SourceOf<"CodeIntelligenceCommitGraph"> };
     readonly ingestedCodeowners: { readonly args: NoArguments; readonly result: SourceOf<"CodeownersIngestedFile"> | null };
   };
   readonly PermissionsInfo: {
@@ -400,6 +412,10 @@ export interface ObjectTypes {
     readonly syncedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
     readonly unrestricted: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly CodeIntelligenceCommitGraph: {
+    readonly stale: { readonly args: NoArguments; readonly result: boolean };
+    readonly updatedAt: { readonly args: NoArguments; readonly result: string | null };
   };
   readonly CodeownersIngestedFile: {
     readonly contents: { readonly args: NoArguments; readonly result: string };
@@ -976,6 +992,7 @@ export interface ObjectTypes {
     readonly viewerCanAdminister: { readonly args: NoArguments; readonly result: boolean };
     readonly namespaceName: { readonly args: NoArguments; readonly result: string };
     readonly permissions: { readonly args: NoArguments; readonly result: SourceOf<"PermissionConnection"> };
+    readonly roles: { readonly args: { readonly first?: number | null | undefined; readonly last?: number | null | undefined; readonly after?: string | null | undefined; readonly before?: string | null | undefined }; readonly result: SourceOf<"RoleConnection"> };
     readonly permissionsInfo: { readonly args: NoArguments; readonly result: SourceOf<"PermissionsInfo"> | null };
   };
   readonly UserEmail: {
@@ -986,6 +1003,16 @@ export interface ObjectTypes {
   };
   readonly Session: {
     readonly canSignOut: { readonly args: NoArguments; readonly result: boolean };
+  };
+  readonly RoleConnection: {
+    readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Role">)[] };
+    readonly totalCount: { readonly args: NoArguments; readonly result: number };
+    readonly pageInfo: { readonly args: NoArguments; readonly result: SourceOf<"ConnectionPageInfo"> };
+  };
+  readonly Role: {
+    readonly id: { readonly args: NoArguments; readonly result: string };
+    readonly name: { readonly args: NoArguments; readonly result: string };
+    readonly system: { readonly args: NoArguments; readonly result: boolean };
   };
   readonly PermissionConnection: {
     readonly nodes: { readonly args: NoArguments; readonly result: readonly (SourceOf<"Permission">)[] };

@@ -3,13 +3,16 @@ import { globalId } from "./ids.js";
 /** The id of the site: there is one. */
 export const siteKey = "site";
 
+/** The one way to sign in. */
+const passwords = { serviceType: "builtin", serviceID: "", displayName: "Username and password", isBuiltin: true, authenticationURL: null };
+
 /** This instance. */
 export class SiteSource {
   readonly __typename = "Site";
   readonly id = globalId("Site", siteKey);
   readonly settingsURL = "/site-admin/global-settings";
   readonly canReloadSite = false;
-  readonly authProviders = { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+  readonly authProviders = { nodes: [passwords], totalCount: 1, pageInfo: { endCursor: null, hasNextPage: false } };
   readonly updateCheck = { pending: false, checkedAt: null, errorMessage: null, updateVersionAvailable: null };
   readonly externalServicesFromFile = true;
   readonly allowEditExternalServicesWithFile = false;

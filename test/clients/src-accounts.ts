@@ -134,4 +134,13 @@ export const srcAccounts: readonly ClientRequest[] = [
     query: `mutation EditSettings($input: SettingsMutationGroupInput!, $edit: SettingsEdit!) { settingsMutation(input: $input) { editSettings(edit: $edit) { empty { alwaysNil } } } }`,
     variables: () => ({ input: { subject: admin, lastID: null }, edit: { keyPath: [{ property: "search.contextLines" }], value: 3 } }), error: /^not authenticated$/,
   },
+  {
+    name: "validate install, executors",
+    query: "query executors($query: String, $active: Boolean, $first: Int, $after: String) { executors(query: $query, active: $active, first: $first, after: $after) { totalCount } }",
+    variables: () => ({ query: "", active: true, first: 100, after: "" }), asAdmin: true, data: () => ({ executors: { totalCount: 0 } }),
+  },
+  {
+    name: "validate install, e-mail", query: "mutation sendTestEmail($to: String!) { sendTestEmail(to: $to) }", variables: () => ({ to: "a@example.org" }), asAdmin: true,
+    error: /^no e-mail is sent from here/,
+  },
 ];

@@ -51,6 +51,7 @@ export const repository: ResolversOf<"Repository"> = {
     return { nodes, totalCount, pageInfo: connectionPageInfo(skipped, nodes.length, skipped + nodes.length < totalCount) };
   },
   ...repositoryPermissions,
+  codeIntelligenceCommitGraph: () => ({ stale: false, updatedAt: null }),
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   diskSizeBytes: (source, _, { viewer }) => (viewer.isSiteAdmin ? String(source.record.contentBytes) : null),
 };

@@ -18,7 +18,7 @@ type Query = ResolversOf<"Query">;
 
 /** What is asked about the instance, and about who asks. */
 export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
-  | "featureFlags" | "clientConfiguration" | "enterpriseLicenseHasFeature" | "repoMeta"> = {
+  | "featureFlags" | "clientConfiguration" | "enterpriseLicenseHasFeature" | "executors" | "repoMeta"> = {
   externalServices: (_, { first, after, repo }, context) => {
     context.requireSiteAdmin();
     const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
@@ -37,6 +37,10 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
   featureFlags: () => [],
   clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl } }),
   enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
+  executors: (_, __, context) => {
+    context.requireSiteAdmin();
+    return { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+  },
   repoMeta: () => ({}),
 };
 
@@ -76,10 +80,14 @@ export const siteUsers: ResolversOf<"SiteUsers"> = {
   nodes: ({ found }, args, context) => siteUserNodes(found, args, context),
 };
 
-export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfiguration"> = {
+export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfiguration" | "sendTestEmail"> = {
   updateSiteConfiguration: (_, __, context) => {
     context.requireSiteAdmin();
     throw new TrawlError("forbidden", "the configuration is a file, which the operator edits; repositories and contexts are read again on SIGHUP, all else at the next start");
+  },
+  sendTestEmail: (_, __, context) => {
+    context.requireSiteAdmin();
+    throw new TrawlError("forbidden", "no e-mail is sent from here: there is nothing to test");
   },
 };
 

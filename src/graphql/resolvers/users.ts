@@ -82,6 +82,7 @@ export const user: ResolversOf<"User"> = {
   completedPostSignup: () => true,
   session: ({ user: { id } }, _, { viewer }) => ({ canSignOut: viewer.isSignedIn && viewer.userId === id }),
   permissions: () => ({ nodes: [] }),
+  roles: () => ({ nodes: [], totalCount: 0, pageInfo: { endCursor: null, startCursor: null, hasNextPage: false, hasPreviousPage: false } }),
 };
 
 export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "deleteUsers" | "recoverUsers" | "updateUser" | "setUserIsSiteAdmin" | "setTag"
