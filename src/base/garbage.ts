@@ -6,6 +6,12 @@ import { runInNewContext } from "node:vm";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
+/** What V8 holds for this thread, and the memory outside of its heap that goes with its objects. */
+export function heapBytes(): number {
+  const { heapTotal, arrayBuffers } = process.memoryUsage();
+  return heapTotal + arrayBuffers;
+}
+
 /**
  * Runs a full collection of this thread's heap, which takes some milliseconds. For a thread that has just let go of much
  * memory that V8 does not count as its own, and will not allocate for a while: V8 alone would keep it until then.

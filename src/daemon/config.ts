@@ -72,9 +72,9 @@ interface ConfigFile {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** A repository and where it was named. */
+/** A repository and where it was named, which is only worked out for a message: finding a line reads the file up to it. */
 interface PlacedRepository {
-  readonly where: string;
+  readonly where: () => string;
   readonly config: RepositoryConfig;
 }
 
@@ -245,7 +245,7 @@ function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepositor
   const items = file.content["repositories"];
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   return items.map((item: Partial<RepositoryOptions>, at) => ({
-    where: `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
+    where: () => `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
     config: repositoryConfig(item, file.directory),
   }));
 }
@@ -290,12 +290,13 @@ function typedRepository(text: string, problems: string[]): PlacedRepository {
   const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
   const item = { name: name ?? "", url: url ?? "" };
   if (!validRepository(item)) problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
-  return { where, config: repositoryConfig(item, process.cwd()) };
+  return { where: () => where, config: repositoryConfig(item, process.cwd()) };
 }
 
+const repositoryDefaults = Object.fromEntries(Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]));
+
 function repositoryConfig(item: Partial<RepositoryOptions>, base: string): RepositoryConfig {
-  const defaults = Object.fromEntries(Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]));
-  const { interval, ...fields } = { ...defaults, ...item } as RepositoryOptions;
+  const { interval, ...fields } = { ...repositoryDefaults, ...item } as RepositoryOptions;
   return { ...fields, url: absoluteUrl(fields.url, base), intervalSeconds: interval };
 }
 
@@ -303,12 +304,12 @@ function checkRepositories(repositories: readonly PlacedRepository[], problems: 
   if (problems.length > 0) return;
   const seen = new Set<string>();
   for (const { where, config: { name, url } } of repositories) {
-    if (seen.has(name)) problems.push(`${where}: a repository named ${JSON.stringify(name)} stands above already`);
+    if (seen.has(name)) problems.push(`${where()}: a repository named ${JSON.stringify(name)} stands above already`);
     seen.add(name);
     try {
       parseRemoteUrl(url);
     } catch (error) {
-      problems.push(`${where}: ${messageOf(error)}`);
+      problems.push(`${where()}: ${messageOf(error)}`);
     }
   }
 }

@@ -11,6 +11,7 @@ import { Gate, type AccessTokenPolicy } from "../account/gate.js";
 import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { lazy } from "../base/lazy.js";
 import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
@@ -49,6 +50,9 @@ const drainMs = 4_000;
 const exitMs = 9_000;
 
 const dayMs = 86_400_000;
+
+/** Once the port is open this long, what the first searches do not need is made before somebody asks for it. */
+const warmUpDelayMs = 1_000;
 
 /** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
 const unsentBytesMax = 128 * 1024;
@@ -107,6 +111,8 @@ class Daemon implements Controlled {
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
   readonly #readPool: ReadPool;
+  /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
+  readonly #graphql: () => GraphqlExecutor;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
@@ -116,16 +122,17 @@ class Daemon implements Controlled {
     this.#log = log;
     this.accessTokens = options.auth.accessTokens;
     const metrics = createMetrics();
+    const settings = { dataFolder: options.data, kernel: options.kernel };
+    // Its memory is taken as it is used.
+    const cache = new RevisionCache(options.search.revisionCacheBytes);
+    const pressure = new Int32Array(new SharedArrayBuffer(4));
+    // First of all: its threads start while this one reads the catalog.
+    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, log);
     const orphans = new Orphans(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
-    const settings = { dataFolder: options.data, kernel: options.kernel };
-    // Its memory is taken as it is used.
-    const cache = new RevisionCache(options.search.revisionCacheBytes);
-    const pressure = new Int32Array(new SharedArrayBuffer(4));
-    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, log);
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
     this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, log);
     this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
@@ -159,13 +166,14 @@ class Daemon implements Controlled {
     const origins = new Origins(options.externalUrl, options.trustedOrigins);
     const sessionLifetimeMs = options.auth.sessionDays * dayMs;
     const shared = this.#graphqlServices(options);
+    this.#graphql = lazy(() => this.#graphqlExecutor(options, shared, metrics.metrics));
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, origins, this.audit),
       origins, signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
       isNameTaken: (name) => this.accounts.isNameTaken(name) || this.#isReader(name),
-      graphql: this.#graphql(options, shared, metrics.metrics), search: this.searcher,
+      graphql: { answer: (...request) => this.#graphql().answer(...request) }, search: this.searcher,
       content: {
         contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
         mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
@@ -214,14 +222,15 @@ class Daemon implements Controlled {
 
   #graphqlServices(options: ResolvedOptions): GraphqlServices {
     const { catalog, searcher, sync } = this;
+    const configuration = lazy(() => visibleConfiguration(options));
     return {
       orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens,
       audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
-      externalUrl: externalUrl(options), configuration: visibleConfiguration(options), siteId: siteId(options.data),
+      externalUrl: externalUrl(options), configuration, siteId: siteId(options.data),
     };
   }
 
-  #graphql({ rateLimits, graphql }: ResolvedOptions, services: GraphqlServices, metrics: Metrics): GraphqlExecutor {
+  #graphqlExecutor({ rateLimits, graphql }: ResolvedOptions, services: GraphqlServices, metrics: Metrics): GraphqlExecutor {
     const limits = {
       aliases: rateLimits.graphQLMaxAliases, fields: rateLimits.graphQLMaxFieldCount, depth: rateLimits.graphQLMaxDepth,
       duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount, uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
@@ -235,10 +244,17 @@ class Daemon implements Controlled {
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
-    await this.sync.start(this.#options.repositories);
-    // So that the first one who asks for a page does not wait until they are sorted.
-    this.catalog.repositoryTable(operatorViewer).placesByName();
+    await this.sync.configure(this.#options.repositories);
+    this.sync.start();
+    callAfter(warmUpDelayMs, () => this.#warmUp());
     return url;
+  }
+
+  #warmUp(): void {
+    this.#readPool.warm();
+    this.#graphql();
+    // The first one who asks for a page does not wait until they are sorted.
+    this.catalog.repositoryTable(operatorViewer).placesByName();
   }
 
   async reload(): Promise<void> {

@@ -52,7 +52,7 @@ export interface GraphqlServices {
   /** Begins absolute URLs; without a slash at the end. */
   readonly externalUrl: string;
   /** The configuration in force, as JSON with comments. */
-  readonly configuration: string;
+  readonly configuration: () => string;
   /** Tells instances apart. */
   readonly siteId: string;
 }

@@ -17,6 +17,9 @@ import { chooseCompaction } from "./compaction-policy.js";
 /** At most this many repositories are synced by one task. */
 const batchCountMax = 64;
 
+/** Syncs of the start wait this long: whoever asked for it wants to search, and the first answers have the processor to themselves. */
+const startDelayMs = 1_000;
+
 /** One live shard is verified in the background each time this long has passed. */
 const scrubPeriodMs = 60_000;
 
@@ -88,6 +91,7 @@ export class SyncManager {
   readonly #damaged = new Set<number>();
   #scrubbed = 0;
   #scrubTimer: PendingCall | undefined;
+  #startTimer: PendingCall | undefined;
 
   constructor(catalog: Catalog, pool: IngestPool, settings: SyncSettings, log: Log, metrics: Metrics, nextShardId: number) {
     this.#catalog = catalog;
@@ -98,17 +102,21 @@ export class SyncManager {
     this.#shardIds[0] = nextShardId;
   }
 
-  /** Makes the catalog hold exactly the configured repositories, beside those added by hand, and syncs all. */
-  async start(configured: readonly RepositoryConfig[]): Promise<void> {
-    await this.configure(configured);
-    await this.#removeUnknownMirrors();
-    for (const repository of this.#catalog.repositories()) this.#enqueue(repository.id, false);
-    this.#scrubTimer = callEvery(scrubPeriodMs, () => this.#scrub());
+  /** Syncs all repositories, a moment later, and from then on whenever it is time to. */
+  start(): void {
     this.#updateGauges();
-    this.#pump();
+    this.#scrubTimer = callEvery(scrubPeriodMs, () => this.#scrub());
+    this.#startTimer = callAfter(startDelayMs, () => {
+      this.#track(this.#removeUnknownMirrors());
+      for (const { id } of this.#catalog.repositories()) this.#enqueue(id, false);
+      this.#pump();
+    });
   }
 
-  /** Adds, changes and removes repositories so that the configured ones are as given. */
+  /**
+   * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or differ
+   * are synced at once.
+   */
   async configure(configured: readonly RepositoryConfig[]): Promise<void> {
     const names = new Set(configured.map((config) => config.name));
     const gone = [...this.#catalog.repositories()].filter((repository) => repository.configured && !names.has(repository.name));
@@ -127,8 +135,8 @@ export class SyncManager {
     return configured.flatMap((config) => {
       const known = this.#catalog.repositoryByName(config.name);
       const metadata = { ...known?.addedMetadata, ...config.metadata };
-      const update = { ...(known ?? this.#catalog.newRepository(config, true)), ...config, metadata, configured: true };
-      return JSON.stringify(update) === JSON.stringify(known) ? [] : [update];
+      const wanted = { ...config, metadata, configured: true };
+      return known !== undefined && holds(known, wanted) ? [] : [{ ...(known ?? this.#catalog.newRepository(config, true)), ...wanted }];
     });
   }
 
@@ -280,6 +288,7 @@ export class SyncManager {
   async close(): Promise<void> {
     Atomics.store(this.#stop, 0, 1);
     this.#scrubTimer?.cancel();
+    this.#startTimer?.cancel();
     this.#urgent.clear();
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {
@@ -550,7 +559,7 @@ export class SyncManager {
 
   /** Looks after one mirror when there is nothing else to do. */
   #startMaintenance(): boolean {
-    const [id] = [...this.#unmaintained].filter((waiting) => !this.#busy.has(waiting));
+    const id = firstOf(this.#unmaintained, (waiting) => !this.#busy.has(waiting));
     if (id === undefined) return false;
     this.#unmaintained.delete(id);
     const repository = this.#catalog.repository(id);
@@ -597,6 +606,20 @@ type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
 function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number) => boolean): ShardRecord[] {
   return shards.map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))
     .filter((record) => record.repositoryIds.some((id) => id !== 0));
+}
+
+/** There may be thousands of values, and the first of them will mostly do. */
+function firstOf(values: Iterable<number>, isGood: (value: number) => boolean): number | undefined {
+  for (const value of values) if (isGood(value)) return value;
+  return undefined;
+}
+
+/** Whether the record says all that is wanted of it. */
+function holds(record: Repository, wanted: Partial<Repository>): boolean {
+  return Object.entries(wanted).every(([field, value]) => {
+    const known: unknown = record[field as keyof Repository];
+    return known === value || (typeof value === "object" && JSON.stringify(known) === JSON.stringify(value));
+  });
 }
 
 function waitersOf(schedule: Schedule): Waiter[] {

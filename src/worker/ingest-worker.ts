@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { serializeError, TrawlError } from "../base/errors.js";
-import { collectGarbage } from "../base/garbage.js";
+import { collectGarbage, heapBytes } from "../base/garbage.js";
 import { Mirror } from "../git/mirror.js";
 import type { RefState } from "../git/refs.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
@@ -23,8 +23,8 @@ import type {
 import { Rest } from "./rest.js";
 import { settingsOf } from "./settings.js";
 
-/** With more memory than this in buffers a worker collects garbage at the end of a task. */
-const collectBytesMin = 32 * 1024 * 1024;
+/** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
+const grownBytesMin = 32 * 1024 * 1024;
 
 /** A change of more paths than this, and of more than this share of the documents, is indexed anew as a whole. */
 const deltaPathCountMax = 1_000;
@@ -71,14 +71,23 @@ export default async function runIngestTask(task: IngestTask): Promise<IngestAns
   } catch (error) {
     return { ok: false, error: serializeError(error) };
   } finally {
-    if (task.kind === "sync" || task.kind === "compact") collectAfterLargeWork();
+    collectIfGrown();
     rest.noteTask();
   }
 }
 
-/** A shard's text and bytes are outside V8's heap: they are given back at once, not when this thread next needs memory. */
-function collectAfterLargeWork(): void {
-  if (process.memoryUsage().arrayBuffers > collectBytesMin) collectGarbage();
+let keptBytes = 0;
+
+/**
+ * Gives a shard's buffers back, which are outside V8's heap, and what pipes to git leave inside it, 200 KB a repository:
+ * V8 alone lets a thread gather some hundred megabytes first. The answer to the task goes out before.
+ */
+function collectIfGrown(): void {
+  if (heapBytes() < keptBytes + grownBytesMin) return;
+  setImmediate(() => {
+    collectGarbage();
+    keptBytes = heapBytes();
+  });
 }
 
 function run(task: IngestTask): Promise<unknown> {

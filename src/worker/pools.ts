@@ -75,14 +75,15 @@ export class SearchPool {
   }
 }
 
-/** The pool of ingest workers: fetching, indexing, merging, checking. */
+/** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
-  readonly #pool: Piscina;
+  readonly #start: () => Piscina;
+  #pool: Piscina | undefined;
 
   constructor(settings: WorkerSettings, workerCount: number, log: Log, onProgress: (progress: SyncProgress) => void) {
     this.workerCount = workerCount;
-    this.#pool = startPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
+    this.#start = () => startPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
@@ -106,10 +107,11 @@ export class IngestPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close({ force: true });
+    await this.#pool?.close({ force: true });
   }
 
   async #run<T>(task: unknown): Promise<T> {
+    this.#pool ??= this.#start();
     const answer = (await this.#pool.run(task)) as { ok: true; value: T } | { ok: false; error: { code: TrawlError["code"]; message: string } };
     if (answer.ok) return answer.value;
     throw new TrawlError(answer.error.code, answer.error.message);
@@ -126,14 +128,20 @@ export interface ReadLimits {
 
 /**
  * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
- * `git` or for a file most of its time, so few threads do.
+ * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
  */
 export class ReadPool {
-  readonly #pool: Piscina<ReadTask, ReadOutcome>;
+  readonly #start: () => Piscina<ReadTask, ReadOutcome>;
+  #pool: Piscina<ReadTask, ReadOutcome> | undefined;
   #count = 0;
 
   constructor(settings: ReadWorkerSettings, workerCount: number, log: Log) {
-    this.#pool = startPool(readWorkerEntry, settings, workerCount, log, () => undefined);
+    this.#start = () => startPool(readWorkerEntry, settings, workerCount, log, () => undefined);
+  }
+
+  /** Starts the threads, so that the first read does not wait for them. */
+  warm(): void {
+    this.#pool ??= this.#start();
   }
 
   /**
@@ -144,6 +152,7 @@ export class ReadPool {
     if (this.#count >= readCountMax) throw new TrawlError("overloaded", `${this.#count} reads of mirrors run or wait. Try again in a moment.`);
     this.#count++;
     const expired = new Int32Array(new SharedArrayBuffer(4));
+    this.#pool ??= this.#start();
     const outcome = this.#pool.run({ request, stops: [stop, expired] }).finally(() => this.#count--);
     return await new Promise((resolve, reject) => {
       const timer = callAfter(timeoutMs, () => {
@@ -158,7 +167,7 @@ export class ReadPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close({ force: true });
+    await this.#pool?.close({ force: true });
   }
 }
 

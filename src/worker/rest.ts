@@ -1,5 +1,5 @@
 import { callAfter, monotonicMs, type PendingCall } from "../base/deadline.js";
-import { collectGarbage } from "../base/garbage.js";
+import { collectGarbage, heapBytes } from "../base/garbage.js";
 
 /** A thread rests when its last task ended this long ago. */
 const restMs = 3_000;
@@ -34,10 +34,4 @@ export class Rest {
     this.#letGo();
     if (heapBytes() > heapBytesMin) collectGarbage();
   }
-}
-
-/** What V8 holds for this thread, and the memory outside of its heap that goes with its objects. */
-function heapBytes(): number {
-  const { heapTotal, arrayBuffers } = process.memoryUsage();
-  return heapTotal + arrayBuffers;
 }

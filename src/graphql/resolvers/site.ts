@@ -48,7 +48,7 @@ export const site: ResolversOf<"Site"> = {
   siteID: (_, __, { services }) => services.siteId,
   configuration: (_, __, context) => {
     context.requireSiteAdmin();
-    return { id: 1, effectiveContents: context.services.configuration, validationMessages: [], history: bothWaysPageOf([], {}) };
+    return { id: 1, effectiveContents: context.services.configuration(), validationMessages: [], history: bothWaysPageOf([], {}) };
   },
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
@@ -123,7 +123,7 @@ function configuredService(context: RequestContext) {
   const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
   const date = newest || "1970-01-01T00:00:00Z";
   return {
-    __typename: "ExternalService" as const, id: globalId("ExternalService", 1), kind, displayName, config: services.configuration, createdAt: date, updatedAt: date,
+    __typename: "ExternalService" as const, id: globalId("ExternalService", 1), kind, displayName, config: services.configuration(), createdAt: date, updatedAt: date,
     repoCount: statuses.length, lastSyncAt: newest || null, nextSyncAt: null, lastSyncError: null, warning: null, webhookURL: null,
   };
 }
