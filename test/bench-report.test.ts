@@ -17,6 +17,7 @@ import { secondsLeft } from "../native-bench/run/progress.js";
 import { runParts } from "../native-bench/run/runner.js";
 import { pageCacheBytes } from "../native-bench/system/environment.js";
 import { makeWorkFolder } from "../native-bench/system/folders.js";
+import { waitForQuiet } from "../native-bench/system/quiet.js";
 
 const axis = (label: string, scale: Axis["scale"], ...categories: string[]): Axis => ({ label, scale, categories });
 
@@ -146,12 +147,23 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
     }),
   ];
   const quiet = t.capture(process.stdout, "write", () => true);
-  const failed = await runParts(parts, { command: "trawl-bench all", isQuick: true, rounds: 1, out, suffix: "", versions: {} }).finally(() => quiet.restore());
+  const failed = await runParts(parts, { command: "trawl-bench all", isQuick: true, rounds: 1, out, suffix: "", quietLimitMs: 0, versions: {} }).finally(() => quiet.restore());
   t.same([between?.parts.map(({ part }) => part), between?.notRun], [["one"], ["two"]]);
   t.match(between === undefined ? "" : renderReport(between), /is not whole:\*\* it was interrupted before `two`/);
   const whole = readRun(out);
   t.same([whole.parts.map(({ part }) => part), whole.notRun, failed], [["one", "two"], undefined, ["two"]]);
   t.notMatch(renderReport(whole), /not whole/);
+});
+
+t.test("a run tells whether the machine was busy, which it waits for", async (t) => {
+  const { machine, versions } = runOf().environment;
+  const reportOf = (loadBefore: number, busyBefore: number): string => renderReport({ ...runOf(), environment: { machine: { ...machine, loadBefore, busyBefore }, versions } });
+  t.match(reportOf(0.1, 0.4), /machine was busy/);
+  t.notMatch(reportOf(1.9, 0.01), /machine was busy/, "the load of the last minute tells of what has ended");
+  const said: string[] = [];
+  const share = await waitForQuiet(0, (text) => said.push(text));
+  t.ok(share >= 0 && share <= 1, String(share));
+  t.same(said, [], "it does not wait when its time is over");
 });
 
 t.test("a record names no folder of this machine", async (t) => {

@@ -16,7 +16,7 @@ import type { Part, PartContext } from "./part.js";
 export const manyPart: Part = {
   name: "many",
   title: "Many small repositories",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 25 : 380),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 25 : 350),
   measure,
 };
 
@@ -34,7 +34,7 @@ interface Measured extends WatchedMemory {
 }
 
 /** So many repositories are never all at rest: some are always looked at. */
-const restMs = 15_000;
+const restMs = 8_000;
 
 /** Far more than what is asked; a daemon that is slower still is not waited for. */
 const indexLimitMs = 3_600_000;

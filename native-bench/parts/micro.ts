@@ -23,12 +23,12 @@ import type { Part, PartContext } from "./part.js";
 export const microPart: Part = {
   name: "micro",
   title: "Native parts beside what the machine can do",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 20 : 140),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 20 : 105),
   measure,
 };
 
 /** In a whole run so much that it is read from memory and not from a cache. */
-const textBytesMax = { quick: 8 * 1024 * 1024, full: 96 * 1024 * 1024 };
+const textBytesMax = { quick: 8 * 1024 * 1024, full: 64 * 1024 * 1024 };
 
 /** A subject works for so long in each round, or once. */
 const roundMs = { quick: 5, full: 20 };

@@ -22,7 +22,7 @@ import { measureSearch, type SearchOutcome } from "./searches.js";
 export const peersPart: Part = {
   name: "peers",
   title: "Side by side with other tools",
-  estimateSeconds: ({ isQuick }) => (isQuick ? 60 : 760),
+  estimateSeconds: ({ isQuick }) => (isQuick ? 60 : 620),
   measure,
 };
 
@@ -90,7 +90,7 @@ async function measureFirst(trawl: Trawl, zoekt: Zoekt | undefined, table: reado
 }
 
 async function measureBothClients(trawl: Trawl, zoekt: Zoekt | undefined, table: readonly BenchQuery[], { isQuick, rounds, progress }: PartContext): Promise<ClientsOf[]> {
-  const seconds = isQuick ? 1 : 4;
+  const seconds = isQuick ? 1 : 2;
   const servers = [
     { server: "trawl" as const, url: trawl.url, requests: trawlRequests(table) },
     ...zoekt === undefined ? [] : [{ server: "zoekt" as const, url: zoekt.url, requests: zoektRequests(table) }],

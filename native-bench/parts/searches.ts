@@ -26,16 +26,17 @@ export interface PeerOutcome {
 
 /**
  * Asks every peer for its result set, compares each with that of the first one, and then measures them in turn. Reading the
- * result sets is the round that warms everybody and does not count.
+ * result sets is the round that warms everybody and does not count; so all are read at a time.
  */
 export async function measureSearch(peers: readonly Peer[], causes: Causes, query: BenchQuery, rounds: number): Promise<SearchOutcome> {
   const asked = peers.filter((peer) => peer.declines(query) === undefined);
   const [reference, ...others] = asked;
   if (reference === undefined) throw new TrawlError("internal", "there is nobody to ask");
-  const expected = await reference.results(query);
+  const [expected, answered] = await Promise.all([
+    reference.results(query), Promise.all(others.map(async (peer) => ({ peer, ...await peer.results(query) }))),
+  ]);
   const compared = [{ bytes: expected.bytes, difference: equal }];
-  for (const peer of others) {
-    const { lines, bytes } = await peer.results(query);
+  for (const { peer, lines, bytes } of answered) {
     const causeOf = await causes.of(query, { peer, lines }, { peer: reference, lines: expected.lines });
     compared.push({ bytes, difference: compare({ name: peer.name, lines }, { name: reference.name, lines: expected.lines }, causeOf) });
   }

@@ -35,7 +35,6 @@ export const queries: readonly BenchQuery[] = [
   literal("amdgpu_vcn_idle_work", rare),
   literal("qqzzxxjjvvww", rare),
   literal("return", { must: { rg: 1.2, csearch: 7, zoekt: 5 }, aim: { rg: 2, zoekt: 10 } }),
-  literal("DMA", untargeted),
   { ...literal("kmalloc", untargeted), ignoreCase: true },
   { ...literal("dma", { must: { rg: 1.5, zoekt: 5 }, aim: { rg: 3, zoekt: 10 } }), ignoreCase: true },
   regexp("(copy|move)_to_user", anchored),

@@ -18,8 +18,10 @@ export interface Environment {
     readonly cores: number;
     readonly memoryBytes: number;
     readonly kernel: string;
-    /** Load of the last minute before the run began. Above 0.5 others were at work, and only ratios mean something. */
+    /** Load of the last minute before the run began. */
     readonly loadBefore: number;
+    /** Share of all processors that was in use right before. Above 0.05 others were at work, and only ratios mean something. */
+    readonly busyBefore?: number;
     readonly pageCacheBytes: number;
   };
   /** Versions by name: node, trawl (git describe), and each peer. */

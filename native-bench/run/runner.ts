@@ -11,6 +11,7 @@ import { newRunFolder, withReplaced, writeRun } from "../report/run-folder.js";
 import { readEnvironment } from "../system/environment.js";
 import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { endAll } from "../system/processes.js";
+import { waitForQuiet } from "../system/quiet.js";
 import { Progress } from "./progress.js";
 
 export interface RunSettings {
@@ -21,6 +22,8 @@ export interface RunSettings {
   /** The folder to write; undefined for `native-bench/runs/DATE-MACHINE`, with `suffix` behind it. */
   readonly out: string | undefined;
   readonly suffix: string;
+  /** A machine that is busy is waited for so long. */
+  readonly quietLimitMs: number;
   /** Versions of the peers, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -31,7 +34,8 @@ export interface RunSettings {
  */
 export async function runParts(parts: readonly Part[], settings: RunSettings): Promise<readonly string[]> {
   const cacheFolder = defaultCacheFolder();
-  const head = { date: new Date().toISOString(), command: settings.command, environment: await readEnvironment(settings.versions) };
+  const busyBefore = await waitForQuiet(settings.quietLimitMs, console.log);
+  const head = { date: new Date().toISOString(), command: settings.command, environment: await readEnvironment(settings.versions, busyBefore) };
   const workFolder = makeWorkFolder(cacheFolder);
   const context = { isQuick: settings.isQuick, rounds: settings.rounds, workFolder, cacheFolder };
   const records: PartRecord[] = [];

@@ -1,0 +1,35 @@
+import { cpus } from "node:os";
+import { monotonicMs, sleep } from "../../src/base/deadline.js";
+
+/** More of all processors than this in use, and others are at work: only ratios mean something then. */
+export const quietShareMax = 0.05;
+
+/** The share is that of so long. */
+const windowMs = 2_000;
+
+/**
+ * Waits until the machine has little else to do, as what was built for the run or ran before it may go on for a while; at
+ * most `limitMs`, and says so. Returns the share of all processors that was in use at last.
+ */
+export async function waitForQuiet(limitMs: number, say: (text: string) => void): Promise<number> {
+  const startedMs = monotonicMs();
+  for (;;) {
+    const share = await shareInUse();
+    const leftMs = limitMs - (monotonicMs() - startedMs);
+    if (share <= quietShareMax || leftMs <= 0) return share;
+    say(`waiting for a quiet machine, ${Math.ceil(leftMs / 1000)} s at most: ${Math.round(share * 100)} % of it is in use`);
+  }
+}
+
+async function shareInUse(): Promise<number> {
+  const before = timesOf();
+  await sleep(windowMs);
+  const after = timesOf();
+  return 1 - (after.idle - before.idle) / Math.max(1, after.all - before.all);
+}
+
+function timesOf(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map((cpu) => cpu.times);
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.map(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq)) };
+}
