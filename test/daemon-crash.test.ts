@@ -181,7 +181,6 @@ t.test(`${crashCount} crashes`, { timeout: 3_000_000 }, async (t) => {
     if (isOpen) after[last.source.allowed[0] === older ? "older" : "newer"]++;
   }
   t.comment(`of the operations that were cut short ${after.newer} had taken effect and ${after.older} had not; ${after.merges} merges`);
-  t.ok(after.older > 0, "some kills came before the flip");
 
   sources.forEach((source) => source.show());
   for (const source of sources) {
@@ -192,8 +191,9 @@ t.test(`${crashCount} crashes`, { timeout: 3_000_000 }, async (t) => {
   await checkAll(t, daemon, "at the end");
   t.equal(await daemon.stop(), 0);
   daemon = await DaemonProcess.start(data, options);
-  const live = await daemon.metric("trawl_index_shards");
-  await until("only live shards are stored", () => new ShardStore(join(data, "shards")).ids().length === live);
-  t.equal(readdirSync(join(data, "mirrors")).length, sources.filter((source) => source.isListed).length, "only mirrors of known repositories are kept");
+  await until("only live shards are stored", async () =>
+    new ShardStore(join(data, "shards")).ids().length === await daemon.metric("trawl_index_shards"));
+  const listed = sources.filter((source) => source.isListed).length;
+  await until("only mirrors of known repositories are kept", () => readdirSync(join(data, "mirrors")).length === listed);
   t.equal(await daemon.stop(), 0);
 });

@@ -6,7 +6,7 @@ import { ShardStore } from "../src/store/shard-store.js";
 import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
-import { until } from "./support/waiting.js";
+import { becomes, until } from "./support/waiting.js";
 
 const needle = "needle";
 
@@ -77,11 +77,11 @@ for (const [what, change] of damages) {
     const data = await damagedData(t, change);
     const daemon = await testDaemon(t, [], data);
     const first = await daemon.search(needle);
-    t.same(first.found, ofB, "what is not damaged is complete, and nothing else is shown");
-    t.same(first.skipped, ["backend-missing"]);
+    if (first.skipped.length === 0) t.same(first.found, all, "built again before anybody asked");
+    else t.same([first.found, first.skipped], [ofB, ["backend-missing"]], "what is not damaged is complete, and nothing else is shown");
     await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
     t.same((await daemon.search(needle)).found, all);
-    t.equal(await daemon.metric("trawl_index_corrupt_shards"), 0);
+    await becomes(t, () => daemon.metric("trawl_index_corrupt_shards"), 0, "none is counted any more");
     t.equal((await runCommand("check", "--data", data)).exitCode, 0);
   });
 }
@@ -89,8 +89,8 @@ for (const [what, change] of damages) {
 t.test("a shard that is missing is built again at the start, unasked", async (t) => {
   const data = await damagedData(t, undefined);
   const daemon = await testDaemon(t, [], data);
-  await until("it is whole again", async () => (await daemon.metric("trawl_sync_read_blobs_total")) === 20);
-  t.same((await daemon.search(needle)).found, all);
+  await until("its text is read", async () => (await daemon.metric("trawl_sync_read_blobs_total")) === 20);
+  await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
 });
 
 t.test("`trawl check` finds it, `--repair` mends it", async (t) => {
@@ -121,7 +121,7 @@ t.test("the mirror is damaged too: it is fetched anew", async (t) => {
   const daemon = await testDaemon(t, [], data);
   await until("it is whole again", async () => (await daemon.search(needle)).found.length === all.length);
   t.same((await daemon.search(needle)).skipped, []);
-  t.same((await daemon.list()).map((status) => status.error), ["", ""]);
+  await becomes(t, async () => (await daemon.list()).map((status) => status.error), ["", ""], "nothing is wrong any more");
 });
 
 t.test("both are gone: the rest is searched, and the list says what is wrong", async (t) => {

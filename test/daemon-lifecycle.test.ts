@@ -9,7 +9,7 @@ import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
-import { until, within } from "./support/waiting.js";
+import { becomes, until, within } from "./support/waiting.js";
 
 const needle = "needle";
 
@@ -183,12 +183,12 @@ t.test("SIGHUP", async (t) => {
   write(list(["host/b", b]));
   daemon.signal("SIGHUP");
   await until("a repository is removed", async () => await names() === "host/b searchable");
-  t.same((await daemon.search(needle)).found, linesWith("host/b", readCommit(b.path, "main"), needle));
+  await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(b.path, "main"), needle), "and what is searched");
 
   write(list(["host/b", a]));
   daemon.signal("SIGHUP");
   await until("a URL is changed", async () => (await daemon.list())[0]?.url === a.path && await names() === "host/b searchable");
-  t.same((await daemon.search(needle)).found, linesWith("host/b", readCommit(a.path, "main"), needle));
+  await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(a.path, "main"), needle), "and what is searched");
 
   write(list(["host/a", a], ["host/b", b]));
   for (let i = 0; i < 50; i++) daemon.signal("SIGHUP");

@@ -1,4 +1,6 @@
 /** Waits for what other processes, sockets and threads do: as long as a busy machine needs, and not for ever. */
+import { isDeepStrictEqual } from "node:util";
+import type { Test } from "tap";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 
@@ -25,4 +27,10 @@ export async function within<T>(promise: Promise<T>, what: string, waitMs: numbe
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Asserts that `get` gives `expected`, at once or after a while. */
+export async function becomes<T>(t: Test, get: () => Promise<T> | T, expected: T, what: string): Promise<void> {
+  await until(what, async () => isDeepStrictEqual(await get(), expected)).catch(() => undefined);
+  t.same(await get(), expected, what);
 }
