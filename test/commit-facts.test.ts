@@ -7,7 +7,7 @@ import type { ReadLimits, ReadPool } from "../src/worker/pools.js";
 
 // Questions to mirrors on behalf of searches: who waits for whom, what is kept, and what a failure costs.
 
-const after: CommitQuestion = { kind: "commit-after", unixSeconds: 1 };
+const owners: CommitQuestion = { kind: "code-owners" };
 const authors: CommitQuestion = { kind: "contributors", filters: [{ source: "a", foldCase: true }] };
 const yes: CommitFact = { kind: "known", holds: true, bytes: undefined };
 
@@ -54,15 +54,15 @@ class FakePool {
 t.test("all are asked, few at a time, and answers are kept", async (t) => {
   const pool = new FakePool();
   const reader = new CommitFactReader(pool.asPool, 2);
-  const first = await reader.ask(after, commits(100), limits());
+  const first = await reader.ask(owners, commits(100), limits());
   t.equal(first.facts.size, 100);
   t.same(first.failures, []);
   t.ok(pool.asked.every((request) => request.commits.length <= 8));
   t.ok(pool.runningMax <= 2);
   const { length } = pool.asked;
-  t.equal((await reader.ask(after, commits(100), limits())).facts.size, 100);
+  t.equal((await reader.ask(owners, commits(100), limits())).facts.size, 100);
   t.equal(pool.asked.length, length, "nothing is asked again");
-  await reader.ask({ ...after, unixSeconds: 2 }, commits(1), limits());
+  await reader.ask({ kind: "commit-date" }, commits(1), limits());
   t.equal(pool.asked.length, length + 1, "another question is");
 });
 
@@ -78,7 +78,7 @@ t.test("a failure costs its commit, and is not kept", async (t) => {
     (repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes)));
   const reader = new CommitFactReader(pool.asPool, 2);
   for (const time of ["the first", "the second"]) {
-    const { facts, failures } = await reader.ask(after, commits(5), limits());
+    const { facts, failures } = await reader.ask(owners, commits(5), limits());
     t.equal(facts.size, 4, time);
     t.same(failures, [{ repositoryId: 3, reason: "the mirror is damaged", isLate: false }]);
   }
@@ -87,7 +87,7 @@ t.test("a failure costs its commit, and is not kept", async (t) => {
 
 t.test("a read that fails as a whole costs its commits", async (t) => {
   const pool = new FakePool(() => { throw new TrawlError("overloaded", "too many"); });
-  const { facts, failures } = await new CommitFactReader(pool.asPool, 2).ask(after, commits(9), limits());
+  const { facts, failures } = await new CommitFactReader(pool.asPool, 2).ask(owners, commits(9), limits());
   t.equal(facts.size, 0);
   t.equal(failures.length, 9);
   t.match(failures[0], { reason: "too many", isLate: false });
@@ -96,11 +96,11 @@ t.test("a read that fails as a whole costs its commits", async (t) => {
 t.test("time that is over, and a stop", async (t) => {
   const pool = new FakePool();
   const reader = new CommitFactReader(pool.asPool, 2);
-  const late = await reader.ask(after, commits(3), limits(-1));
+  const late = await reader.ask(owners, commits(3), limits(-1));
   t.same(late.failures.map(({ isLate }) => isLate), [true, true, true]);
   const stopped = limits();
   stopped.stop[0] = 1;
-  t.equal((await reader.ask(after, commits(3), stopped)).failures.length, 3);
+  t.equal((await reader.ask(owners, commits(3), stopped)).failures.length, 3);
   t.equal(pool.asked.length, 0);
 });
 

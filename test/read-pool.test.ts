@@ -134,15 +134,17 @@ async function factsOf(source: GitFixture, question: CommitQuestion, commit: str
   return (await pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs: 20_000, stop: unstopped() })).facts[0];
 }
 
-t.test("whether a history has a younger commit", async (t) => {
+t.test("when commits were committed", async (t) => {
   const source = fixture(t);
-  const [first, second] = [0, 1].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
-  const seconds = Number(source.git("show", "-s", "--format=%ct", second));
-  const isAfter = async (commit: string, unixSeconds: number) => ((await factsOf(source, { kind: "commit-after", unixSeconds }, commit)) as { holds: boolean }).holds;
-  t.equal(await isAfter(second, seconds - 1), true);
-  t.equal(await isAfter(second, seconds), false, "not the very second");
-  t.equal(await isAfter(first, seconds - 1), false, "what comes later is no part of it");
-  t.equal(await isAfter(second, 0), true);
+  const commits = [0, 1].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
+  const repositoryId = mirrorOf(source);
+  const dates = commits.map((commit) => Number(source.git("show", "-s", "--format=%ct", commit)));
+  const factsOfAll = async (asked: readonly string[]) => (await pool.run<"commit-facts">({ kind: "commit-facts", question: { kind: "commit-date" },
+    commits: asked.map((commit) => ({ repositoryId, commit })) }, { timeoutMs: 20_000, stop: unstopped() })).facts;
+  t.match(await factsOfAll(commits), dates.map((unixSeconds) => ({ kind: "known", unixSeconds })), "few");
+  const many = Array.from({ length: 40 }, (_, i) => commits[i % 2]);
+  t.match(await factsOfAll(many), many.map((_, i) => ({ kind: "known", unixSeconds: dates[i % 2] })), "many, which are read another way");
+  t.match((await factsOfAll([...many, "e".repeat(40)])).at(-1), { kind: "failed", error: { code: "git" } }, "one that is not there");
 });
 
 t.test("the CODEOWNERS file of a commit", async (t) => {
@@ -203,7 +205,7 @@ t.test("a question about a commit that is not there", async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: { a: "a" } });
   const limits = { fileBytesMax: 1, largeFiles: [], trigramCountMax: 1 };
-  for (const question of [{ kind: "has-file", path: "a", content: "", limits }, { kind: "commit-after", unixSeconds: 1 }, { kind: "code-owners" }, { kind: "contributors", filters: [] }] as const) {
+  for (const question of [{ kind: "has-file", path: "a", content: "", limits }, { kind: "commit-date" }, { kind: "code-owners" }, { kind: "contributors", filters: [] }] as const) {
     t.match(await factsOf(source, question, "e".repeat(40)), { kind: "failed", error: { code: "git" } }, question.kind);
   }
 });

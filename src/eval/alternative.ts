@@ -114,7 +114,7 @@ export class Alternative {
     this.#choices = new Array(reader.repositories.length);
     this.#cards = new Array(reader.repositories.length);
     this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
-    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(filter.source, filter.foldCase, filter.analysis.literal) }));
+    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(reader, filter.source, filter.foldCase) }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text.leaves, kernel, useIndex);
     this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
   }
@@ -221,9 +221,9 @@ export class Alternative {
   /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */
   addPathRows(i: number, rows: Rows): void {
     if (!this.#hasPathRows) return;
-    const path = this.#reader.pathOf(this.documents[i]);
-    for (const { filter, finder } of this.#filters) if (filter.highlighted && !filter.negated) finder.findAll(path, rows);
-    if (this.#root !== undefined) addPathRowsOf(this.#root, i, this.documents[i], path, rows);
+    const document = this.documents[i];
+    for (const { filter, finder } of this.#filters) if (filter.highlighted && !filter.negated) finder.findAll(document, rows);
+    if (this.#root !== undefined) addPathRowsOf(this.#root, i, document, rows);
   }
 
   #bind(node: TextNode, leaves: readonly Leaf[], kernel: Kernel, useIndex: boolean): BoundNode {
@@ -238,7 +238,8 @@ export class Alternative {
 
   #bindLeaf(leaf: Leaf, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
-    const finders = findersOf(leaf);
+    const finders = findersOf(leaf, this.#reader);
+    const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
     const { inContent } = leaf;
     const bound: BoundLeaf = {
@@ -248,7 +249,7 @@ export class Alternative {
       inContent,
       highlighted: leaf.highlighted,
       scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf) : undefined,
-      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, finders.length === 1 ? finders[0] : matcher) : undefined,
+      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, anyFinder) : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),
       result: noBits,
@@ -327,8 +328,7 @@ export class Alternative {
   #passesFilters(document: number): boolean {
     if (this.#filters.length === 0) return true;
     if (this.#filterVerdicts[document] === 0) {
-      const path = this.#reader.pathOf(document);
-      const passed = this.#filters.every(({ filter, finder }) => finder.test(path) !== filter.negated);
+      const passed = this.#filters.every(({ filter, finder }) => finder.test(document) !== filter.negated);
       this.#filterVerdicts[document] = passed ? passes : fails;
     }
     return this.#filterVerdicts[document] === passes;
@@ -431,9 +431,8 @@ function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: nu
   return false;
 }
 
-function findersOf({ source, either, foldCase, analysis }: Leaf): readonly PathFinder[] {
-  if (either.length === 0) return [new PathFinder(source, foldCase, analysis.literal)];
-  return either.map((one, i) => new PathFinder(one, foldCase, analysis.alternatives?.[i]));
+function findersOf({ source, either, foldCase }: Leaf, reader: ShardReader): readonly PathFinder[] {
+  return (either.length === 0 ? [source] : either).map((one) => new PathFinder(reader, one, foldCase));
 }
 
 /** Positive leaves by number of candidates, then the rest in written order. */
@@ -460,14 +459,14 @@ function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
   return Math.min(count, leaf.finders.length);
 }
 
-function addPathRowsOf(node: BoundNode, i: number, document: number, path: Buffer, rows: Rows): void {
+function addPathRowsOf(node: BoundNode, i: number, document: number, rows: Rows): void {
   if (node.result[i] !== 1) return;
   switch (node.kind) {
     case "leaf":
-      if (node.pathBits?.[document] === 1) for (const finder of node.finders) finder.findAll(path, rows);
+      if (node.pathBits?.[document] === 1) for (const finder of node.finders) finder.findAll(document, rows);
       break;
     case "not": break;
     case "and":
-    case "or": for (const child of node.children) addPathRowsOf(child, i, document, path, rows);
+    case "or": for (const child of node.children) addPathRowsOf(child, i, document, rows);
   }
 }

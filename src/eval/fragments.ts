@@ -12,14 +12,26 @@ export class Fragments {
 
   /** Returns where the string begins; it ends at `length`. */
   add(string: Uint8Array): number {
+    const from = this.#makeRoom(string.length);
+    this.#buffer.set(string, from);
+    return from;
+  }
+
+  /** The same of a text in ASCII. */
+  addAscii(text: string): number {
+    const from = this.#makeRoom(text.length);
+    this.#buffer.write(text, from, "latin1");
+    return from;
+  }
+
+  #makeRoom(byteCount: number): number {
     const from = this.length;
-    if (from + string.length > this.#buffer.length) {
-      const grown = uninitializedBytes(Math.max(this.#buffer.length * 2, from + string.length));
+    if (from + byteCount > this.#buffer.length) {
+      const grown = uninitializedBytes(Math.max(this.#buffer.length * 2, from + byteCount));
       grown.set(this.#buffer.subarray(0, from));
       this.#buffer = grown;
     }
-    this.#buffer.set(string, from);
-    this.length += string.length;
+    this.length += byteCount;
     return from;
   }
 

@@ -4,7 +4,7 @@ import { lastAtMost, type ShardReader } from "../shard/shard-reader.js";
 import { Rows } from "./rows.js";
 
 export interface PathTester {
-  test(path: Buffer): boolean;
+  test(document: number): boolean;
 }
 
 /** Above this many literals a pass over the paths for each costs more than testing every path. */
@@ -25,7 +25,7 @@ export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: Regexp
   const clause = analysis.clauses.find((literals) => literals.length <= scannedLiteralsMax);
   if (clause === undefined || (foldCase && holdsFoldException(reader.paths))) {
     for (let document = 0; document < reader.documentCount; document++) {
-      if (tester.test(reader.pathOf(document))) matches[document] = 1;
+      if (tester.test(document)) matches[document] = 1;
     }
     return matches;
   }
@@ -42,7 +42,7 @@ export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: Regexp
     rows.count = cursor[2];
     for (let i = 0; i < rows.count; i++) {
       const document = lastAtMost(reader.pathStart, rows.words[i * 2], reader.documentCount);
-      if (matches[document] === 0 && tester.test(reader.pathOf(document))) matches[document] = 1;
+      if (matches[document] === 0 && tester.test(document)) matches[document] = 1;
     }
   }
   return matches;

@@ -11,7 +11,7 @@ import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
 import { languageTailsOf, type LanguageTails } from "./language-tails.js";
-import { pathMatches } from "./path-matches.js";
+import { keyOfPathRows, pathMatches } from "./path-matches.js";
 import { People } from "./people.js";
 import type { Rows } from "./rows.js";
 
@@ -82,8 +82,15 @@ interface ResultShape {
   /** Where the members are among the fragments. */
   readonly from: number;
   readonly to: number;
+  /** The members with highlights in a path before them, by those highlights: `file:` finds the same ones in many paths. */
+  readonly heads: Map<number, FragmentPlace>;
   /** Matches counted since the tally was last sent. */
   matchCount: number;
+}
+
+interface FragmentPlace {
+  readonly from: number;
+  readonly to: number;
 }
 
 /**
@@ -341,8 +348,9 @@ export class ResultWriter {
     const words = this.#results;
     words[at + resultWords.pathFrom] = reader.pathStart[document];
     words[at + resultWords.pathTo] = reader.pathStart[document + 1] - 1;
-    words[at + resultWords.headFrom] = pathRows.count === 0 ? shape.from : this.#addHead(document, pathRows, shape);
-    words[at + resultWords.headTo] = pathRows.count === 0 ? shape.to : this.#fragments.length;
+    const head = pathRows.count === 0 ? shape : this.#headOf(document, pathRows, shape);
+    words[at + resultWords.headFrom] = head.from;
+    words[at + resultWords.headTo] = head.to;
     const language = languageNumberOf(reader.documentInfo[document]);
     const { starts } = this.#tails as LanguageTails;
     words[at + resultWords.tailFrom] = this.#tailsFrom + starts[language];
@@ -381,12 +389,17 @@ export class ResultWriter {
     return at;
   }
 
-  /** Adds the members of a result with highlights in its path to the fragments; returns where they begin. */
-  #addHead(document: number, pathRows: Rows, shape: ResultShape): number {
-    const path = (this.#reader as ShardReader).pathOf(document);
-    const from = this.#fragments.add(pathMatches(path, pathRows));
+  /** Where the members of a result with highlights in its path are among the fragments. */
+  #headOf(document: number, pathRows: Rows, shape: ResultShape): FragmentPlace {
+    const reader = this.#reader as ShardReader;
+    const key = reader.isPlainPath(document) ? keyOfPathRows(pathRows) : undefined;
+    const known = key === undefined ? undefined : shape.heads.get(key);
+    if (known !== undefined) return known;
+    const from = this.#fragments.addAscii(pathMatches(reader.pathOf(document), pathRows));
     this.#fragments.add(shape.members);
-    return from;
+    const head = { from, to: this.#fragments.length };
+    if (key !== undefined) shape.heads.set(key, head);
+    return head;
   }
 
   #shapeOf(card: RepositoryCard, revision: RevisionChoice): ResultShape {
@@ -398,7 +411,7 @@ export class ResultWriter {
   #addShape(card: RepositoryCard, revision: RevisionChoice): ResultShape {
     const members = membersOf(card, revision);
     const from = this.#fragments.add(members);
-    const shape = { card, typed: revision.typed, key: `${card.id}@${revision.typed}`, members, from, to: this.#fragments.length, matchCount: 0 };
+    const shape = { card, typed: revision.typed, key: `${card.id}@${revision.typed}`, members, from, to: this.#fragments.length, heads: new Map<number, FragmentPlace>(), matchCount: 0 };
     const known = this.#shapes.get(card);
     if (known === undefined) this.#shapes.set(card, new Map([[revision.typed, shape]]));
     else known.set(revision.typed, shape);

@@ -9,12 +9,12 @@ const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS
 /** A larger file is as good as none, which is GitHub's limit, too. */
 const codeOwnersBytesMax = 3 * 1024 * 1024;
 
-/** Whether the commit, or one that it reaches, was committed after this second. Throws `git`, `cancelled`. */
-export async function hasCommitAfter(directory: string, commit: string, unixSeconds: number, stop: StopSignal): Promise<boolean> {
-  assert(isOid(commit), "a history is read from an oid");
-  const args = [`--git-dir=${directory}`, "rev-list", "--max-count=1", `--max-age=${unixSeconds + 1}`, "--end-of-options", commit];
+/** When the commit was committed, in seconds since 1970. Throws `git`, `cancelled`. */
+export async function readCommitDate(directory: string, commit: string, stop: StopSignal): Promise<number> {
+  assert(isOid(commit), "a commit is read by oid");
+  const args = [`--git-dir=${directory}`, "rev-list", "--max-count=1", "--timestamp", "--end-of-options", commit];
   const { stdout } = await runGit({ ...localCommand(stop), args, exitCodes: [] });
-  return stdout.length > 0;
+  return Number.parseInt(stdout.toString("latin1"), 10);
 }
 
 /** The content of the commit's CODEOWNERS file; null when it has none that counts. Throws `git`, `cancelled`. */

@@ -1,5 +1,6 @@
 import type { Repository, Tree, TreeEntry as NodegitEntry } from "nodegit";
 import { assert } from "../base/assert.js";
+import { readCommitDate } from "./commit-facts.js";
 import { diffTrees, resolveRevision, type TreeChange } from "./objects.js";
 import { isOid } from "./refs.js";
 import type { StopSignal } from "./run.js";
@@ -59,6 +60,12 @@ export class PointReader {
     );
   }
 
+  /** As `readCommitDate` of `commit-facts.ts`. */
+  async readCommitDate(commit: string): Promise<number> {
+    assert(isOid(commit), "a commit is read by oid");
+    return (await this.#readDateQuickly(commit)) ?? readCommitDate(this.#directory, commit, this.#stop);
+  }
+
   close(): void {
     this.#repository?.cleanup();
     this.#repository = null;
@@ -69,6 +76,14 @@ export class PointReader {
     try {
       const object = await this.#nodegit.Revparse.single(this.#repository, `${revision}^{commit}`);
       return object.id().tostrS();
+    } catch {
+      return null;
+    }
+  }
+
+  async #readDateQuickly(commit: string): Promise<number | null> {
+    try {
+      return (await this.#repository?.getCommit(commit))?.time() ?? null;
     } catch {
       return null;
     }

@@ -35,7 +35,7 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
   return {
     content: types.file,
     path: types.path,
-    pathFilters: filters.filter(({ predicate }) => predicate === undefined).map((field) => planFilter(field, foldCase, analyses)),
+    pathFilters: distinctFields(filters.filter(({ predicate }) => predicate === undefined)).map((field) => planFilter(field, foldCase, analyses)),
     pattern: conditions.length === 0 ? undefined : all(conditions),
     leaves: leaves.all,
     people: filters.flatMap((field) => planPeople(field, foldCase)),
@@ -64,6 +64,11 @@ function planContentFilter({ predicate, negated, place }: FieldNode, leaves: Lea
 function all(nodes: readonly TextNode[]): TextNode {
   const children = distinct(nodes.flatMap((node) => (node.kind === "and" ? node.children : [node])));
   return children.length === 1 ? children[0] : { kind: "and", children };
+}
+
+/** Of equal filters one is enough: each takes its time on every path, and a language is a long regexp. */
+function distinctFields(fields: readonly FieldNode[]): readonly FieldNode[] {
+  return [...new Map(fields.map((field) => [`${field.negated}${field.name}:${field.value}`, field])).values()];
 }
 
 function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): PathFilter {

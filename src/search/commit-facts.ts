@@ -11,7 +11,7 @@ const keptBytesMax = 64 * 1024 * 1024;
 const answerBytesMin = 256;
 
 /** Commits of one request: so many take some 50 ms, and then others have their turn. */
-const commitsPerRequest = 8;
+const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = { "commit-date": 64, "code-owners": 8, contributors: 1, "has-file": 1 };
 
 /** When an answer is not wanted any more. */
 export interface AskLimits {
@@ -71,7 +71,7 @@ export class CommitFactReader {
     });
     const isLong = question.kind === "contributors" || question.kind === "has-file";
     const turns = isLong ? this.#long : this.#short;
-    const batches = batchesOf(asked, isLong ? 1 : commitsPerRequest);
+    const batches = batchesOf(asked, commitsPerRequest[question.kind]);
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
         const answers = await turns.run(limits.deadlineMs, (isTurn) => this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn));

@@ -92,17 +92,21 @@ async function keepWithFiles({ repositories: { conditions } }: BasicPlan, resolu
   return left;
 }
 
+/**
+ * A history is as young as the commit that is searched: like `git log --since`, which looks no further than a commit that
+ * is too old. So one date, which never changes, answers for every moment.
+ */
 async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,
   context: PrepareContext): Promise<Resolution> {
   let left = resolution;
   for (const { unixSeconds, negated } of committedAfter) {
-    const facts = await ask({ kind: "commit-after", unixSeconds }, [left], leftOut, context);
+    const facts = await ask({ kind: "commit-date" }, [left], leftOut, context);
     left = keepRevisions(left, (repository, choice) => {
       const commit = commitAt(repository, choice);
       // A repository without a commit has none that is younger.
       if (commit === undefined) return negated;
       const fact = facts.get(commitKey(commit));
-      return fact !== undefined && fact.holds !== negated;
+      return fact?.unixSeconds !== undefined && fact.unixSeconds > unixSeconds !== negated;
     });
   }
   return left;

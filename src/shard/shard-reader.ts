@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
 import {
@@ -5,6 +6,8 @@ import {
   type Section,
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
+
+const newline = 10;
 
 /**
  * One shard's sections as typed arrays over its bytes, without a copy.
@@ -51,6 +54,8 @@ export class ShardReader {
   readonly content: Buffer;
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
+  /** Whether all paths are plain; undefined before somebody asks. */
+  #hasPlainPaths: boolean | undefined;
 
   constructor(id: number, bytes: Uint8Array) {
     this.id = id;
@@ -106,6 +111,17 @@ export class ShardReader {
 
   pathOf(document: number): Buffer {
     return this.paths.subarray(this.pathStart[document], this.pathStart[document + 1] - 1);
+  }
+
+  /** Whether the path is ASCII without newlines. */
+  isPlainPath(document: number): boolean {
+    this.#hasPlainPaths ??= isPlainText(this.paths);
+    return this.#hasPlainPaths || isPlainText(this.pathOf(document));
+  }
+
+  /** The path where it is plain, so that its characters are the bytes of `pathOf`; else undefined. */
+  plainPathOf(document: number): string | undefined {
+    return this.isPlainPath(document) ? this.paths.toString("latin1", this.pathStart[document], this.pathStart[document + 1] - 1) : undefined;
   }
 
   oidOf(document: number): string {
@@ -176,6 +192,10 @@ export class ShardReader {
   #fail(what: string): never {
     throw new TrawlError("corrupt-shard", `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` builds it again.`);
   }
+}
+
+function isPlainText(bytes: Buffer): boolean {
+  return isAscii(bytes) && !bytes.includes(newline);
 }
 
 /** The last index i < count with `sorted[i] <= value`; `sorted` ascends and `sorted[0] <= value`. */

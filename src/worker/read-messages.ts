@@ -55,8 +55,8 @@ export interface RevisionsOfRepository {
 
 /** What is asked of single commits. */
 export type CommitQuestion =
-  /** Whether it, or a commit that it reaches, was committed after the moment. */
-  | { readonly kind: "commit-after"; readonly unixSeconds: number }
+  /** When it was committed. */
+  | { readonly kind: "commit-date" }
   | HasFile
   /** The text of its CODEOWNERS file. */
   | { readonly kind: "code-owners" }
@@ -90,8 +90,8 @@ export interface CommitFacts {
 
 /** The answer to a question; one commit that fails does not touch the others. */
 export type CommitFact =
-  /** `bytes` is a text, or `encodePathMasks`; undefined when there is none. */
-  | { readonly kind: "known"; readonly holds: boolean; readonly bytes: Uint8Array | undefined }
+  /** `bytes` is a text, or `encodePathMasks`; undefined when there is none. `unixSeconds` is of the commit's date, when that was asked. */
+  | { readonly kind: "known"; readonly holds: boolean; readonly bytes: Uint8Array | undefined; readonly unixSeconds?: number }
   | { readonly kind: "failed"; readonly error: SerializedError };
 /** Which documents of shards commits of one repository have, and which documents no shard has. */
 export interface FindDocuments {
