@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { lazy } from "../base/lazy.js";
 import { parseRemoteUrl, redactUrl } from "../git/remote-url.js";
 import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
@@ -48,6 +49,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
 
 /** One repository as JSON, checked like an item of the file and with every field filled in. Throws `bad-config`. */
 export function resolveRepository(value: unknown): RepositoryConfig {
+  const validRepository = repositoryValidation();
   if (!validRepository(value)) {
     const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
     throw new TrawlError("bad-config", problems.join("\n"));
@@ -59,6 +61,7 @@ export function resolveRepository(value: unknown): RepositoryConfig {
 
 /** Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`. */
 export function resolveFacts(value: unknown): Partial<RepositoryFacts> {
+  const validFacts = factsValidation();
   if (validFacts(value)) return value as Partial<RepositoryFacts>;
   throw new TrawlError("bad-config", describe("repository", validFacts.errors, value, undefined, ["repositories", "0"]).join("\n"));
 }
@@ -80,8 +83,9 @@ interface PlacedRepository {
 
 const ajv = new Ajv2020({ allErrors: true });
 const validConfig = compile(configSchema());
-const validRepository = compile(repositorySchema());
-const validFacts = compile(factsSchema());
+// Compiled when they are first needed: each takes a tenth of a second of the start.
+const repositoryValidation = lazy(() => compile(repositorySchema()));
+const factsValidation = lazy(() => compile(factsSchema()));
 
 function compile(schema: JsonSchema): ValidateFunction {
   return ajv.compile(schema);
@@ -289,6 +293,7 @@ function typedRepository(text: string, problems: string[]): PlacedRepository {
   const where = "command line";
   const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
   const item = { name: name ?? "", url: url ?? "" };
+  const validRepository = repositoryValidation();
   if (!validRepository(item)) problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
   return { where: () => where, config: repositoryConfig(item, process.cwd()) };
 }
