@@ -11,7 +11,7 @@ import { LastUses } from "./last-uses.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
-import { RecordTable, reindex, type RecordObserver, type Step } from "./record-table.js";
+import { RecordTable, type RecordObserver, type Step } from "./record-table.js";
 import { checkDisplayName, checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
 import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
@@ -109,7 +109,8 @@ export class Accounts {
   readonly #tokens: RecordTable<StoredToken>;
   readonly #changes: Changes;
   readonly #names = new Names();
-  readonly #tokenIdOfHash = new Map<string, number>();
+  /** Read once from its record, as every request asks. */
+  readonly #tokenOfHash = new Map<string, { readonly id: number; readonly hash: Uint8Array; readonly expiresMs: number }>();
   readonly #organisationIdsOfUser = new GroupIndex<Organisation>(({ memberIds }) => memberIds);
   readonly #tokenIdsOfUser = new GroupIndex<StoredToken>(({ userId }) => [userId]);
   readonly #viewers = new Map<number, Viewer>();
@@ -128,7 +129,8 @@ export class Accounts {
       this.#organisationIdsOfUser.change(before, after);
     }));
     this.#tokens = new RecordTable<StoredToken>(store, "token/", (before, after) => {
-      reindex(this.#tokenIdOfHash, before, after, ({ hash }) => [hash]);
+      if (before !== undefined) this.#tokenOfHash.delete(before.hash);
+      if (after !== undefined) this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
@@ -326,11 +328,11 @@ export class Accounts {
    */
   findToken(text: string, nowMs: number): { readonly token: AccessToken; readonly user: User } | undefined {
     const hash = hashOfToken(text);
-    const token = hash === undefined ? undefined : this.#tokens.get(this.#tokenIdOfHash.get(hash) ?? 0);
-    if (hash === undefined || token === undefined || !timingSafeEqual(Buffer.from(hash), Buffer.from(token.hash))) return undefined;
-    if (token.expiresAt !== "" && Date.parse(token.expiresAt) <= nowMs) return undefined;
-    const user = this.#users.get(token.userId);
-    return user === undefined ? undefined : { token: this.#shown(token), user };
+    const known = hash === undefined ? undefined : this.#tokenOfHash.get(hash);
+    if (hash === undefined || known === undefined || !timingSafeEqual(Buffer.from(hash), known.hash) || known.expiresMs <= nowMs) return undefined;
+    const token = this.#tokens.get(known.id);
+    const user = token === undefined ? undefined : this.#users.get(token.userId);
+    return token === undefined || user === undefined ? undefined : { token: this.#shown(token), user };
   }
 
   /** Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens and sessions that ended long ago. */
@@ -408,6 +410,10 @@ export class Accounts {
     const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
     if (user.isSiteAdmin && !hasOther) throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`);
   }
+}
+
+function expiryOf({ expiresAt }: StoredToken): number {
+  return expiresAt === "" ? Infinity : Date.parse(expiresAt);
 }
 
 function without(organisation: Organisation, userId: number): Organisation {

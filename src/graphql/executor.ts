@@ -5,7 +5,7 @@ import type { Metrics } from "../base/metrics.js";
 import type { Viewer } from "../model/viewer.js";
 import { RequestContext, type GraphqlServices } from "./context.js";
 import type { CostLimits, Variables } from "./cost.js";
-import { jsonBytes } from "./json-bytes.js";
+import { jsonOf } from "./json-of.js";
 import { Operations } from "./operations.js";
 
 /** What a client sent. */
@@ -18,7 +18,7 @@ export interface GraphqlRequest {
 /** The answer: an HTTP status, and JSON. */
 export interface GraphqlAnswer {
   readonly status: number;
-  readonly json: Uint8Array;
+  readonly json: string | Uint8Array;
 }
 
 /** Answers requests. */
@@ -59,11 +59,8 @@ export class GraphqlExecutor {
   }
 
   async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
-    const body = {
-      ...errors !== undefined && errors.length > 0 ? { errors: errors.map((error) => this.#format(error)) } : {},
-      ...data === undefined ? {} : { data },
-    };
-    return { status, json: await jsonBytes(body) };
+    const formatted = errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
+    return { status, json: await jsonOf({ errors: formatted, data }) };
   }
 
   /** What only we can have caused is logged whole, and told to nobody. */

@@ -72,7 +72,8 @@ export class Operations {
   #prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
     if (text.length > charactersMax) return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
     if (countValues(variables, variableValuesMax) > variableValuesMax) return refused(`the variables hold more than ${variableValuesMax} values`);
-    const key = `${operationName ?? ""}\0${text}`;
+    // No document that can be read holds a zero character.
+    const key = operationName === undefined ? text : `${operationName}\0${text}`;
     let operation = this.#kept.get(key);
     if (operation === undefined) {
       const read = readDocument(text);

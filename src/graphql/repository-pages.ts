@@ -11,9 +11,28 @@ type PageArguments = Partial<ObjectTypes["Query"]["repositories"]["args"]>;
 export interface RepositoryPage {
   readonly records: readonly Repository[];
   readonly totalCount: number;
-  readonly pageInfo: {
-    readonly endCursor: string | null; readonly startCursor: string | null; readonly hasNextPage: boolean; readonly hasPreviousPage: boolean;
-  };
+  readonly pageInfo: RepositoryPageInfo;
+}
+
+/** Cursors are made when they are asked for. */
+class RepositoryPageInfo {
+  readonly #records: readonly Repository[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+
+  constructor(records: readonly Repository[], hasNextPage: boolean, hasPreviousPage: boolean) {
+    this.#records = records;
+    this.hasNextPage = hasNextPage;
+    this.hasPreviousPage = hasPreviousPage;
+  }
+
+  get startCursor(): string | null {
+    return this.#records.length === 0 ? null : cursorOf(this.#records[0]);
+  }
+
+  get endCursor(): string | null {
+    return this.#records.length === 0 ? null : cursorOf(this.#records[this.#records.length - 1]);
+  }
 }
 
 /** The page that the arguments ask for. Throws `bad-request` when they name no length, or a cursor that is none. */
@@ -22,16 +41,7 @@ export function repositoryPage(table: RepositoryTable, args: PageArguments): Rep
   const wanted = wantedPlaces(table, args);
   const [start, end] = bounds(table, wanted, args, length);
   const records = wanted.slice(start, end).map((place) => table.at(place));
-  return {
-    records,
-    totalCount: wanted.length,
-    pageInfo: {
-      startCursor: records.length === 0 ? null : cursorOf(records[0]),
-      endCursor: records.length === 0 ? null : cursorOf(records[records.length - 1]),
-      hasNextPage: end < wanted.length,
-      hasPreviousPage: start > 0,
-    },
-  };
+  return { records, totalCount: wanted.length, pageInfo: new RepositoryPageInfo(records, end < wanted.length, start > 0) };
 }
 
 function lengthOf({ first, last, names }: PageArguments): number {

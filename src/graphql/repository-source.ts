@@ -3,14 +3,26 @@ import { globalId } from "./ids.js";
 import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
 import { codeHostOf, repositoryUrl } from "./urls.js";
 
-/** Kept as long as the record: to make one takes as long as seven other fields of a list. */
-const ids = new WeakMap<Repository, string>();
+/** Kept as long as the record: to make an id and a path takes as long as a dozen other fields of a list. */
+const sources = new WeakMap<Repository, RepositorySource>();
+
+/** A repository of which no revision was named. */
+export function repositorySourceOf(record: Repository): RepositorySource {
+  let source = sources.get(record);
+  if (source === undefined) {
+    source = new RepositorySource(record, undefined);
+    sources.set(record, source);
+  }
+  return source;
+}
 
 /** A repository as the catalog has it, and the revision that a search named. */
 export class RepositorySource {
   readonly __typename = "Repository";
   readonly record: Repository;
   readonly #revision: string | undefined;
+  #id: string | undefined;
+  #url: string | undefined;
 
   constructor(record: Repository, revision: string | undefined) {
     this.record = record;
@@ -18,12 +30,7 @@ export class RepositorySource {
   }
 
   get id(): string {
-    let id = ids.get(this.record);
-    if (id === undefined) {
-      id = globalId("Repository", this.record.id);
-      ids.set(this.record, id);
-    }
-    return id;
+    return this.#id ??= globalId("Repository", this.record.id);
   }
 
   get name(): string {
@@ -92,7 +99,7 @@ export class RepositorySource {
   }
 
   get url(): string {
-    return repositoryUrl(this.record.name, this.#revision);
+    return this.#url ??= repositoryUrl(this.record.name, this.#revision);
   }
 
   get externalURLs() {

@@ -3,7 +3,7 @@ import { lineBytesUnlimited } from "../model/search-request.js";
 import type { RequestContext } from "./context.js";
 import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "./git-sources.js";
 import { fencedMarkdown, linksMarkdown } from "./markdown.js";
-import { RepositorySource } from "./repository-source.js";
+import { repositorySourceOf, RepositorySource } from "./repository-source.js";
 import type { SearchPatternType, SearchVersion } from "./schema-types.js";
 import { SearchCollector, type Collected, type StreamChunk, type StreamMatch } from "./search-collector.js";
 
@@ -51,7 +51,7 @@ export class SearchSource {
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
       const record = context.repositories.byId(id);
-      return record === undefined ? undefined : new RepositorySource(record, undefined);
+      return record === undefined ? undefined : repositorySourceOf(record);
     });
   }
 }

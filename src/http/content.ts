@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import type { EntryData } from "../git/directories.js";
 import type { RequestContext } from "../graphql/context.js";
 import { CommitSource } from "../graphql/git-sources.js";
-import { RepositorySource } from "../graphql/repository-source.js";
+import { repositorySourceOf, type RepositorySource } from "../graphql/repository-source.js";
 import type { Viewer } from "../model/viewer.js";
 import type { PagePath } from "./page-path.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -40,7 +40,7 @@ export function mirrorOf({ mirrorsFolder }: ContentServices, { repository }: Com
  */
 export function repositoryOf(context: RequestContext, name: string): RepositorySource {
   const record = context.repositories.byName(name);
-  if (record !== undefined) return new RepositorySource(record, undefined);
+  if (record !== undefined) return repositorySourceOf(record);
   throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)} here, or you may not see it`);
 }
 

@@ -8,6 +8,9 @@ const securityHeaders: Headers = {
   "X-XSS-Protection": "1; mode=block",
 };
 
+const vary: Headers = { Vary: "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With" };
+const interfaceHeaders: Headers = { ...securityHeaders, ...vary };
+
 const anyHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
 const trustedHeaders = `${anyHeaders}, X-Requested-With, X-Sourcegraph-Client`;
 
@@ -17,14 +20,13 @@ const trustedHeaders = `${anyHeaders}, X-Requested-With, X-Sourcegraph-Client`;
  * makes it count.
  */
 export function headersOfEvery(origins: Pick<Origins, "trusts">): (request: RequestHead) => Headers {
-  return (request) => (request.path.startsWith("/.api/") ? { ...securityHeaders, ...corsHeaders(origins, request) } : securityHeaders);
+  return (request) => (request.path.startsWith("/.api/") ? corsHeaders(origins, request) : securityHeaders);
 }
 
 function corsHeaders(origins: Pick<Origins, "trusts">, { method, headers }: RequestHead): Headers {
-  const vary = { Vary: "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With" };
   const origin = headers.get("origin");
-  if (origin === undefined) return vary;
-  const answer = { ...vary, "Access-Control-Allow-Credentials": "true", "Access-Control-Allow-Origin": origin };
+  if (origin === undefined) return interfaceHeaders;
+  const answer = { ...interfaceHeaders, "Access-Control-Allow-Credentials": "true", "Access-Control-Allow-Origin": origin };
   if (method !== "OPTIONS") return answer;
   return {
     ...answer,

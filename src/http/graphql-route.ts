@@ -16,6 +16,7 @@ const concurrentMax = 256;
 const gzipBytesMin = 1024;
 
 const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Control": "no-cache, max-age=0" };
+const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
 
 /**
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
@@ -42,8 +43,8 @@ export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">): Viewe
 async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer): Promise<void> {
   const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, request.remoteAddress, (cancel) => response.onClosed(cancel));
   const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
-  const body = zips ? await gzipped(json) : json;
-  response.reply(status, { ...jsonHeaders, ...zips ? { "Content-Encoding": "gzip" } : {} }, body);
+  if (zips) response.reply(status, zippedHeaders, await gzipped(json));
+  else response.reply(status, jsonHeaders, json);
 }
 
 /** Inflating stops at the limit, so a small body that would become a huge one costs no more than another. */
@@ -61,7 +62,7 @@ function isTooLong(error: Error): boolean {
   return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
 }
 
-function gzipped(json: Uint8Array): Promise<Uint8Array> {
+function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
   return new Promise((resolve, reject) => gzip(json, { level: constants.Z_BEST_SPEED }, (error, bytes) => (error === null ? resolve(bytes) : reject(error))));
 }
 

@@ -10,24 +10,28 @@ export class Router<Route> {
   add(method: string, pattern: string, route: Route): void {
     assert(pattern.startsWith("/"), `route pattern ${pattern} begins with a slash`);
     const names: string[] = [];
+    if (!capture.test(pattern)) {
+      this.#entries.push({ method, path: pattern, expression: undefined, names, route });
+      return;
+    }
     const source = pattern.split(capture).map((part, at) => {
       if (at % 2 === 0) return part.replace(/[^\w/]/g, "\\$&");
       names.push(part);
       return "(.+)";
     });
-    this.#entries.push({ method, expression: new RegExp(`^${source.join("")}$`), names, route });
+    this.#entries.push({ method, path: pattern, expression: new RegExp(`^${source.join("")}$`), names, route });
   }
 
   /** The first route that fits, in the order they were added. */
   find(method: string, path: string): Found<Route> {
-    const methods = new Set<string>();
+    const methods: string[] = [];
     for (const entry of this.#entries) {
       const params = match(entry, path);
       if (params === undefined) continue;
       if (entry.method === method) return { kind: "route", route: entry.route, params };
-      methods.add(entry.method);
+      methods.push(entry.method);
     }
-    return methods.size === 0 ? { kind: "none" } : { kind: "other-method", methods: [...methods] };
+    return methods.length === 0 ? { kind: "none" } : { kind: "other-method", methods: [...new Set(methods)] };
   }
 }
 
@@ -38,15 +42,20 @@ export type Found<Route> =
 
 interface Entry<Route> {
   readonly method: string;
-  readonly expression: RegExp;
+  readonly path: string;
+  /** Undefined for a pattern that captures nothing, which is the path itself. */
+  readonly expression: RegExp | undefined;
   readonly names: readonly string[];
   readonly route: Route;
 }
 
+const noParams: Readonly<Record<string, string>> = {};
+
 const capture = /\b([A-Z]{2,})\b/;
 
 /** The captures, or undefined when the path is another one or holds a broken percent-encoding. */
-function match<Route>(entry: Entry<Route>, path: string): Record<string, string> | undefined {
+function match<Route>(entry: Entry<Route>, path: string): Readonly<Record<string, string>> | undefined {
+  if (entry.expression === undefined) return entry.path === path ? noParams : undefined;
   const found = entry.expression.exec(path);
   if (!found) return undefined;
   const params: Record<string, string> = {};

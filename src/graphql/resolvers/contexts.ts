@@ -7,7 +7,7 @@ import { nothing, pageOf } from "../connections.js";
 import { ContextSource } from "../context-source.js";
 import type { RequestContext } from "../context.js";
 import { numericKey, parseGlobalId } from "../ids.js";
-import { RepositorySource } from "../repository-source.js";
+import { repositorySourceOf } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 type Query = ResolversOf<"Query">;
@@ -36,7 +36,7 @@ export const searchContext: ResolversOf<"SearchContext"> = {
   viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) => accounts.contexts.isStarred(viewer.userId, markOf(found)),
   repositories: ({ found: { context } }, _, { repositories }) => context.repositories.flatMap(({ name, revisions }) => {
     const record = repositories.byName(name);
-    return record === undefined ? [] : [{ repository: new RepositorySource(record, undefined), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
+    return record === undefined ? [] : [{ repository: repositorySourceOf(record), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
   }),
 };
 

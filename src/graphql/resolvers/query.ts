@@ -5,7 +5,7 @@ import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
 import { repositoryPage } from "../repository-pages.js";
-import { RepositorySource } from "../repository-source.js";
+import { repositorySourceOf, type RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { SearchSource } from "../search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
@@ -27,7 +27,7 @@ export const query: ResolversOf<"Query"> = {
   repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
   repositories: (_, args, { repositories }) => {
     const { records, totalCount, pageInfo } = repositoryPage(repositories, args);
-    return { nodes: records.map((record) => new RepositorySource(record, undefined)), totalCount, pageInfo };
+    return { nodes: records.map(repositorySourceOf), totalCount, pageInfo };
   },
   search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
   ...contextQueries,
@@ -46,7 +46,7 @@ function repositoryOf(name: string | undefined, cloneUrl: string | undefined, { 
   if (name === undefined && cloneUrl === undefined) throw new TrawlError("bad-request", "neither name nor cloneURL given");
   const named = repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
   const record = named ?? (cloneUrl === undefined ? undefined : repositories.values().find((repository) => isSameUrl(repository.url, cloneUrl)));
-  return record === undefined ? null : new RepositorySource(record, undefined);
+  return record === undefined ? null : repositorySourceOf(record);
 }
 
 function isSameUrl(one: string, other: string): boolean {
@@ -90,7 +90,7 @@ function tokenById(id: number, context: RequestContext): TokenSource | null {
 
 function repositoryById(key: unknown, { repositories }: RequestContext): RepositorySource | null {
   const record = typeof key === "number" ? repositories.byId(key) : undefined;
-  return record === undefined ? null : new RepositorySource(record, undefined);
+  return record === undefined ? null : repositorySourceOf(record);
 }
 
 /** The repository that a commit's or ref's key names by its own id. */

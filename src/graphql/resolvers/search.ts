@@ -1,5 +1,5 @@
 import type { RequestContext } from "../context.js";
-import { RepositorySource } from "../repository-source.js";
+import { repositorySourceOf, type RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import type { SearchResultsSource } from "../search-sources.js";
 
@@ -23,6 +23,6 @@ export const searchResultsStats: ResolversOf<"SearchResultsStats"> = {
 function named(names: ReturnType<SearchResultsSource["notSearched"]>, { repositories }: RequestContext): RepositorySource[] {
   return names.flatMap((name) => {
     const record = repositories.byName(name);
-    return record === undefined ? [] : [new RepositorySource(record, undefined)];
+    return record === undefined ? [] : [repositorySourceOf(record)];
   });
 }

@@ -11,11 +11,11 @@ const sliceMs = 5;
 const itemsAtOnce = 4000;
 
 /**
- * The JSON of a value, as `JSON.stringify` writes it. The writer rests every few milliseconds, since the main thread
- * serves everybody.
+ * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The writer of
+ * a large one rests every few milliseconds, since the main thread serves everybody.
  */
-export async function jsonBytes(value: unknown): Promise<Uint8Array> {
-  if (isSmall(value)) return Buffer.from(JSON.stringify(value));
+export async function jsonOf(value: unknown): Promise<string | Uint8Array> {
+  if (isSmall(value)) return JSON.stringify(value);
   const writer = new PieceWriter();
   await writer.write(value, 0);
   return writer.bytes();
@@ -83,15 +83,19 @@ function isSmall(value: unknown): boolean {
 
 /** What is left of a budget of values once this one is counted; a long text takes all of it. */
 function weigh(value: unknown, budget: number): number {
-  if (typeof value === "string") return budget - 1 - (value.length >> 8);
-  if (typeof value !== "object" || value === null) return budget - 1;
   let left = budget - 1;
+  if (typeof value === "string") return left - (value.length >> 8);
+  if (typeof value !== "object" || value === null) return left;
   if (Array.isArray(value)) {
     for (const item of value) if ((left = weigh(item, left)) <= 0) return left;
     return left;
   }
   for (const key in value) {
-    left = weigh((value as Readonly<Record<string, unknown>>)[key], left);
+    const field = (value as Readonly<Record<string, unknown>>)[key];
+    // Most fields are leaves: a call for each would take longer than to weigh it.
+    if (typeof field === "string") left -= 1 + (field.length >> 8);
+    else if (typeof field !== "object" || field === null) left--;
+    else left = weigh(field, left);
     if (left <= 0) return left;
   }
   return left;
