@@ -101,6 +101,9 @@ t.test("bad input", async (t) => {
       t.match(await ask("query ($query: String!) { search(query: $query, version: V3) { results { matchCount } } }", { query }), { errors: undefined, data: { search: { results: { matchCount: Number } } } }, JSON.stringify(query.slice(0, 20)));
     }
     t.match(await ask(`{ ${many(10_000, (at) => `a${at}: __typename`)} }`), { errors: [{ message: /tokens/ }] }, "10,000 aliases");
+    t.match(await ask(`{ ${many(300, (at) => `repository(name: "${at}") { id }`)} }`), { errors: [{ message: /^Fields "repository" conflict/ }] }, "300 fields that conflict");
+    t.match(await ask(`{ ${many(65, (at) => `...f${at}`)} } ${many(65, (at) => `fragment f${at} on Query { __typename }`)}`), { errors: [{ message: /65 fragments/ }] });
+    t.match(await ask(`query (${many(501, (at) => `$v${at}: Int`)}) { __typename }`), { errors: [{ message: /501 variables/ }] });
     t.match(await ask(`{ ${many(501, (at) => `a${at}: __typename`)} }`), { errors: [{ message: "Query exceeds maximum alias count limit" }] }, "501 aliases");
     t.match(await ask(`{ ${many(60, () => "...f0")} } ${many(60, (at) => `fragment f${at} on Query { ${many(60, () => `...f${at + 1}`)} }`)} fragment f60 on Query { site { id } }`),
       { errors: [{ message: /^Query exceeds/ }] }, "60 to the power of 60 fields");

@@ -53,6 +53,9 @@ t.test("fields side by side are joined", async (t) => {
   t.equal(shape("{ a a @skip(if: true) }"), "{ a a @skip(if: true) }");
   t.equal(shape("{ x: a x: b }"), "{ x: a x: b }");
   t.equal(shape("{ a { b } a }"), "{ a { b } a }");
+  t.equal(shape("{ a(x: 1) a(x: 2) a(x: 3) b a(x: 1) }"), "{ a(x: 1) a(x: 2) b }", "two that conflict are enough");
+  t.equal(shape("{ x: a x: b x: c }"), "{ x: a x: b }");
+  t.equal(shape("{ a(x: 1, y: 2) a(y: 2, x: 1) a @skip(if: true) }"), "{ a(x: 1, y: 2) a(y: 2, x: 1) a @skip(if: true) }", "the order of arguments is no conflict");
   t.equal(shape("{ a { b { c } b { d } } }"), "{ a { b { c d } } }");
   const schema = createSchema();
   const document = parse("{ __schema { queryType { name } queryType { kind name } } __schema { queryType { name } } }");

@@ -8,6 +8,7 @@ import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { silentLog } from "../src/base/log.js";
 import { SseStream, sseHeaders } from "../src/http/sse.js";
 import { HttpServer } from "../src/http/uws.js";
+import { WriteTurns } from "../src/http/write-turns.js";
 import { limitUnsentBytes } from "../src/kernel/socket.js";
 
 const bytesPerSecond = 100_000;
@@ -23,7 +24,7 @@ t.test("slow clients", async (t) => {
   server.route("GET", "/", (_request, response) => {
     const startedMs = monotonicMs();
     const observer = { bytesSent: () => {}, stalled: () => t.fail("our own deadline is later") };
-    const sink = new SseStream(response.startStream(200, sseHeaders("identity")), "identity", 60_000, observer, silentLog());
+    const sink = new SseStream(response.startStream(200, sseHeaders("identity")), "identity", 60_000, new WriteTurns(), observer, silentLog());
     response.onClosed(() => closedAfterMs.push(monotonicMs() - startedMs));
     const payload = Buffer.alloc(50_000, "x");
     let left = resultBytes;

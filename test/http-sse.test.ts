@@ -8,6 +8,7 @@ import { silentLog } from "../src/base/log.js";
 import { BlockQueue } from "../src/http/block-queue.js";
 import { SseStream, acceptedEncoding, eventBytesMax, sseHeaders, type StreamEncoding } from "../src/http/sse.js";
 import { HttpServer, blockBytesMax, type ByteStream } from "../src/http/uws.js";
+import { WriteTurns } from "../src/http/write-turns.js";
 import { until } from "./support/waiting.js";
 
 const megabyte = 1 << 20;
@@ -17,8 +18,9 @@ function serve(produce: (sink: SseStream) => void, encoding: StreamEncoding, sta
   const counts = { bytesSent: 0, stalled: 0 };
   const observer = { bytesSent: (bytes: number) => { counts.bytesSent += bytes; }, stalled: () => { counts.stalled++; } };
   const server = new HttpServer(silentLog(), () => {});
+  const turns = new WriteTurns();
   server.route("GET", "/", (_request, response) => {
-    produce(new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, observer, silentLog()));
+    produce(new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, turns, observer, silentLog()));
   });
   const port = server.listen("127.0.0.1", 0, () => {});
   return { server, port, url: `http://127.0.0.1:${port}/`, counts };
@@ -241,7 +243,7 @@ t.test("an idle stream is not a stalled one", async (t) => {
 
 t.test("drain", async (t) => {
   const stream = new FakeStream();
-  const sink = new SseStream(stream, "identity", 60_000, { bytesSent: () => {}, stalled: () => {} }, silentLog());
+  const sink = new SseStream(stream, "identity", 60_000, new WriteTurns(), { bytesSent: () => {}, stalled: () => {} }, silentLog());
   let drains = 0;
   sink.onDrain(() => { drains++; });
   sink.send("a", ["{}"]);
@@ -266,6 +268,21 @@ t.test("drain", async (t) => {
   t.equal(drains, 3, "events sent together drain together");
   t.equal(stream.blocks.at(-1)?.toString(), "event: c\ndata: {}\n\nevent: d\ndata: {}\n\n", "and share a block");
   t.ok(stream.blocks.every((block) => block.length <= blockBytesMax));
+});
+
+t.test("streams take turns", async (t) => {
+  const turns = new WriteTurns();
+  const streams = [new FakeStream(), new FakeStream()];
+  const sinks = streams.map((stream) => new SseStream(stream, "identity", 60_000, turns, { bytesSent: () => {}, stalled: () => {} }, silentLog()));
+  const seen: number[] = [];
+  const note = (): void => void seen.push(Math.max(...streams.map(({ blocks }) => blocks.length)));
+  for (const sink of sinks) sink.send("matches", [Buffer.alloc(megabyte)]);
+  while (sinks.some(({ pendingBytes }) => pendingBytes > 0)) {
+    await new Promise((resolve) => setImmediate(resolve));
+    note();
+  }
+  t.ok(seen.length > 4, `${seen.length} turns, so that others are served between them`);
+  for (const { blocks } of streams) t.equal(blocks.reduce((sum, { length }) => sum + length, 0), "event: matches\ndata: \n\n".length + megabyte);
 });
 
 t.test("blocks", async (t) => {

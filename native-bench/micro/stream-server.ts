@@ -7,6 +7,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
 import { SseStream, sseHeaders } from "../../src/http/sse.js";
 import { blockBytesMax, HttpServer } from "../../src/http/uws.js";
+import { WriteTurns } from "../../src/http/write-turns.js";
 import { loadKernel } from "../../src/kernel/load.js";
 import { limitUnsentBytes } from "../../src/kernel/socket.js";
 import { EventStream } from "../../src/search/event-stream.js";
@@ -60,10 +61,11 @@ function say(port: number): void {
 function serveWithTrawl(): void {
   const server = new HttpServer(silentLog(), () => {});
   const observer = { bytesSent: () => {}, stalled: () => {} };
+  const turns = new WriteTurns();
   server.route("GET", "/", (request, response) => {
     const order = orderOf(request.query);
     const encoding = order.gzip ? "gzip" : "identity";
-    const sink = new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, observer, silentLog());
+    const sink = new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, turns, observer, silentLog());
     if (order.source.kind === "ready") pourReady(sink, events.ready[order.source.set].elements, order.times);
     else pourFound(sink, events.found[order.source.name], order.times);
   });

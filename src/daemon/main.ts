@@ -252,7 +252,7 @@ class Daemon implements Controlled {
 
   #warmUp(): void {
     this.#readPool.warm();
-    this.#graphql();
+    void this.#graphql().warmUp();
     // The first one who asks for a page does not wait until they are sorted.
     this.catalog.repositoryTable(operatorViewer).placesByName();
   }

@@ -2,11 +2,12 @@ import { GraphQLError, type ExecutionResult, type GraphQLFormattedError, type Gr
 import { errorTable, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
-import type { Viewer } from "../model/viewer.js";
+import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { RequestContext, type GraphqlServices } from "./context.js";
 import type { CostLimits, Variables } from "./cost.js";
 import { jsonOf } from "./json-of.js";
 import { Operations } from "./operations.js";
+import { warmUpDocuments } from "./warm-up.js";
 
 /** What a client sent. */
 export interface GraphqlRequest {
@@ -24,6 +25,7 @@ export interface GraphqlAnswer {
 /** Answers requests. */
 export class GraphqlExecutor {
   readonly #services: GraphqlServices;
+  readonly #newOperations: () => Operations;
   readonly #operations: Operations;
   readonly #log: Log;
   readonly #timeoutMs: number;
@@ -32,10 +34,22 @@ export class GraphqlExecutor {
   /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
   constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log, metrics: Metrics) {
     this.#services = services;
-    this.#operations = new Operations(schema, limits, `${services.externalUrl}/help/api/graphql#cost-limits`);
+    this.#newOperations = () => new Operations(schema, limits, `${services.externalUrl}/help/api/graphql#cost-limits`);
+    this.#operations = this.#newOperations();
     this.#timeoutMs = timeoutMs;
     this.#log = log;
     this.#metrics = metrics;
+  }
+
+  /** Asks itself what `warmUpDocuments` holds, with other work between. Nothing of that is kept or counted. */
+  async warmUp(): Promise<void> {
+    const operations = this.#newOperations();
+    for (const { text, runCount } of warmUpDocuments()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const prepared = operations.prepare(text, undefined, {});
+      if (prepared.kind === "refused") continue;
+      for (let i = 0; i < runCount; i++) await jsonOf(await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}));
+    }
   }
 
   /** `from` is the address of the client; `onGone` is handed what to call when it has left. */

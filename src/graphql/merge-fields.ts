@@ -5,7 +5,9 @@ import { Kind, print, type DefinitionNode, type DocumentNode, type FieldNode, ty
  * answers both alike. Validation compares each pair of fields with one name, so 500 of them take 60 to 100 ms as they
  * are and under one so.
  *
- * Fields are joined only when name, alias, arguments and directives are the same, so what is wrong stays wrong.
+ * Fields are joined only when name, alias, arguments and directives are the same, so what is wrong stays wrong. Of fields
+ * that cannot go under one name in an answer, because they are different fields or have different arguments, two are left:
+ * they are enough for the document to be refused, and 500 of them would be compared two by two.
  */
 export function mergeFields(document: DocumentNode): DocumentNode {
   return { ...document, definitions: document.definitions.map(mergeDefinition) };
@@ -22,10 +24,17 @@ function mergeSelectionSet(selectionSet: SelectionSetNode): SelectionSetNode {
     if (selection.kind === Kind.FIELD) counts.set(responseName(selection), (counts.get(responseName(selection)) ?? 0) + 1);
   }
   const groups = new Map<string, FieldNode[]>();
+  const callsOf = new Map<string, Set<string>>();
   const merged: (SelectionNode | FieldNode[])[] = [];
   for (const selection of selectionSet.selections) {
     if (selection.kind !== Kind.FIELD || counts.get(responseName(selection)) === 1) {
       merged.push(selection);
+      continue;
+    }
+    const calls = callsOf.get(responseName(selection)) ?? new Set();
+    callsOf.set(responseName(selection), calls.add(callOf(selection)));
+    if (calls.size > callsMax) {
+      calls.delete(callOf(selection));
       continue;
     }
     const key = keyOf(selection);
@@ -43,6 +52,14 @@ function mergeSelectionSet(selectionSet: SelectionSetNode): SelectionSetNode {
 function mergeSelection(selection: SelectionNode): SelectionNode {
   if (selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined) return selection;
   return { ...selection, selectionSet: mergeSelectionSet(selection.selectionSet) };
+}
+
+/** Two that differ are a mistake that validation finds. */
+const callsMax = 2;
+
+/** What a field asks for. Under one name in an answer there is one, whatever the order of its arguments. */
+function callOf({ name, arguments: given }: FieldNode): string {
+  return [name.value, ...(given ?? []).map((argument) => print(argument)).sort()].join("\0");
 }
 
 /** A field that lacks a selection where the other has one stays wrong: it counts as another field. */

@@ -2,16 +2,19 @@ import type { Log } from "../base/log.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { plainText, type HttpRequest, type HttpResponse } from "./uws.js";
+import type { WriteTurns } from "./write-turns.js";
 
 export interface EventServices {
   readonly metrics: MetricRegistry;
   readonly log: Log;
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;
+  /** One for all streams of a server. */
+  readonly turns: WriteTurns;
 }
 
 /** Begins an answer of events, compressed where the client takes that, and counts it. */
-export function startEvents(request: HttpRequest, response: HttpResponse, { metrics: { metrics }, log, stallMs }: EventServices): SseStream {
+export function startEvents(request: HttpRequest, response: HttpResponse, { metrics: { metrics }, log, stallMs, turns }: EventServices): SseStream {
   const observer: StreamObserver = {
     bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
     stalled: () => metrics.streamsStalled.inc(),
@@ -20,7 +23,7 @@ export function startEvents(request: HttpRequest, response: HttpResponse, { metr
   const body = response.startStream(200, sseHeaders(encoding));
   metrics.streamsOpen.inc();
   response.onClosed(() => metrics.streamsOpen.dec());
-  return new SseStream(body, encoding, stallMs, observer, log);
+  return new SseStream(body, encoding, stallMs, turns, observer, log);
 }
 
 /** A stream has no length and no end that could be told without it. */

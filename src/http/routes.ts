@@ -11,7 +11,7 @@ import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "./cors.js";
-import { refuseHead, startEvents } from "./event-response.js";
+import { refuseHead, startEvents, type EventServices } from "./event-response.js";
 import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
 import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
@@ -20,12 +20,14 @@ import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { parseStreamParams } from "./stream-params.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
+import { WriteTurns } from "./write-turns.js";
 
 /** Puts the daemon's routes on the server. */
 export function addRoutes(server: HttpServer, services: Services): void {
   server.setHeaders(headersOfEvery(services.origins));
   const guard = (handler: ViewerHandler): Handler => guarded(services.gate, handler);
-  const stream = guard(streamHandler(services));
+  const events = { ...services, turns: new WriteTurns() };
+  const stream = guard(streamHandler(events));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
   }
@@ -37,7 +39,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
     if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
     else response.reply(200, plainText, text);
   }));
-  server.route("GET", blamePattern, guard(blameHandler(services.content, services)));
+  server.route("GET", blamePattern, guard(blameHandler(services.content, events)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
   server.route("GET", "/readyz", (request, response) => {
@@ -103,7 +105,7 @@ export interface Refusal {
 }
 
 /** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
-function streamHandler(services: Services): ViewerHandler {
+function streamHandler(services: Services & EventServices): ViewerHandler {
   const { search, log } = services;
   return (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);

@@ -4,13 +4,15 @@ import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
 import type { ByteStream, Headers } from "./uws.js";
+import type { WriteTurns } from "./write-turns.js";
 
 /**
  * Events to the bytes of an event stream, with backpressure.
  *
  * An event is `event: NAME`, `data: JSON` and an empty line; clients of this interface accept nothing else, no comment,
  * no `id:`. `send` only queues; the queue is written once the calling code has run to its end, so events sent together
- * share a block and a system call. Blocks go to the socket until it is full and go on when it is writable.
+ * share a block and a system call. Blocks go to the socket until it is full and go on when it is writable; what is more
+ * than fits into a turn of the event loop waits for the next one.
  *
  * Large parts are not copied: the caller gives them up with `send` and must not write to them before they are given back.
  *
@@ -25,12 +27,14 @@ export class SseStream implements EventSink {
   readonly #log: Log;
   readonly #queue = new BlockQueue();
   readonly #gzip: GzipBlocks | undefined;
+  readonly #turns: WriteTurns;
   readonly #stallCheck: PendingCall;
   readonly #drainCallbacks: (() => void)[] = [];
   readonly #closedCallbacks: (() => void)[] = [];
   /** Bytes of the block that met a full socket. */
   #blockedBytes = 0;
   #socketReady = true;
+  #waitsForTurn = false;
   #flushScheduled = false;
   #drainScheduled = false;
   /** True from the `send` that made bytes pending until the drain callbacks are scheduled. */
@@ -39,8 +43,9 @@ export class SseStream implements EventSink {
   #closed = false;
   #progressAtMs = monotonicMs();
 
-  constructor(stream: ByteStream, encoding: StreamEncoding, stallMs: number, observer: StreamObserver, log: Log) {
+  constructor(stream: ByteStream, encoding: StreamEncoding, stallMs: number, turns: WriteTurns, observer: StreamObserver, log: Log) {
     this.#stream = stream;
+    this.#turns = turns;
     this.#observer = observer;
     this.#log = log;
     this.#gzip = encoding === "gzip" ? new GzipBlocks(() => this.#write()) : undefined;
@@ -118,10 +123,11 @@ export class SseStream implements EventSink {
 
   #write(): void {
     const source = this.#gzip?.output ?? this.#queue;
-    while (this.#socketReady) {
+    while (this.#socketReady && this.#hasTurn()) {
       const block = source.take();
       if (block === undefined) break;
       this.#progressAtMs = monotonicMs();
+      this.#turns.noteWritten(block.length);
       this.#observer.bytesSent(block.length);
       this.#socketReady = this.#stream.write(block);
       if (!this.#socketReady) this.#blockedBytes = block.length;
@@ -129,6 +135,18 @@ export class SseStream implements EventSink {
     if (this.#stream.closed || this.pendingBytes > 0) return;
     if (this.#ending) this.#finish();
     else if (this.#filled) this.#scheduleDrain();
+  }
+
+  /** Otherwise the stream goes on in the next turn, behind those that wait already. */
+  #hasTurn(): boolean {
+    if (this.#waitsForTurn) return false;
+    if (this.#turns.hasRoom || this.pendingBytes === 0) return true;
+    this.#waitsForTurn = true;
+    this.#turns.wait(() => {
+      this.#waitsForTurn = false;
+      this.#write();
+    });
+    return false;
   }
 
   #resume(): void {

@@ -5,7 +5,7 @@ import { UserSource } from "../account-sources.js";
 import { pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { repositoryPage } from "../repository-pages.js";
-import { RepositorySource } from "../repository-source.js";
+import { repositorySourceOf } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 /** Who may see what, for site admins. */
@@ -18,7 +18,7 @@ export const permissionQueries: Pick<ResolversOf<"Query">, "authorizedUserReposi
     const user = typeof username === "string" ? accounts.userByName(username) : accounts.user(owner ?? 0);
     if (user === undefined) throw new TrawlError("not-found", "there is no such user");
     const { records, totalCount, pageInfo } = repositoryPage(catalog.repositoryTable(accounts.viewerOf(user)), { first, after });
-    return { nodes: records.map((record) => new RepositorySource(record, undefined)), totalCount, pageInfo };
+    return { nodes: records.map((record) => repositorySourceOf(record)), totalCount, pageInfo };
   },
   usersWithPendingPermissions: (_, __, context) => {
     context.requireSiteAdmin();
