@@ -1,3 +1,4 @@
+import { setPriority } from "node:os";
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
@@ -28,6 +29,15 @@ const sliceMsOf = { interactive: 8, exhaustive: 2 } as const;
 
 /** Results do not wait longer than this for their batch to fill. */
 const flushAfterMs = 50;
+
+/**
+ * The main thread goes first: what it has to do is short, and everybody waits for it. Beside 8 exhaustive streams the p99 of
+ * 32 GraphQL clients was 6 ms with this and 10 without, and the streams were as fast (2 cores, 21 November 2026).
+ */
+const searchNiceness = 5;
+
+// On Linux this changes the calling thread alone.
+setPriority(searchNiceness);
 
 const indexVerified = 1;
 const contentVerified = 2;
