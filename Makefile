@@ -39,11 +39,11 @@ run: build
 
 build: install kernel typescript
 
-# The stamp holds what was installed: a lockfile and the ABI that native packages were compiled for. While the ABI stays,
+# The stamp holds what was installed: a lockfile, a list of Debian packages, and the ABI that native packages were compiled for. While the ABI stays,
 # only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
 # place are removed first, since checkouts may share them by hard links.
 install:
-	@abi="$$(node -p process.versions.modules)"; want="$$(sha256sum <package-lock.json) $$abi"; \
+	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json scripts/debian-packages.sh | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
 	if [ "$$have" = "$$want" ]; then exit 0; fi; \
 	bash scripts/debian-packages.sh || exit 1; \

@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build needs, as far as they are missing and this user may.
 set -euo pipefail
 
-required=(python3 make g++ git libkrb5-dev libssl-dev)
+required=(python3 make g++ git libdeflate-dev libkrb5-dev libssl-dev)
 optional=(ccache)
 
 if ! command -v dpkg-query >/dev/null; then

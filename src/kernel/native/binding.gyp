@@ -4,7 +4,6 @@
       "target_name": "trawl_kernel",
       "sources": [
         "binding.cc",
-        "inflate.cc",
         "loops.cc",
         "loops-avx2.cc",
         "loops-neon.cc",
@@ -15,6 +14,7 @@
         "process.cc",
         "socket.cc"
       ],
+      "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
       "cflags_cc": ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2"]

@@ -194,16 +194,17 @@ bool Packs::describe(const uint8_t* oid, ObjectKind* kind, uint64_t* size) {
   *kind = head.kind;
   *size = head.size;
   if (head.kind != ObjectKind::none) return true;
-  return sizeOfDelta(*packs_[place.pack], head, size) && kindOf(place, kind);
+  const Pack& pack = *packs_[place.pack];
+  SharedBytes delta = inflated(pack.dataFrom(head.dataAt), static_cast<size_t>(head.size));
+  return delta != nullptr && sizeOfDelta(textOf(delta), size) && kindOf(place, kind);
 }
 
-bool Packs::sizeOfDelta(const Pack& pack, const Pack::Head& head, uint64_t* size) {
-  uint8_t start[20];
-  size_t length = head.size < sizeof start ? static_cast<size_t>(head.size) : sizeof start;
-  if (!inflater_.inflate(pack.dataFrom(head.dataAt), start, length, false)) return false;
-  const uint8_t* at = start;
+// A delta begins with the sizes of its base and of what it makes.
+bool Packs::sizeOfDelta(Text delta, uint64_t* size) {
+  const uint8_t* at = delta.data;
+  const uint8_t* end = delta.data + delta.length;
   uint64_t baseLength;
-  return takeVarint(&at, start + length, &baseLength) && takeVarint(&at, start + length, size) && *size <= objectBytesMax;
+  return takeVarint(&at, end, &baseLength) && takeVarint(&at, end, size) && *size <= objectBytesMax;
 }
 
 bool Packs::kindOf(Place place, ObjectKind* kind) {
@@ -224,7 +225,7 @@ bool Packs::read(const uint8_t* oid, uint8_t* out, size_t size) {
   Pack::Head head;
   if (!find(oid, &place) || !packs_[place.pack]->head(place.offset, &head)) return false;
   const Pack& pack = *packs_[place.pack];
-  if (head.kind != ObjectKind::none) return head.size == size && inflater_.inflate(pack.dataFrom(head.dataAt), out, size, true);
+  if (head.kind != ObjectKind::none) return head.size == size && inflater_.inflate(pack.dataFrom(head.dataAt), out, size);
   ObjectKind kind;
   SharedBytes base;
   if (head.base == 0 || !resolve({place.pack, head.base}, &kind, &base)) return false;
@@ -265,7 +266,7 @@ bool Packs::resolve(Place place, ObjectKind* kind, SharedBytes* result) {
     const Pack::Head& head = chain[i].head;
     uint64_t size;
     SharedBytes delta = inflated(pack.dataFrom(head.dataAt), static_cast<size_t>(head.size));
-    if (delta == nullptr || !sizeOfDelta(pack, head, &size)) return false;
+    if (delta == nullptr || !sizeOfDelta(textOf(delta), &size)) return false;
     auto made = std::make_shared<OwnBytes>(static_cast<size_t>(size));
     if (made->data == nullptr || !applyDelta(textOf(*result), textOf(delta), made->data, made->length)) return false;
     *result = made;
@@ -276,7 +277,7 @@ bool Packs::resolve(Place place, ObjectKind* kind, SharedBytes* result) {
 
 SharedBytes Packs::inflated(Text from, size_t size) {
   auto bytes = std::make_shared<OwnBytes>(size);
-  if (bytes->data == nullptr || !inflater_.inflate(from, bytes->data, size, true)) return nullptr;
+  if (bytes->data == nullptr || !inflater_.inflate(from, bytes->data, size)) return nullptr;
   return bytes;
 }
 

@@ -131,7 +131,7 @@ class Packs {
 
   bool find(const uint8_t* oid, Place* place);
   bool resolve(Place place, ObjectKind* kind, SharedBytes* result);
-  bool sizeOfDelta(const Pack& pack, const Pack::Head& head, uint64_t* size);
+  static bool sizeOfDelta(Text delta, uint64_t* size);
   bool kindOf(Place place, ObjectKind* kind);
   SharedBytes readTree(const uint8_t* oid);
   SharedBytes inflated(Text from, size_t size);
