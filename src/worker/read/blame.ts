@@ -1,8 +1,9 @@
 import { readBlame } from "../../git/blame.js";
+import { readBlobs } from "../../git/read-blobs.js";
 import { readEntries } from "../../git/directories.js";
 import type { GitReadAnswer, ReadBlame } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
-import { readBlobs } from "./files.js";
+import { blobOptions } from "./files.js";
 
 /** Where lines come from, and at which byte of the file they begin. */
 export async function answerBlame({ repositoryId, blame }: ReadBlame, context: ReadContext): Promise<GitReadAnswer<"read-blame">> {
@@ -18,7 +19,7 @@ async function byteOfLine(mirror: string, commit: string, path: string, line: nu
   const [entry] = await readEntries(mirror, commit, [path], context.stop);
   if (entry === null || entry.kind !== "file") return 0;
   let start = 0;
-  await readBlobs(mirror, [entry.oid], context, (_, outcome) => {
+  await readBlobs(blobOptions(mirror, context), [entry.oid], (_, outcome) => {
     if (outcome.kind !== "content") return;
     for (let feeds = 1; feeds < line; feeds++) start = outcome.content.indexOf(lineFeed, start) + 1;
   });

@@ -1,4 +1,5 @@
-import { BlobReader, type OnBlob } from "../../git/blob-reader.js";
+import type { BlobReaderOptions } from "../../git/blob-reader.js";
+import { readBlobs } from "../../git/read-blobs.js";
 import { tableRows } from "../../base/html.js";
 import { detectLanguage } from "../../model/language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../git-messages.js";
@@ -26,7 +27,7 @@ export async function answerReadFiles({ repositoryId, files }: ReadFiles, contex
   const answers: FileAnswer[] = [];
   const time = new HighlightTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
-  await readBlobs(mirrorOf(context, repositoryId), files.map(({ oid }) => oid), context, (index, outcome) => {
+  await readBlobs(blobOptions(mirrorOf(context, repositoryId), context), files.map(({ oid }) => oid), (index, outcome) => {
     if (outcome.kind === "missing") answers[index] = outcome;
     else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
     else {
@@ -38,14 +39,9 @@ export async function answerReadFiles({ repositoryId, files }: ReadFiles, contex
   return { files: answers };
 }
 
-/** Reads blobs through one process. */
-export async function readBlobs(mirror: string, oids: readonly string[], { stop }: ReadContext, onBlob: OnBlob): Promise<void> {
-  const reader = new BlobReader({ directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop });
-  try {
-    await reader.read(oids, onBlob);
-  } finally {
-    reader.close();
-  }
+/** How blobs of a mirror are read for an answer. */
+export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOptions {
+  return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
 
 function answerOf(file: WantedFile, content: Buffer, time: HighlightTime): FileAnswer {

@@ -1,7 +1,8 @@
 import { readEntries } from "../../git/directories.js";
+import { readBlobs } from "../../git/read-blobs.js";
 import type { GitReadAnswer, ReadSubmodules } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
-import { readBlobs } from "./files.js";
+import { blobOptions } from "./files.js";
 
 /** Where `.gitmodules` says that submodules are, by path. */
 export async function answerReadSubmodules({ repositoryId, commit }: ReadSubmodules, context: ReadContext): Promise<GitReadAnswer<"read-submodules">> {
@@ -9,7 +10,7 @@ export async function answerReadSubmodules({ repositoryId, commit }: ReadSubmodu
   const [entry] = await readEntries(mirror, commit, [".gitmodules"], context.stop);
   let text = "";
   if (entry?.kind === "file") {
-    await readBlobs(mirror, [entry.oid], context, (_, outcome) => {
+    await readBlobs(blobOptions(mirror, context), [entry.oid], (_, outcome) => {
       if (outcome.kind === "content") text = outcome.content.toString("utf8");
     });
   }
