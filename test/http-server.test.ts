@@ -202,6 +202,7 @@ function rawExchange(port: number, bytes: string | Buffer, expected: RegExp): Pr
     let answer = "";
     const socket = connect(port, "127.0.0.1");
     const finish = () => {
+      clearTimeout(timer);
       socket.destroy();
       resolve(answer);
     };
@@ -212,6 +213,6 @@ function rawExchange(port: number, bytes: string | Buffer, expected: RegExp): Pr
     socket.on("error", finish);
     socket.on("close", finish);
     socket.write(bytes);
-    setTimeout(finish, expected.test("") ? 60 : waitMsMax);
+    const timer = setTimeout(finish, expected.test("") ? 60 : waitMsMax);
   });
 }

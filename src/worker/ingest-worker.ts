@@ -21,7 +21,7 @@ import type {
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Rest } from "./rest.js";
-import { settingsOf } from "./settings.js";
+import { settingsOf, tellStarted } from "./settings.js";
 
 /** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
 const grownBytesMin = 32 * 1024 * 1024;
@@ -50,6 +50,7 @@ const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new Rest(() => undefined);
+tellStarted();
 
 /** The branch that a detached HEAD is indexed as. */
 const detachedName = "HEAD";

@@ -1,6 +1,5 @@
-import { Piscina } from "piscina";
 import { callAfter } from "../base/deadline.js";
-import { deserializeError, TrawlError, messageOf } from "../base/errors.js";
+import { deserializeError, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type {
   BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
@@ -8,12 +7,7 @@ import type {
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
 import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask, ReadWorkerSettings } from "./read-messages.js";
-
-/** Tasks that may wait in a pool's own queue; our own queues are in front of it, so it is never reached. */
-const poolQueueMax = 100_000;
-
-/** A closing pool ends workers that are still at work after this long. */
-const closeTimeoutMs = 5_000;
+import { WorkerPool } from "./worker-pool.js";
 
 /** The entry files of the workers. */
 export const searchWorkerEntry = new URL("./search-worker.js", import.meta.url);
@@ -32,14 +26,14 @@ export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => voi
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: Piscina<SearchTask | FindTask, SearchTaskResult | FindTaskResult>;
+  readonly #pool: WorkerPool<SearchTask | FindTask, SearchTaskResult | FindTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
   readonly #lenders = new Lenders();
 
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, log: Log) {
     this.workerCount = workerCount;
-    this.#pool = startPool(entry, settings, workerCount, log, (message) => {
+    this.#pool = new WorkerPool(entry, settings, workerCount, log, (message) => {
       this.#receive(message as BatchMessage | LenderMessage);
     });
   }
@@ -51,7 +45,7 @@ export class SearchPool {
 
   /** The same for a look for repositories. */
   find(task: FindTask): Promise<FindTaskResult> {
-    return this.#pool.run(task, { name: "runFind" }) as Promise<FindTaskResult>;
+    return this.#pool.run(task, "runFind") as Promise<FindTaskResult>;
   }
 
   onBatch(searchId: number, receive: BatchReceiver): void {
@@ -63,7 +57,7 @@ export class SearchPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close({ force: true });
+    await this.#pool.close();
   }
 
   #receive(message: BatchMessage | LenderMessage): void {
@@ -78,12 +72,12 @@ export class SearchPool {
 /** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
-  readonly #start: () => Piscina;
-  #pool: Piscina | undefined;
+  readonly #start: () => WorkerPool<unknown, unknown>;
+  #pool: WorkerPool<unknown, unknown> | undefined;
 
   constructor(settings: WorkerSettings, workerCount: number, log: Log, onProgress: (progress: SyncProgress) => void) {
     this.workerCount = workerCount;
-    this.#start = () => startPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
+    this.#start = () => new WorkerPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
@@ -107,7 +101,7 @@ export class IngestPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.close({ force: true });
+    await this.#pool?.close();
   }
 
   async #run<T>(task: unknown): Promise<T> {
@@ -131,12 +125,12 @@ export interface ReadLimits {
  * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
  */
 export class ReadPool {
-  readonly #start: () => Piscina<ReadTask, ReadOutcome>;
-  #pool: Piscina<ReadTask, ReadOutcome> | undefined;
+  readonly #start: () => WorkerPool<ReadTask, ReadOutcome>;
+  #pool: WorkerPool<ReadTask, ReadOutcome> | undefined;
   #count = 0;
 
   constructor(settings: ReadWorkerSettings, workerCount: number, log: Log) {
-    this.#start = () => startPool(readWorkerEntry, settings, workerCount, log, () => undefined);
+    this.#start = () => new WorkerPool(readWorkerEntry, settings, workerCount, log, () => undefined);
   }
 
   /** Starts the threads, so that the first read does not wait for them. */
@@ -167,28 +161,6 @@ export class ReadPool {
   }
 
   async close(): Promise<void> {
-    await this.#pool?.close({ force: true });
+    await this.#pool?.close();
   }
-}
-
-function startPool<Task, Result>(entry: URL, settings: WorkerSettings, workerCount: number, log: Log,
-  onMessage: (message: unknown) => void): Piscina<Task, Result> {
-  const pool = new Piscina<Task, Result>({
-    filename: entry.href,
-    minThreads: workerCount,
-    maxThreads: workerCount,
-    idleTimeout: Infinity,
-    maxQueue: poolQueueMax,
-    concurrentTasksPerWorker: 1,
-    // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
-    execArgv: [],
-    // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would gather.
-    atomics: "disabled",
-    workerData: settings,
-    recordTiming: false,
-    closeTimeout: closeTimeoutMs,
-  });
-  pool.on("message", onMessage);
-  pool.on("error", (error) => log.error({ error: messageOf(error) }, "a worker failed outside a task; it is replaced"));
-  return pool;
 }

@@ -13,13 +13,14 @@ import { answerKeepDocuments } from "./read/keep-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { Rest } from "./rest.js";
-import { settingsOf } from "./settings.js";
+import { settingsOf, tellStarted } from "./settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
 const rest = new Rest(() => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
+tellStarted();
 
 /** Answers one request from the mirrors. */
 export default async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {

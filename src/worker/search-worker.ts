@@ -19,7 +19,7 @@ import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { Rest } from "./rest.js";
-import { settingsOf } from "./settings.js";
+import { settingsOf, tellStarted } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
 const batchBytesOf = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
@@ -50,6 +50,7 @@ const buffers = new BatchBuffers();
 const rest = new Rest(() => buffers.takeBack());
 const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
+tellStarted();
 
 /**
  * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or

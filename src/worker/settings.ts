@@ -1,8 +1,15 @@
+import { parentPort, threadId } from "node:worker_threads";
 import { assert } from "../base/assert.js";
-import type { WorkerSettings } from "./messages.js";
+import type { StartedMessage, WorkerSettings } from "./messages.js";
 
 /** The settings that a worker was started with. */
 export function settingsOf<T extends WorkerSettings>(data: unknown): T {
   assert(typeof data === "object" && data !== null && "dataFolder" in data, "a worker is started with its settings");
   return data as T;
+}
+
+/** Tells the pool that this thread may be ended: its modules are loaded and its stores are open. */
+export function tellStarted(): void {
+  const message: StartedMessage = { kind: "started", threadId };
+  parentPort?.postMessage(message);
 }

@@ -18,9 +18,11 @@ const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 const entry = `const workers = new Set();
 (await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
   workers.add(worker);
+  worker.on("message", ({ kind }) => { if (kind === "started") worker.hasStarted = true; });
   worker.once("exit", () => workers.delete(worker));
 });
 process.on("SIGUSR2", async () => {
+  while ([...workers].some((worker) => !worker.hasStarted)) await new Promise((resolve) => setTimeout(resolve, 2));
   await Promise.all([...workers].map((worker) => worker.terminate()));
   process.stderr.write('{"msg":"the workers are dead"}\\n');
 });
@@ -30,7 +32,7 @@ if (process.argv[1] === "serve") process.exit();`;
 
 /** A finished command. */
 export interface CommandResult {
-  readonly exitCode: number | null;
+  readonly exitCode: number | string;
   readonly out: string;
   readonly err: string;
 }
@@ -89,7 +91,7 @@ export class DaemonProcess {
   readonly url: string;
   readonly #child: ChildProcess;
   readonly #log: LogLine[];
-  readonly #exited: Promise<number | null>;
+  readonly #exited: Promise<number | string>;
 
   private constructor(data: string, url: string, child: ChildProcess, log: LogLine[]) {
     this.data = data;
@@ -113,7 +115,7 @@ export class DaemonProcess {
       if (url !== undefined) resolve(url);
     }));
     const ended = exitOf(child).then((code) => {
-      throw new TrawlError("internal", `the daemon ended with ${code ?? child.signalCode}: ${other}${JSON.stringify(log)}`);
+      throw new TrawlError("internal", `the daemon ended with ${code}: ${other}${JSON.stringify(log)}`);
     });
     ended.catch(() => undefined);
     const url = await within(Promise.race([listening, ended]), "the daemon's start");
@@ -136,8 +138,8 @@ export class DaemonProcess {
     this.#child.kill(name);
   }
 
-  /** Resolves with the exit code, null after a signal. */
-  exit(): Promise<number | null> {
+  /** Resolves with the exit code, or with the signal that ended it. */
+  exit(): Promise<number | string> {
     return within(this.#exited, "the daemon's end");
   }
 
@@ -150,7 +152,7 @@ export class DaemonProcess {
   }
 
   /** SIGTERM; resolves with the exit code. Idempotent. */
-  stop(): Promise<number | null> {
+  stop(): Promise<number | string> {
     this.signal("SIGTERM");
     return this.exit();
   }
@@ -250,8 +252,8 @@ function spawnTrawl(args: readonly string[], input: "ignore" | "pipe"): ChildPro
   });
 }
 
-function exitOf(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve) => child.on("close", (code) => resolve(code)));
+function exitOf(child: ChildProcess): Promise<number | string> {
+  return new Promise((resolve) => child.on("close", (code, signal) => resolve(code ?? String(signal))));
 }
 
 function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => void): void {
