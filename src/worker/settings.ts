@@ -8,8 +8,8 @@ export function settingsOf<T extends WorkerSettings>(data: unknown): T {
   return data as T;
 }
 
-/** Tells the pool that this thread may be ended: its modules are loaded and its stores are open. */
+/** Tells the pool that this thread may be ended, once the module that calls it is loaded: Node fails an assertion otherwise. */
 export function tellStarted(): void {
   const message: StartedMessage = { kind: "started", threadId };
-  parentPort?.postMessage(message);
+  setImmediate(() => parentPort?.postMessage(message));
 }

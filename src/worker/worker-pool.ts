@@ -49,8 +49,8 @@ export class WorkerPool<Task, Result> {
   }
 
   /**
-   * Ends the threads, when they have done what they do. Those that begin are waited for: a thread that is ended while it opens
-   * a store would end the process, since LMDB's addon then throws where nothing can be thrown any more.
+   * Ends the threads, when they have done what they do. Those that begin are waited for: a thread that is ended while it loads its
+   * modules or opens a store would end the process, since Node and LMDB's addon hold that for impossible.
    */
   async close(): Promise<void> {
     const endMs = monotonicMs() + beginTimeoutMs;
