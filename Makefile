@@ -30,7 +30,7 @@ help:
 	@echo "make fuzz             give the query parser ten million random texts; INPUTS=N for another number"
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
-	@echo "make bench            measure everything beside other tools, 35 minutes; ARGS='--only peers' for a part"
+	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
 	@echo "make bench-quick      some of it on what this checkout has, three minutes"
 	@echo "make clean            delete what was built; node_modules and data stay"
 

@@ -64,7 +64,7 @@ function createProgram(exit: (code: number) => void): Command {
   const program = new Command("trawl-bench")
     .description("Measures the daemon of this checkout, beside others where they are installed, and any server under load.")
     .exitOverride();
-  addRun(program, "all", "Every part on the full corpora, in less than 30 minutes on two cores.", { isQuick: false, names: undefined }, exit);
+  addRun(program, "all", "Every part on the full corpora, in about half an hour on two cores.", { isQuick: false, names: undefined }, exit);
   addRun(program, "quick", `On what this checkout has, in at most three minutes: ${quickParts.join(", ")}, or others by --only.`, { isQuick: true, names: undefined }, exit);
   for (const { name, description, parts: names } of partCommands) addRun(program, name, description, { isQuick: false, names }, exit);
   addLoadCommand(program, exit);
