@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { collectAlone } from "../base/collector.js";
-import { callAfter } from "../base/deadline.js";
+import { callAfter, type PendingCall } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
 import { AuditLog, type Doer } from "../account/audit-log.js";
 import { ContextDirectory } from "../account/context-directory.js";
@@ -113,6 +113,7 @@ class Daemon implements Controlled {
   readonly #readPool: ReadPool;
   /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
   readonly #graphql: () => GraphqlExecutor;
+  #warmUpCall: PendingCall | undefined;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
@@ -246,7 +247,7 @@ class Daemon implements Controlled {
     this.searcher.baseUrl = this.#options.externalUrl || url;
     await this.sync.configure(this.#options.repositories);
     this.sync.start();
-    callAfter(warmUpDelayMs, () => this.#warmUp());
+    this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());
     return url;
   }
 
@@ -270,6 +271,7 @@ class Daemon implements Controlled {
   }
 
   async stop(): Promise<void> {
+    this.#warmUpCall?.cancel();
     const streams = this.#server.stop(drainMs);
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
