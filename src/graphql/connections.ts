@@ -38,6 +38,9 @@ export function pageOf<T>(items: readonly T[], first: number | null | undefined,
   return { nodes, totalCount: items.length, pageInfo: offsetPageInfo(skipped, nodes.length, skipped + nodes.length < items.length) };
 }
 
+/** The page of a list that is empty. */
+export const emptyPage = pageOf<never>([], undefined, undefined);
+
 /** Where a page lies in a list, as clients say it who read in both directions. */
 export interface BothWays {
   readonly first?: number | null | undefined;

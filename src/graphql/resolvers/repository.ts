@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import type { RepositoryStatus } from "../../model/repository-status.js";
 import { redactUrl } from "../../git/remote-url.js";
-import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
+import { emptyPage, offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource, type ComparisonSource } from "../git-sources.js";
 import type { RepositorySource } from "../repository-source.js";
@@ -32,7 +32,7 @@ export const repository: ResolversOf<"Repository"> = {
   mirrorInfo: (source) => source,
   externalServices: (_, __, context) => {
     context.requireSiteAdmin();
-    return { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+    return emptyPage;
   },
   textSearchIndex: (source) => (source.isIndexed ? { repository: source } : null),
   defaultBranch: (source) => defaultBranch(source),
@@ -120,7 +120,7 @@ function branchSource(source: RepositorySource, name: string, commit: string): R
 async function refPage(source: RepositorySource, prefixes: readonly string[],
   { first, query, orderBy }: { readonly first?: number | null; readonly query?: string | null; readonly orderBy?: string | null }, { git }: RequestContext) {
   const order = orderBy === "AUTHORED_OR_COMMITTED_AT" ? "newest" as const : "name" as const;
-  if (!source.cloned || prefixes.length === 0) return { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+  if (!source.cloned || prefixes.length === 0) return emptyPage;
   const { refs, totalCount } = await git.run({
     kind: "list-refs", repositoryId: source.record.id, prefixes, nameText: query?.toLowerCase() ?? "", order, countMax: pageLength(first),
   });

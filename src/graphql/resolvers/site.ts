@@ -3,7 +3,7 @@ import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
-import { bothWaysPageOf, pageOf } from "../connections.js";
+import { bothWaysPageOf, emptyPage, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
@@ -39,7 +39,7 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
   enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
   executors: (_, __, context) => {
     context.requireSiteAdmin();
-    return { nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } };
+    return emptyPage;
   },
   repoMeta: () => ({}),
 };

@@ -4,7 +4,7 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, resultInTurns } from "../../base/steps.js";
 import { actingForUser, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
-import { nothing, pageOf } from "../connections.js";
+import { bothWaysPageOf, emptyPage, nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { cascadeOf } from "../settings-sources.js";
@@ -59,7 +59,7 @@ export const user: ResolversOf<"User"> = {
     context.requireActingFor(id);
     return tokenPage(context.services.accounts.tokens(id), first, after, context);
   },
-  externalAccounts: () => ({ nodes: [], totalCount: 0, pageInfo: { endCursor: null, hasNextPage: false } }),
+  externalAccounts: () => emptyPage,
   teams: ({ user: { id } }, { first, after, search }, { services: { accounts } }) => {
     const page = pageOf(accounts.teams.ofUser(id).filter(namesHold(search)), first, after);
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
@@ -82,7 +82,7 @@ export const user: ResolversOf<"User"> = {
   completedPostSignup: () => true,
   session: ({ user: { id } }, _, { viewer }) => ({ canSignOut: viewer.isSignedIn && viewer.userId === id }),
   permissions: () => ({ nodes: [] }),
-  roles: () => ({ nodes: [], totalCount: 0, pageInfo: { endCursor: null, startCursor: null, hasNextPage: false, hasPreviousPage: false } }),
+  roles: () => bothWaysPageOf([], {}),
 };
 
 export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "deleteUsers" | "recoverUsers" | "updateUser" | "setUserIsSiteAdmin" | "setTag"
