@@ -1,7 +1,7 @@
 import type { Gate } from "../account/gate.js";
 import type { CommitData } from "../git/commits.js";
 import type { RequestContext } from "../graphql/context.js";
-import type { CommitSource } from "../graphql/git-sources.js";
+import { subjectOf, type CommitSource } from "../graphql/git-sources.js";
 import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
 import { escapeRegexp } from "../regexp/escape.js";
@@ -70,7 +70,7 @@ const repositoryPages: Readonly<Record<string, Page | undefined>> = {
     const commit = await commitOf(context, repositoryOf(context, name), revision);
     const history = { from: [commit.oid], without: [], messageText: "", author: "", path, follow: false, after: "", before: "", skipCount: 0, countMax: listLengthMax };
     const { commits } = await context.git.run({ kind: "list-history", repositoryId: commit.repository.record.id, history });
-    return lines(commits.map(({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${message.split("\n", 1)[0]}`));
+    return lines(commits.map(({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${subjectOf(message)}`));
   },
   "branches": (context, { name }) => refsText(context, repositoryOf(context, name), "refs/heads/"),
   "tags": (context, { name }) => refsText(context, repositoryOf(context, name), "refs/tags/"),
