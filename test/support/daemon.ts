@@ -14,8 +14,41 @@ import { until, within } from "./waiting.js";
 
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 
-/** What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. */
-const entry = `const workers = new Set();
+/**
+ * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. A
+ * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer, or keeps it busy.
+ */
+const entry = `const { openSync, readSync } = await import("node:fs");
+const meterIntervalMs = 5;
+const schedule = Buffer.alloc(64);
+let schedulesFile, meter, longestMs = 0, lastMs = 0, lastWaitMs = 0;
+// What the kernel counts of this thread: how long it ran, and how long it was ready to run and had no processor.
+function schedstat() {
+  schedulesFile ??= openSync("/proc/self/task/" + process.pid + "/schedstat", "r");
+  const [ranNs, waitedNs] = schedule.toString("latin1", 0, readSync(schedulesFile, schedule, 0, 64, 0)).split(" ");
+  return { ranMs: ranNs / 1e6, waitedMs: waitedNs / 1e6 };
+}
+function look() {
+  const [nowMs, waitMs] = [performance.now(), schedstat().waitedMs];
+  longestMs = Math.max(longestMs, nowMs - lastMs - meterIntervalMs - (waitMs - lastWaitMs));
+  [lastMs, lastWaitMs] = [nowMs, waitMs];
+}
+process.on("message", (message) => {
+  if (message === "start") {
+    [longestMs, lastMs, lastWaitMs] = [0, performance.now(), schedstat().waitedMs];
+    meter ??= setInterval(look, meterIntervalMs).unref();
+    process.send({ started: true });
+  } else if (message === "stall") {
+    look();
+    process.send({ longestMs });
+  } else {
+    const endMs = schedstat().ranMs + message.spinMs;
+    while (schedstat().ranMs < endMs);
+    process.send({ spun: true });
+  }
+});
+process.channel?.unref();
+const workers = new Set();
 (await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
   workers.add(worker);
   worker.on("message", ({ kind }) => { if (kind === "started") worker.hasStarted = true; });
@@ -143,6 +176,28 @@ export class DaemonProcess {
     return within(this.#exited, "the daemon's end");
   }
 
+  /** From here on the longest stall of the main thread is measured. */
+  async startStallMeter(): Promise<void> {
+    await this.#ask("start");
+  }
+
+  /** The longest time since the meter was started in which the main thread came to no timer, but for its waits for a processor. */
+  async longestStallMs(): Promise<number> {
+    return (await this.#ask("stall") as { longestMs: number }).longestMs;
+  }
+
+  /** Keeps the main thread busy for so long. */
+  async stall(spinMs: number): Promise<void> {
+    await this.#ask({ spinMs });
+  }
+
+  #ask(message: string | { readonly spinMs: number }): Promise<unknown> {
+    const answer = new Promise((resolve) => this.#child.once("message", resolve));
+    const ended = this.#exited.then((code) => { throw new TrawlError("internal", `the daemon ended with ${code}`); });
+    this.#child.send(message);
+    return within(Promise.race([answer, ended]), `an answer of the daemon to ${JSON.stringify(message)}`);
+  }
+
   /** Ends all of its worker threads; resolves when they are dead. */
   async killWorkers(): Promise<void> {
     const deaths = (): number => this.#log.filter(({ msg }) => msg === "the workers are dead").length;
@@ -247,7 +302,7 @@ function spawnServe(data: string, args: readonly string[]): ChildProcess {
 
 function spawnTrawl(args: readonly string[], input: "ignore" | "pipe"): ChildProcess {
   return spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
-    stdio: [input, "pipe", "pipe"],
+    stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
   });
 }
