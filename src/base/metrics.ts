@@ -64,6 +64,15 @@ export const metricTable = {
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
     help: "Time from the request to its answer's last byte being made.",
   },
+  eventLoopDelayMaxSeconds: {
+    kind: "gauge", name: "trawl_event_loop_delay_max_seconds", labels: [],
+    help: "Longest time in the last minute that the main thread's event loop was late by, to 10 ms.",
+  },
+  eventLoopDelaySeconds: {
+    kind: "histogram", name: "trawl_event_loop_delay_seconds", labels: [],
+    buckets: [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10],
+    help: "Longest time in each second that the main thread's event loop was late by.",
+  },
   workersLost: {
     kind: "counter", name: "trawl_workers_lost_total", labels: ["pool"],
     help: "Worker threads that died and were replaced, by pool: search, ingest.",

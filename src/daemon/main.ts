@@ -12,6 +12,7 @@ import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
+import { LoopDelayMeter } from "../base/loop-delay.js";
 import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
@@ -40,6 +41,7 @@ import { resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
 import { readiness } from "./readiness.js";
+import { ServiceManager } from "./service-manager.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
 
 /** Version of the data directory as a whole; a shard has its own. 1: first. */
@@ -64,6 +66,7 @@ const unsentBytesMax = 128 * 1024;
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   collectAlone();
   const log = createLog(options.log.level as LogLevel);
+  const manager = ServiceManager.fromEnvironment(log);
   const secrets = readWebhookSecrets(options.webhooks.secrets);
   prepareData(options.data);
   // The control socket is the lock on the data directory: nothing in there is touched before it is ours.
@@ -75,14 +78,19 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   await control.listen(options.data);
   // Whoever reads that it listens may signal at once.
   const stopped = stopSignal();
-  daemon = new Daemon(options, secrets, control, log);
-  const url = await daemon.start();
-  process.on("SIGHUP", () => void daemon?.reload());
+  manager.starting("Opening the catalog");
+  const started = new Daemon(options, secrets, control, log);
+  daemon = started;
+  manager.starting("Reading the configured repositories");
+  const url = await started.start();
+  process.on("SIGHUP", () => void manager.reload(() => started.reload()));
   process.stdout.write(`trawld: listening on ${url}\n`);
+  manager.ready(`Listening on ${url}`);
   await stopped;
+  manager.stopping();
   log.info("stopping");
   callAfter(exitMs, () => process.exit(0));
-  await daemon.stop();
+  await started.stop();
   return 0;
 }
 
@@ -114,6 +122,8 @@ class Daemon implements Controlled {
   /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
   readonly #graphql: () => GraphqlExecutor;
   #warmUpCall: PendingCall | undefined;
+  #loopDelay: LoopDelayMeter | undefined;
+  readonly #metrics: Metrics;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
@@ -123,6 +133,7 @@ class Daemon implements Controlled {
     this.#log = log;
     this.accessTokens = options.auth.accessTokens;
     const metrics = createMetrics();
+    this.#metrics = metrics.metrics;
     const settings = { dataFolder: options.data, kernel: options.kernel };
     // Its memory is taken as it is used.
     const cache = new RevisionCache(options.search.revisionCacheBytes);
@@ -248,7 +259,13 @@ class Daemon implements Controlled {
     await this.sync.configure(this.#options.repositories);
     this.sync.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());
+    this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#noteLoopDelay(worstSeconds));
     return url;
+  }
+
+  #noteLoopDelay(worstSeconds: number): void {
+    this.#metrics.eventLoopDelaySeconds.observe(worstSeconds);
+    this.#metrics.eventLoopDelayMaxSeconds.set(this.#loopDelay?.worstSeconds() ?? worstSeconds);
   }
 
   #warmUp(): void {
@@ -272,6 +289,7 @@ class Daemon implements Controlled {
 
   async stop(): Promise<void> {
     this.#warmUpCall?.cancel();
+    this.#loopDelay?.close();
     const streams = this.#server.stop(drainMs);
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);

@@ -12,6 +12,8 @@ export type NativeMethods = Omit<Kernel, "name">;
 export interface Addon {
   readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
   limitUnsentBytes(port: number, bytes: number): boolean;
+  /** Returns the system's number of the error, 0 for none. */
+  sendDatagram(address: Uint8Array, message: Uint8Array): number;
   /** `strings`: file, directory, arguments and environment, each ended by a zero byte. Writes pid, stdin, stdout and stderr to `out`. */
   startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, out: Uint32Array): number;
   /** Writes exit code and signal to `out`. */

@@ -134,9 +134,9 @@ export class DaemonProcess {
     this.#exited = exitOf(child);
   }
 
-  /** Starts it and waits until it listens; throws when it ends before, with what it said. */
-  static async start(data: string, args: readonly string[] = []): Promise<DaemonProcess> {
-    const child = spawnServe(data, args);
+  /** Starts it and waits until it listens; throws when it ends before, with what it said. `variables` are added to its environment. */
+  static async start(data: string, args: readonly string[] = [], variables: Readonly<Record<string, string>> = {}): Promise<DaemonProcess> {
+    const child = spawnServe(data, args, variables);
     const log: LogLine[] = [];
     let other = "";
     eachLine(child.stderr, (line) => {
@@ -279,8 +279,9 @@ export class DaemonProcess {
 }
 
 /** A daemon that ends with the test. */
-export async function testDaemon(t: Test, args: readonly string[] = [], data: string = dataDirectory(t)): Promise<DaemonProcess> {
-  const daemon = await DaemonProcess.start(data, args);
+export async function testDaemon(t: Test, args: readonly string[] = [], data: string = dataDirectory(t),
+  variables: Readonly<Record<string, string>> = {}): Promise<DaemonProcess> {
+  const daemon = await DaemonProcess.start(data, args, variables);
   t.teardown(async () => {
     if (!daemon.hasExited) await daemon.kill();
   });
@@ -296,14 +297,14 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
-function spawnServe(data: string, args: readonly string[]): ChildProcess {
-  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args], "ignore");
+function spawnServe(data: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): ChildProcess {
+  return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args], "ignore", variables);
 }
 
-function spawnTrawl(args: readonly string[], input: "ignore" | "pipe"): ChildProcess {
+function spawnTrawl(args: readonly string[], input: "ignore" | "pipe", variables: Readonly<Record<string, string>> = {}): ChildProcess {
   return spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
     stdio: [input, "pipe", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"], HOME: "/nonexistent" },
+    env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
   });
 }
 

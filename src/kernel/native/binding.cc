@@ -1,6 +1,7 @@
 // The functions that native.ts, packs.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
 // array, and hands plain pointers to the loops it was made for.
 #include "arguments.h"
+#include "datagram.h"
 #include "loops.h"
 #include "packs.h"
 #include "postings.h"
@@ -207,6 +208,13 @@ napi_value limitUnsent(napi_env env, napi_callback_info info) {
   return boolean(env, limitUnsentBytes(static_cast<int>(port), static_cast<int>(bytes)));
 }
 
+napi_value sendMessage(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text address = given.bytes(0), message = given.bytes(1);
+  if (!given.sound()) return misuse(env, "sendDatagram");
+  return number(env, static_cast<size_t>(sendDatagram(address.data, address.length, message.data, message.length)));
+}
+
 // `count` strings that each end with a zero byte, as pointers and a null one; false when there are fewer.
 bool takeStrings(Text text, size_t* at, size_t count, std::vector<char*>* strings) {
   for (size_t taken = 0; taken < count; taken++) {
@@ -390,6 +398,7 @@ NAPI_MODULE_INIT() {
               addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
               napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
               addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr) &&
+              addFunction(env, exports, {"sendDatagram", sendMessage}, nullptr) &&
               addFunction(env, exports, {"startProcess", start}, nullptr) &&
               addFunction(env, exports, {"hasEnded", ended}, nullptr);
   const Export packFunctions[] = {

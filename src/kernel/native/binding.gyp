@@ -4,6 +4,7 @@
       "target_name": "trawl_kernel",
       "sources": [
         "binding.cc",
+        "datagram.cc",
         "loops.cc",
         "loops-avx2.cc",
         "loops-neon.cc",

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { callEvery, type PendingCall } from "../base/deadline.js";
+import { messageOf } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { sendDatagram } from "../kernel/datagram.js";
+
+/** Variables in which systemd tells a service how to reach it. */
+const variables = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"] as const;
+
+/** How much longer a start may take once it has said so: opening the stores of 10,000 repositories takes a second. */
+const startMs = 120_000;
+
+/**
+ * Tells systemd how the daemon stands, by the protocol of sd_notify(3): `Type=notify` and `WatchdogSec=` of the unit.
+ * Does nothing where systemd has not started it. A message that cannot be sent is logged, each reason once.
+ *
+ * The watchdog is told from the main thread's event loop, so a loop that stands still is found out, and systemd starts
+ * the daemon anew.
+ */
+export class ServiceManager {
+  readonly #address: string;
+  readonly #watchdogMs: number;
+  readonly #log: Log;
+  readonly #send: (address: string, message: string) => string;
+  readonly #logged = new Set<string>();
+  #watchdog: PendingCall | undefined;
+  #reloads = 0;
+
+  constructor(address: string, watchdogMs: number, log: Log, send: (address: string, message: string) => string = sendNotice) {
+    this.#address = address;
+    this.#watchdogMs = watchdogMs;
+    this.#log = log;
+    this.#send = send;
+  }
+
+  /** The one that the environment names, which then names it no longer: neither threads nor children are to speak for us. */
+  static fromEnvironment(log: Log, environment: NodeJS.ProcessEnv = process.env): ServiceManager {
+    const [address = "", period = "", pid = ""] = variables.map((name) => environment[name]);
+    for (const name of variables) delete environment[name];
+    const isForUs = pid === "" || pid === String(process.pid);
+    const watchdogMs = isForUs && Number(period) > 0 ? Number(period) / 1000 : 0;
+    return new ServiceManager(address, watchdogMs, log);
+  }
+
+  /** What a long start is at. It may take longer from here than the unit says. */
+  starting(status: string): void {
+    this.#tell(`EXTEND_TIMEOUT_USEC=${startMs * 1000}`, `STATUS=${status}`);
+  }
+
+  ready(status: string): void {
+    this.#tell("READY=1", `STATUS=${status}`);
+    if (this.#watchdogMs > 0) this.#watchdog ??= callEvery(this.#watchdogMs / 2, () => this.#tell("WATCHDOG=1"));
+  }
+
+  /** Reloads may overlap: the daemon is ready again when the last one has ended. */
+  async reload(work: () => Promise<void>): Promise<void> {
+    if (this.#reloads++ === 0) this.#tell("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`);
+    try {
+      await work();
+    } finally {
+      if (--this.#reloads === 0) this.#tell("READY=1");
+    }
+  }
+
+  /** The watchdog is told until the process ends. */
+  stopping(): void {
+    this.#tell("STOPPING=1", "STATUS=Stopping");
+  }
+
+  #tell(...lines: readonly string[]): void {
+    if (this.#address === "") return;
+    const error = this.#send(this.#address, lines.join("\n"));
+    if (error === "" || this.#logged.has(error)) return;
+    this.#logged.add(error);
+    this.#log.warn({ socket: this.#address }, `systemd cannot be told how the daemon stands: ${error}`);
+  }
+}
+
+/** Returns what is wrong; "" when nothing is. */
+function sendNotice(address: string, message: string): string {
+  const outcome = sendDatagram(address, message);
+  if (outcome === "sent") return "";
+  return outcome === "no-addon" ? startNotifier(address, message) : outcome.error;
+}
+
+/** The program of systemd that does the same; the unit has to accept what comes from it. */
+function startNotifier(address: string, message: string): string {
+  const without = 'build the addon with "make build"';
+  try {
+    const child = spawn("systemd-notify", ["--no-block", ...message.split("\n")], {
+      env: { PATH: process.env["PATH"], NOTIFY_SOCKET: address }, stdio: "ignore",
+    });
+    child.on("error", () => undefined);
+    child.unref();
+    return child.pid === undefined ? `systemd-notify is not installed; ${without}` : "";
+  } catch (error) {
+    return `${messageOf(error)}; ${without}`;
+  }
+}
