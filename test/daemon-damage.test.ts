@@ -12,7 +12,7 @@ const needle = "needle";
 
 const source = { a: fixture(t), b: fixture(t) };
 for (const [label, repository] of Object.entries(source)) {
-  const files = Array.from({ length: 20 }, (_, i) => [`${i}.txt`, `${label} ${i}\n${needle} ${label}${i}\n`]);
+  const files = Array.from({ length: 20 }, (_, i) => [`${label}${i}.txt`, `${label} ${i}\n${needle} ${label}${i}\n`]);
   repository.commit({ branch: "main", files: Object.fromEntries(files) });
 }
 const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
@@ -136,4 +136,53 @@ t.test("both are gone: the rest is searched, and the list says what is wrong", a
   t.equal(repaired.exitCode, 1);
   t.match(repaired.out, /could not be built again/);
   t.same((await daemon.search(needle)).found, ofB, "and so it stays");
+});
+
+t.test("all shards are gone: the start names them, and they are built again under new ids", async (t) => {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  rmSync(join(data, "shards"), { recursive: true });
+  const daemon = await testDaemon(t, [], data);
+  const early = await daemon.search(needle);
+  if (early.found.length < all.length) t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+  t.same((await daemon.search(needle)).found, all);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+});
+
+t.test("the store has whole shards, but not those that the catalog means: none is searched, all are built again", async (t) => {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  const store = new ShardStore(join(data, "shards"));
+  const ids = store.ids();
+  const shards = ids.map((id) => {
+    const snapshot = store.read();
+    const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
+    snapshot.close();
+    return bytes;
+  });
+  await store.put(ids.map((id, i) => ({ id, bytes: shards[(i + 1) % shards.length]! })));
+  await store.close();
+  const daemon = await testDaemon(t, [], data);
+  const early = await daemon.search(needle);
+  t.same(early.found.filter((line) => !all.includes(line)), [], "nothing is found in a shard of others");
+  if (early.found.length < all.length) t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+  t.same((await daemon.search(needle)).found, all);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+});
+
+t.test("the catalog alone is restored from an older copy: everything is found, and `check` agrees", async (t) => {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  const changed = await DaemonProcess.start(data);
+  await changed.remove("host/b");
+  await changed.add("host/c", source.b.path);
+  await changed.stop();
+  rmSync(join(data, "catalog"), { recursive: true });
+  cpSync(join(whole, "catalog"), join(data, "catalog"), { recursive: true });
+  const daemon = await testDaemon(t, [], data);
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+  t.same((await daemon.search(needle)).found, all);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
 });

@@ -16,6 +16,8 @@ const laterFields = { readers: [], addedMetadata: {} } as const;
 /** What is recorded of a live shard. */
 export interface ShardRecord {
   readonly id: number;
+  /** The checksum of the shard's header, which covers those of its sections: it tells this shard from any other. Records of older programs have none. */
+  readonly checksum?: number;
   /** Bytes of the stored value. */
   readonly storedBytes: number;
   readonly contentBytes: number;
@@ -23,6 +25,9 @@ export interface ShardRecord {
   /** By repository number in the shard: the repository's id, or 0 when its documents here are hidden. */
   readonly repositoryIds: readonly number[];
 }
+
+/** What tells the shard of the store that the catalog means. */
+export type StoredShard = Pick<ShardRecord, "id" | "checksum">;
 
 /** A live shard as a search sees it. Immutable; a change makes a new one. */
 export interface LiveShard {
@@ -56,6 +61,13 @@ export interface CatalogView {
   release(): void;
 }
 
+/** Ids are never used again, so that what an older copy of the catalog or of the store names is never taken for something else. */
+interface Counters {
+  readonly nextRepositoryId: number;
+  /** Absent in records of older programs. */
+  readonly nextShardId: number;
+}
+
 const repositoryPrefix = "repository/";
 const shardPrefix = "shard/";
 const tombstonePrefix = "tombstones/";
@@ -81,6 +93,8 @@ export class Catalog {
   readonly #tables = new VisibleTables(() => this.#repositories.values());
   readonly #columns = new FilterColumns();
   #nextRepositoryId = 1;
+  /** Larger than the id of every shard that the catalog has ever named. */
+  #nextShardId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
   #table: ShardTable | undefined;
   /** False after a flip, until a view needs the table. */
@@ -101,6 +115,16 @@ export class Catalog {
   /** The repositories that the viewer may see. The table shows later records, until a change makes another one. */
   repositoryTable(viewer: Viewer): RepositoryTable {
     return this.#tables.of(viewer);
+  }
+
+  /** The smallest id that no shard has ever had, as far as the catalog knows. */
+  get nextShardId(): number {
+    return this.#nextShardId;
+  }
+
+  /** New repositories get ids above this one: something of a repository with it may still be stored. */
+  reserveRepositoryId(id: number): void {
+    this.#nextRepositoryId = Math.max(this.#nextRepositoryId, id + 1);
   }
 
   get repositoryCount(): number {
@@ -229,7 +253,11 @@ export class Catalog {
       ...[...updated.values()].map((repository) => ({ key: repositoryPrefix + repository.id, value: encode(repository) })),
       ...[...removed].map((id) => ({ key: repositoryPrefix + id, value: undefined })),
     ];
-    if (updated.size > 0) records.push({ key: countersKey, value: encode({ nextRepositoryId: this.#nextRepositoryId }) });
+    const nextShardId = (change.addedShards ?? []).reduce((next, { id }) => Math.max(next, id + 1), this.#nextShardId);
+    if (updated.size > 0 || nextShardId > this.#nextShardId) {
+      const counters: Counters = { nextRepositoryId: this.#nextRepositoryId, nextShardId };
+      records.push({ key: countersKey, value: encode(counters) });
+    }
     const shards = new Map<number, LiveShard>();
     for (const record of change.addedShards ?? []) {
       records.push({ key: shardPrefix + record.id, value: encode(record) });
@@ -274,7 +302,10 @@ export class Catalog {
       this.#repositories.delete(id);
       this.#tables.clear();
     }
-    for (const [id, shard] of shards) this.#shards.set(id, shard);
+    for (const [id, shard] of shards) {
+      this.#shards.set(id, shard);
+      this.#nextShardId = Math.max(this.#nextShardId, id + 1);
+    }
     this.#orderedShards = undefined;
     this.#isTableCurrent = false;
     const free: number[] = [];
@@ -294,10 +325,15 @@ export class Catalog {
 
   #load(): void {
     const counters = this.#store.get(countersKey);
-    if (counters !== undefined) this.#nextRepositoryId = decode<{ nextRepositoryId: number }>(counters).nextRepositoryId;
+    if (counters !== undefined) {
+      const { nextRepositoryId, nextShardId = 1 } = decode<Partial<Counters>>(counters);
+      this.#nextRepositoryId = nextRepositoryId ?? 1;
+      this.#nextShardId = nextShardId;
+    }
     for (const { value } of this.#store.withPrefix(repositoryPrefix)) this.#setRepository({ ...laterFields, ...decode<Repository>(value) });
     for (const { value } of this.#store.withPrefix(shardPrefix)) {
       const record = decode<ShardRecord>(value);
+      this.#nextShardId = Math.max(this.#nextShardId, record.id + 1);
       const stored = this.#store.get(tombstonePrefix + record.id);
       const tombstones = stored === undefined ? undefined : shareWords(stored);
       this.#shards.set(record.id, {

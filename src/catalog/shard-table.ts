@@ -1,8 +1,11 @@
 import type { LiveShard } from "./catalog.js";
 
 /** Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing. */
-const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5, column: 6 } as const;
-const entryWordCount = 7;
+const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5, column: 6, checksum: 7 } as const;
+const entryWordCount = 8;
+
+/** Stands for a checksum that the catalog does not know; of the shards that have this one, only the checksum goes unchecked. */
+const unknownChecksum = 0;
 
 /**
  * What searches see of the live shards of one generation, in one piece of shared memory: a task that goes to a worker
@@ -39,6 +42,7 @@ export class ShardTable {
       words[entry + entryWords.id] = record.id;
       words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
       words[entry + entryWords.column] = columnOf(record.id);
+      words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
       words[entry + entryWords.cardsFrom] = at;
       words[entry + entryWords.cardsTo] = append(new Int32Array(cards.buffer, cards.byteOffset, cards.length / 4));
       words[entry + entryWords.tombstonesFrom] = at;
@@ -49,6 +53,12 @@ export class ShardTable {
 
   idOf(place: number): number {
     return this.#word(place, entryWords.id);
+  }
+
+  /** The checksum of the shard's header; undefined when the catalog does not know it. */
+  checksumOf(place: number): number | undefined {
+    const checksum = this.#word(place, entryWords.checksum) >>> 0;
+    return checksum === unknownChecksum ? undefined : checksum;
   }
 
   /** The shard's column of the filter, or `noColumn`. */

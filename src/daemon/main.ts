@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { collectAlone } from "../base/collector.js";
@@ -50,6 +50,9 @@ const dataVersion = 1;
 /** Open streams get this long to end after the order to stop; the process is gone within ten seconds. */
 const drainMs = 4_000;
 const exitMs = 9_000;
+
+/** A line of the log names this many repositories. */
+const namedRepositoriesMax = 20;
 
 const dayMs = 86_400_000;
 
@@ -140,11 +143,12 @@ class Daemon implements Controlled {
     const pressure = new Int32Array(new SharedArrayBuffer(4));
     // First of all: its threads start while this one reads the catalog.
     this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, log);
-    const orphans = new Orphans(options.data);
+    const stored = new StoredShards(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
+    this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
     this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, log);
     this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
@@ -157,7 +161,7 @@ class Daemon implements Controlled {
       },
       intervalMsMin: options.sync.intervalSeconds * 1000,
       intervalMsMax: options.sync.maxIntervalSeconds * 1000,
-    }, log, metrics.metrics, orphans.nextShardId);
+    }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
     this.searcher = new Searcher({
       catalog: this.catalog,
       pool: this.#searchPool,
@@ -198,10 +202,17 @@ class Daemon implements Controlled {
       readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
-    const unknown = orphans.ids.filter((id) => this.catalog.shard(id) === undefined);
-    if (unknown.length > 0) this.sync.retire(unknown);
-    const lost = this.catalog.shards().filter((shard) => !orphans.ids.includes(shard.record.id));
-    for (const shard of lost) this.sync.repair(shard.record.id);
+    this.sync.retire(stored.ids.filter((id) => this.catalog.shard(id) === undefined));
+    this.#repairMissing(new Set(stored.ids));
+  }
+
+  #repairMissing(storedIds: ReadonlySet<number>): void {
+    const missing = this.catalog.shards().map(({ record }) => record).filter(({ id }) => !storedIds.has(id));
+    if (missing.length === 0) return;
+    const names = new Set(missing.flatMap(({ repositoryIds }) => repositoryIds).flatMap((id) => this.catalog.repository(id)?.name ?? []));
+    this.#log.error({ shards: missing.map(({ id }) => id), repositories: [...names].slice(0, namedRepositoriesMax), repositoryCount: names.size },
+      `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`);
+    for (const { id } of missing) this.sync.repair(id);
   }
 
   /** Known once the port is open. */
@@ -326,7 +337,7 @@ function siteId(dataFolder: string): string {
 }
 
 /** The shards that the store holds, whether the catalog knows them or not. */
-class Orphans {
+class StoredShards {
   readonly ids: readonly number[];
 
   constructor(dataFolder: string) {
@@ -334,9 +345,15 @@ class Orphans {
     this.ids = store.ids();
   }
 
-  get nextShardId(): number {
-    return this.ids.reduce((max, id) => Math.max(max, id), 0) + 1;
+  /** 0 when there are none. */
+  get largestId(): number {
+    return this.ids.reduce((max, id) => Math.max(max, id), 0);
   }
+}
+
+/** The largest repository id for which there is a mirror, 0 without one. */
+function largestMirrorId(dataFolder: string): number {
+  return readdirSync(join(dataFolder, "mirrors")).reduce((max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0), 0);
 }
 
 /** Makes the data directory, or refuses one of another version. */

@@ -22,6 +22,7 @@ export async function compact(sources: readonly CompactSource[], snapshot: Shard
     const bytes = snapshot.get(source.id);
     if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
     const reader = new ShardReader(source.id, bytes);
+    reader.requireChecksum(source.checksum);
     reader.verify("index");
     reader.verify("content");
     await copyLiving(reader, source, output, stop);

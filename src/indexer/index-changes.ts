@@ -1,3 +1,4 @@
+import type { StoredShard } from "../catalog/catalog.js";
 import { hasBit } from "../base/bits.js";
 import type { TreeChange } from "../git/objects.js";
 import { PointReader } from "../git/point-reads.js";
@@ -10,8 +11,7 @@ import { skipReasonOf, type SkipReason } from "../model/skip-reason.js";
 import { isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 
 /** A shard that may hold documents of the repository. */
-export interface SourceShard {
-  readonly id: number;
+export interface SourceShard extends StoredShard {
   readonly tombstones: Uint32Array | undefined;
 }
 
@@ -82,6 +82,7 @@ export async function findDelta(mirror: string, repositoryId: number, old: reado
     const bytes = snapshot.get(shard.id);
     if (bytes === undefined) continue;
     const reader = new ShardReader(shard.id, bytes);
+    reader.requireChecksum(shard.checksum);
     verify(reader);
     findDocuments(reader, repositoryId, changes, shard, documents);
     if (losesBranch) buryBranchless(reader, repositoryId, changes, shard, living, delta);

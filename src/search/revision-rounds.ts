@@ -164,7 +164,7 @@ class Waves {
     try {
       const found = await reads.run<"find-documents">({
         kind: "find-documents", repositoryId: this.#repository.id, base: baseOf(this.#repository), commits, limits,
-        live: [...this.#live].map(([id, place]) => ({ id, tombstones: view.shards[place].tombstones })),
+        live: [...this.#live].map(([id, place]) => ({ id, checksum: view.shards[place].record.checksum, tombstones: view.shards[place].tombstones })),
         kept: kept.map(({ id, from, to }) => ({ id, from, to })),
       }, { timeoutMs, stop: control });
       const wave = {

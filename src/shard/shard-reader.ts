@@ -18,6 +18,8 @@ const newline = 10;
  */
 export class ShardReader {
   readonly id: number;
+  /** Of the header, which holds those of the sections: equal for equal shards only, but for one chance in four thousand million. */
+  readonly checksum: number;
   readonly contentCount: number;
   readonly documentCount: number;
   readonly unitCount: number;
@@ -62,6 +64,7 @@ export class ShardReader {
     // Typed arrays of words need an aligned start; a copied value may lie anywhere in its buffer.
     this.#bytes = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
     this.#words = this.#checkHeader();
+    this.checksum = this.#words[headerWords.headerCrc];
     this.contentCount = this.#words[headerWords.contentCount];
     this.documentCount = this.#words[headerWords.documentCount];
     this.unitCount = this.#words[headerWords.unitCount];
@@ -107,6 +110,11 @@ export class ShardReader {
       const entry = headerWordCount + i * sectionWordCount;
       if (crc32(this.#section(section)) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
     });
+  }
+
+  /** Throws `corrupt-shard` when this is not the shard that the catalog means; undefined where the catalog does not know. */
+  requireChecksum(expected: number | undefined): void {
+    if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
   }
 
   pathOf(document: number): Buffer {

@@ -9,7 +9,7 @@ import { redactUrl } from "../git/remote-url.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
-import type { FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
+import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import type { IngestPool } from "../worker/pools.js";
 import { changedMetadata, withChange } from "./metadata.js";
 import { chooseCompaction } from "./compaction-policy.js";
@@ -108,6 +108,7 @@ export class SyncManager {
     this.#scrubTimer = callEvery(scrubPeriodMs, () => this.#scrub());
     this.#startTimer = callAfter(startDelayMs, () => {
       this.#track(this.#removeUnknownMirrors());
+      this.#track(this.#verify(this.#catalog.shards(), "headers"));
       for (const { id } of this.#catalog.repositories()) this.#enqueue(id, false);
       this.#pump();
     });
@@ -269,7 +270,7 @@ export class SyncManager {
   /** Verifies every live shard; yields what is damaged. */
   async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
     for (const { record } of [...this.#catalog.shards()]) {
-      const { failures } = await this.#pool.check({ kind: "check", shardIds: [record.id] });
+      const { failures } = await this.#pool.check({ kind: "check", shards: [record], part: "whole", stop: this.#stop });
       if (this.#catalog.shard(record.id) === undefined) continue;
       const [failure] = failures;
       yield { shardId: record.id, error: failure === undefined ? undefined : deserializeError(failure.error) };
@@ -426,7 +427,7 @@ export class SyncManager {
     const { rebuild, recreate } = schedule;
     schedule.recreate = false;
     schedule.attending.push(...schedule.waiters.splice(0));
-    const shards = this.#catalog.shardsOf(repository.id).map(({ record, tombstones }) => ({ id: record.id, tombstones }));
+    const shards = this.#catalog.shardsOf(repository.id).map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
     return { repository, shards, rebuild, recreate };
   }
 
@@ -539,7 +540,7 @@ export class SyncManager {
     try {
       const result = await this.#pool.compact({
         kind: "compact", shardIds: this.#shardIds, stop: this.#stop,
-        shards: shards.map(({ record, tombstones }) => ({ id: record.id, tombstones, repositoryIds: record.repositoryIds })),
+        shards: shards.map(({ record, tombstones }) => ({ id: record.id, checksum: record.checksum, tombstones, repositoryIds: record.repositoryIds })),
       });
       await this.#flip(result.shards, () => ({
         addedShards: withOnly(result.shards, (id) => this.#catalog.repository(id) !== undefined),
@@ -548,7 +549,7 @@ export class SyncManager {
       this.#log.debug({ merged: shards.length, into: result.shards.length }, "shards merged");
     } catch (error) {
       this.#compactAgainMs = monotonicMs() + compactRetryMs;
-      if (error instanceof TrawlError && error.code === "corrupt-shard") for (const shard of shards) await this.#checkOne(shard.record.id);
+      if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#verify(shards, "whole");
       else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
     } finally {
       this.#release(ids);
@@ -575,11 +576,13 @@ export class SyncManager {
   #scrub(): void {
     const shards = this.#catalog.shards();
     const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
-    if (shard !== undefined) this.#track(this.#checkOne(shard.record.id));
+    if (shard !== undefined) this.#track(this.#verify([shard], "whole"));
   }
 
-  async #checkOne(shardId: number): Promise<void> {
-    const { failures } = await this.#pool.check({ kind: "check", shardIds: [shardId] });
+  /** Those that are missing, foreign or damaged are built again. */
+  async #verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
+    const stored = shards.map(({ record: { id, checksum } }) => ({ id, checksum }));
+    const { failures } = await this.#pool.check({ kind: "check", shards: stored, part, stop: this.#stop });
     for (const failure of failures) {
       this.#log.error({ shard: failure.shardId }, failure.error.message);
       this.repair(failure.shardId);

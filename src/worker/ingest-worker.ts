@@ -321,12 +321,15 @@ function merge(task: CompactTask): Promise<CompactTaskResult> {
 
 async function check(task: CheckTask): Promise<CheckTaskResult> {
   const failures: ShardFailure[] = [];
-  for (const shardId of task.shardIds) {
+  for (const { id: shardId, checksum } of task.shards) {
+    if (Atomics.load(task.stop, 0) !== 0) throw new TrawlError("cancelled", "the check was stopped");
     const snapshot = store.read();
     try {
       const bytes = snapshot.get(shardId);
       if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
       const reader = new ShardReader(shardId, bytes);
+      reader.requireChecksum(checksum);
+      if (task.part === "headers") continue;
       reader.verify("index");
       reader.verify("content");
     } catch (error) {

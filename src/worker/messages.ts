@@ -3,7 +3,7 @@ import type { SerializedError } from "../base/errors.js";
 import type { FindCondition, SearchOptions, SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import type { ShardPosition } from "../eval/shard-search.js";
-import type { ShardRecord } from "../catalog/catalog.js";
+import type { ShardRecord, StoredShard } from "../catalog/catalog.js";
 import type { IndexedBranch, Repository } from "../model/repository.js";
 
 /** What both kinds of worker are started with. */
@@ -176,8 +176,7 @@ export interface SyncInput {
   readonly recreate: boolean;
 }
 
-export interface SyncShard {
-  readonly id: number;
+export interface SyncShard extends StoredShard {
   readonly tombstones: Uint32Array | undefined;
 }
 
@@ -236,10 +235,13 @@ export interface CompactTaskResult {
   readonly shards: readonly ShardRecord[];
 }
 
-/** Verify every checksum of shards. */
+/** Verify shards: that the store has them, that they are the ones that the catalog means, and their checksums. */
 export interface CheckTask {
   readonly kind: "check";
-  readonly shardIds: readonly number[];
+  readonly shards: readonly StoredShard[];
+  /** What is read: headers alone, or all that has a checksum. */
+  readonly part: "headers" | "whole";
+  readonly stop: Int32Array;
 }
 
 export interface CheckTaskResult {

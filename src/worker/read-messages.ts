@@ -1,4 +1,4 @@
-import type { IndexLimits, WorkerSettings } from "./messages.js";
+import type { IndexLimits, SyncShard, WorkerSettings } from "./messages.js";
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
 import type { SerializedError } from "../base/errors.js";
 import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messages.js";
@@ -101,7 +101,7 @@ export interface FindDocuments {
   readonly base: { readonly bit: number; readonly commit: string } | undefined;
   readonly commits: readonly string[];
   /** Live shards that hold documents of the repository. */
-  readonly live: readonly { readonly id: number; readonly tombstones: Uint32Array | undefined }[];
+  readonly live: readonly SyncShard[];
   /** The same of the revision cache: where they are in its memory. */
   readonly kept: readonly KeptPlace[];
   readonly limits: IndexLimits;

@@ -254,6 +254,7 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, fi
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`);
   const reader = readers.open(id, bytes);
+  reader.requireChecksum(table.checksumOf(place));
   verifyOnce(reader, table, place, "index", indexVerified);
   fillColumnOnce(reader, table.columnOf(place), new ShardFilter(filter));
   return reader;

@@ -1,3 +1,4 @@
+import type { StoredShard } from "../../catalog/catalog.js";
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes } from "../../git/read-blobs.js";
@@ -51,13 +52,13 @@ function findInShards({ repositoryId, live, kept }: FindDocuments, context: Read
 } {
   const snapshot = context.store().read();
   try {
-    const ofLive = live.map(({ id, tombstones }) => {
+    const ofLive = live.map((shard) => {
       if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
-      return setsOfLive(openLive(id, snapshot, context), repositoryId, baseBit, tombstones, wanted, all);
+      return setsOfLive(openLive(shard, snapshot, context), repositoryId, baseBit, shard.tombstones, wanted, all);
     });
     const ofKept = kept.map(({ id, from, to }) => setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted));
     const { missing } = wanted;
-    const sources = findSources(missing, live.map(({ id }) => () => openLive(id, snapshot, context)));
+    const sources = findSources(missing, live.map((shard) => () => openLive(shard, snapshot, context)));
     return { live: ofLive, kept: ofKept, missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })) };
   } finally {
     snapshot.close();
@@ -65,10 +66,12 @@ function findInShards({ repositoryId, live, kept }: FindDocuments, context: Read
 }
 
 /** The reader is to be used before the next one is opened: small shards are copied to one place. */
-function openLive(id: number, snapshot: ShardSnapshot, { readers }: ReadContext): ShardReader {
+function openLive({ id, checksum }: StoredShard, snapshot: ShardSnapshot, { readers }: ReadContext): ShardReader {
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store`);
-  return readers.open(id, bytes);
+  const reader = readers.open(id, bytes);
+  reader.requireChecksum(checksum);
+  return reader;
 }
 
 /** Without the base when the mirror has lost its commit, after a force-push and a repack. */
