@@ -168,6 +168,11 @@ export class Accounts {
     return this.#names.isTaken(name);
   }
 
+  /** Whether the user or organisation owns something that everybody may see, and so is named to everybody. */
+  ownsPublic(ownerId: number): boolean {
+    return this.contexts.hasPublicOf(ownerId) || this.savedSearches.hasPublicOf(ownerId);
+  }
+
   organisations(): readonly Organisation[] {
     return [...this.#organisations.values()].sort((a, b) => a.id - b.id);
   }

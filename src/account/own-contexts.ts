@@ -5,6 +5,7 @@ import { checkContextQuery } from "../query/search-contexts.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { AuditLog, Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
+import { GroupIndex } from "./group-index.js";
 import { RecordTable, type Step } from "./record-table.js";
 
 /** A search context that somebody made, beside those of the configuration file. */
@@ -54,6 +55,7 @@ export class OwnContexts {
   readonly #audit: AuditLog;
   readonly #contexts: RecordTable<OwnContext>;
   readonly #marks: RecordTable<ContextMarks>;
+  readonly #publicIdsOfOwner = new GroupIndex<OwnContext>((context) => (context.public ? [context.ownerId] : []));
   /** By owner and name. */
   readonly #idOf = new Map<string, number>();
 
@@ -61,6 +63,7 @@ export class OwnContexts {
     this.#changes = changes;
     this.#audit = audit;
     this.#contexts = new RecordTable<OwnContext>(store, "context/", (before, after) => {
+      this.#publicIdsOfOwner.change(before, after);
       if (before !== undefined) this.#idOf.delete(keyOf(before));
       if (after !== undefined) this.#idOf.set(keyOf(after), after.id);
     });
@@ -69,6 +72,10 @@ export class OwnContexts {
 
   all(): Iterable<OwnContext> {
     return this.#contexts.values();
+  }
+
+  hasPublicOf(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.countOf(ownerId) > 0;
   }
 
   find(ownerId: number, name: string): OwnContext | undefined {

@@ -36,17 +36,25 @@ export class SavedSearches {
   readonly #audit: AuditLog;
   readonly #hasOwner: (id: number) => boolean;
   readonly #table: RecordTable<SavedSearch>;
+  readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
   readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
 
   constructor(store: RecordStore, changes: Changes, audit: AuditLog, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
     this.#audit = audit;
     this.#hasOwner = hasOwner;
-    this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => this.#idsOfOwner.change(before, after));
+    this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => {
+      this.#idsOfOwner.change(before, after);
+      this.#publicIdsOfOwner.change(before, after);
+    });
   }
 
   all(): Iterable<SavedSearch> {
     return this.#table.values();
+  }
+
+  hasPublicOf(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.countOf(ownerId) > 0;
   }
 
   get(id: number): SavedSearch | undefined {

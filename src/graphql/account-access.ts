@@ -3,7 +3,7 @@ import type { Doer } from "../account/audit-log.js";
 import type { SavedSearch } from "../account/saved-searches.js";
 import type { Team } from "../account/teams.js";
 import { TrawlError } from "../base/errors.js";
-import { OrganisationSource, UserSource } from "./account-sources.js";
+import { OrganisationSource, TeamSource, UserSource } from "./account-sources.js";
 import type { RequestContext } from "./context.js";
 import { numericKey, parseGlobalId } from "./ids.js";
 
@@ -50,9 +50,18 @@ export function maySeeSavedSearch({ isPublic, ownerId }: SavedSearch, context: R
   return isPublic || context.mayActFor(ownerId);
 }
 
-export function userSource(id: number | undefined, { services: { accounts } }: RequestContext): UserSource | null {
+/**
+ * The user with this id. Null for nobody, and for those without an account unless the user owns something public: they must
+ * not learn who has an account here.
+ */
+export function userSource(id: number | undefined, { isUser, services: { accounts } }: RequestContext): UserSource | null {
   const user = id === undefined ? undefined : accounts.user(id);
-  return user === undefined ? null : new UserSource(user);
+  return user === undefined || !(isUser || accounts.ownsPublic(user.id)) ? null : new UserSource(user);
+}
+
+/** Null for those without an account, as for one that is not there. */
+export function teamSource(team: Team | undefined, { isUser }: RequestContext): TeamSource | null {
+  return team === undefined || !isUser ? null : new TeamSource(team);
 }
 
 /** Null for those who may not know of it, as for one that is not there. */
@@ -60,7 +69,7 @@ export function organisationSource(organisation: Organisation | undefined, conte
   return organisation === undefined || !context.mayActFor(organisation.id) ? null : new OrganisationSource(organisation);
 }
 
-/** A user or an organisation by the number in its id. */
+/** The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation reads its names alone, see `field-access`. */
 export function ownerSource(id: number, { services: { accounts } }: RequestContext): UserSource | OrganisationSource | null {
   const user = accounts.user(id);
   if (user !== undefined) return new UserSource(user);

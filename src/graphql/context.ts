@@ -21,6 +21,8 @@ const itemsMax = 200_000;
 /** Those that are made in one turn of the event loop. */
 const itemsOfTurn = 2000;
 
+const notAuthenticated = "not authenticated";
+
 /** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
 export interface RepositoryOrders {
   setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void>;
@@ -154,7 +156,7 @@ export class RequestContext {
   /** Who answers for a change. Throws `forbidden` for somebody without an account. */
   get doer(): Doer {
     const { userId, name, sudoBy } = this.viewer;
-    if (userId === undefined) throw new TrawlError("forbidden", "not authenticated");
+    if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
     return { who: name, sudoBy, from: this.#from };
   }
 
@@ -163,11 +165,21 @@ export class RequestContext {
     return { doer: this.doer, id: this.viewer.userId ?? 0 };
   }
 
+  /** Throws `forbidden` for those without an account. */
+  requireUser(): void {
+    if (!this.isUser) throw new TrawlError("forbidden", notAuthenticated);
+  }
+
   /** Throws `forbidden` for everybody else, and so returns who answers for what only an admin may do. */
   requireSiteAdmin(): Doer {
     const { doer } = this;
     if (!this.viewer.isSiteAdmin) throw new TrawlError("forbidden", "must be site admin");
     return doer;
+  }
+
+  /** Whether the viewer has an account, or is the operator. */
+  get isUser(): boolean {
+    return this.viewer.userId !== undefined || this.viewer.isSiteAdmin;
   }
 
   /** Whether the viewer is the user or organisation with this id, a member of it, or site admin. */

@@ -1,6 +1,7 @@
 import { buildSchema, isObjectType, type GraphQLFieldResolver, type GraphQLSchema } from "graphql";
 import { assert } from "../base/assert.js";
 import type { RequestContext } from "./context.js";
+import { guardFields } from "./field-access.js";
 import { allResolvers } from "./resolvers/all.js";
 import { schemaText } from "./schema-text.js";
 
@@ -21,5 +22,6 @@ export function createSchema(): GraphQLSchema {
       field.resolve = resolver as GraphQLFieldResolver<unknown, RequestContext>;
     }
   }
+  guardFields(schema);
   return schema;
 }

@@ -2,7 +2,7 @@ import type { KnownContext } from "../../account/context-directory.js";
 import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
 import type { Doer } from "../../account/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
-import { OrganisationSource, UserSource } from "../account-sources.js";
+import { ownerSource } from "../account-access.js";
 import { nothing, pageOf } from "../connections.js";
 import { ContextSource } from "../context-source.js";
 import type { RequestContext } from "../context.js";
@@ -30,7 +30,7 @@ export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec
 };
 
 export const searchContext: ResolversOf<"SearchContext"> = {
-  namespace: ({ found: { own } }, _, context) => namespaceOf(own, context),
+  namespace: ({ found: { own } }, _, context) => (own === undefined ? null : ownerSource(own.ownerId, context)),
   viewerCanManage: ({ found: { own } }, _, { viewer, services: { contexts } }) => own !== undefined && contexts.owns(viewer, own.ownerId),
   viewerHasAsDefault: (source, _, context) => preferredContext(context).spec === source.spec,
   viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) => accounts.contexts.isStarred(viewer.userId, markOf(found)),
@@ -90,14 +90,6 @@ function markOf({ own, context }: KnownContext): string {
 /** The number of a user or organisation. Throws `bad-request` for another id. */
 function ownerKey(id: string): number {
   return numericKey(id, parseGlobalId(id).kind === "Org" ? "Org" : "User");
-}
-
-function namespaceOf(own: OwnContext | undefined, context: RequestContext) {
-  const { accounts } = context.services;
-  const user = own === undefined ? undefined : accounts.user(own.ownerId);
-  if (user !== undefined) return new UserSource(user);
-  const organisation = own === undefined ? undefined : accounts.organisation(own.ownerId);
-  return organisation === undefined ? null : new OrganisationSource(organisation);
 }
 
 /** Throws `forbidden` for somebody who is not the owner and no member of it. */

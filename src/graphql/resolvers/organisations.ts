@@ -26,7 +26,7 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
   namespaceByName: (_, { name }, context) => {
     const { accounts } = context.services;
     const user = accounts.userByName(name);
-    return user === undefined ? organisationSource(accounts.organisationByName(name), context) : new UserSource(user);
+    return user === undefined ? organisationSource(accounts.organisationByName(name), context) : userSource(user.id, context);
   },
 };
 
@@ -87,6 +87,5 @@ async function removeMember(userId: string, organisationId: string, context: Req
 function namespaceOf(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
   const { accounts } = context.services;
   if (kind === "Org") return organisationSource(accounts.organisation(key), context);
-  const user = kind === "User" ? accounts.user(key) : undefined;
-  return user === undefined ? null : new UserSource(user);
+  return kind === "User" ? userSource(key, context) : null;
 }

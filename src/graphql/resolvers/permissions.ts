@@ -38,7 +38,7 @@ export const repositoryPermissions: Pick<ResolversOf<"Repository">, "permissions
 };
 
 export const userPermissions: Pick<ResolversOf<"User">, "permissionsInfo"> = {
-  permissionsInfo: ({ user }, _, { viewer }) => (viewer.isSiteAdmin ? permissionsInfo(user.isSiteAdmin) : null),
+  permissionsInfo: ({ user }) => permissionsInfo(user.isSiteAdmin),
 };
 
 /** What is configured holds at once: there is no time at which it was copied from elsewhere. */

@@ -1,6 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
-import { organisationSource, userSource } from "../account-access.js";
-import { TeamSource, TokenSource } from "../account-sources.js";
+import { organisationSource, teamSource, userSource } from "../account-access.js";
+import { TokenSource } from "../account-sources.js";
 import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
@@ -65,10 +65,7 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "SearchJob": return refuseSearchJobs();
     case "User": return userSource(numberIn(key), context);
     case "Org": return organisationSource(context.services.accounts.organisation(numberIn(key)), context);
-    case "Team": {
-      const team = context.services.accounts.teams.get(numberIn(key));
-      return team === undefined ? null : new TeamSource(team);
-    }
+    case "Team": return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
     case "AccessToken": return tokenById(numberIn(key), context);
     case "SavedSearch": return savedSearchById(numberIn(key), context);
     default: throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`);

@@ -1,6 +1,6 @@
 import type { Team } from "../../account/teams.js";
 import { TrawlError } from "../../base/errors.js";
-import { mayChangeTeam, userSource } from "../account-access.js";
+import { mayChangeTeam, teamSource, userSource } from "../account-access.js";
 import { TeamSource, UserSource } from "../account-sources.js";
 import { nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
@@ -16,11 +16,9 @@ type Mutation = ResolversOf<"Mutation">;
 const namedMembersMax = 1000;
 
 export const teamQueries: Pick<Query, "team" | "teams"> = {
-  team: (_, { name }, { services: { accounts } }) => {
-    const found = accounts.teams.byName(name);
-    return found === undefined ? null : new TeamSource(found);
-  },
+  team: (_, { name }, context) => teamSource(context.services.accounts.teams.byName(name), context),
   teams: (_, { first, after, search, exceptAncestor, includeChildTeams }, context) => {
+    context.requireUser();
     const { teams } = context.services.accounts;
     const isDeep = includeChildTeams === true || (typeof search === "string" && search !== "");
     const found = (isDeep ? teams.all() : teams.partsOf(0)).filter(namesHold(search));

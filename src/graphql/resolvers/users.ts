@@ -22,7 +22,8 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
     const { accounts } = context.services;
     if (typeof username === "string") return userSource(accounts.userByName(username)?.id, context);
     if (typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
-    return userSource(accounts.emails.verifiedOwnerOf(email), context);
+    // Whose address it is, is not for those without an account.
+    return context.isUser ? userSource(accounts.emails.verifiedOwnerOf(email), context) : null;
   },
   users: async (_, { first, after, query, activePeriod, inactiveSince }, context) => {
     context.requireSiteAdmin();
@@ -38,15 +39,13 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
 };
 
 export const user: ResolversOf<"User"> = {
-  email: ({ user: { id } }, _, context) => emailsOf(id, context).at(0)?.address ?? "",
-  emails: ({ user: { id } }, _, context) => emailsOf(id, context).map(shownEmail),
-  primaryEmail: ({ user: { id } }, _, context) => emailsOf(id, context).slice(0, 1).map(shownEmail).at(0) ?? null,
+  // Who may read what is decided in field-access.
+  email: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).at(0)?.address ?? "",
+  emails: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).map(shownEmail),
+  primaryEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).slice(0, 1).map(shownEmail).at(0) ?? null,
   hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).some(({ isVerified }) => isVerified),
   latestSettings,
-  settingsCascade: (source, _, context) => {
-    context.requireActingFor(source.user.id);
-    return cascadeOf(source, context);
-  },
+  settingsCascade: (source, _, context) => cascadeOf(source, context),
   organizations: ({ user: { id } }, _, context) => {
     const nodes = knownOrganisations(id, context);
     return { nodes, totalCount: nodes.length };
@@ -55,17 +54,14 @@ export const user: ResolversOf<"User"> = {
     const nodes = knownOrganisations(source.user.id, context).map((organization) => ({ organization, user: source }));
     return { nodes, totalCount: nodes.length };
   },
-  accessTokens: ({ user: { id } }, { first, after }, context) => {
-    context.requireActingFor(id);
-    return tokenPage(context.services.accounts.tokens(id), first, after, context);
-  },
+  accessTokens: ({ user: { id } }, { first, after }, context) => tokenPage(context.services.accounts.tokens(id), first, after, context),
   externalAccounts: () => emptyPage,
   teams: ({ user: { id } }, { first, after, search }, { services: { accounts } }) => {
     const page = pageOf(accounts.teams.ofUser(id).filter(namesHold(search)), first, after);
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
   },
   usageStatistics: ({ user: { id } }, _, context) => {
-    const lastMs = context.mayActFor(id) ? context.services.accounts.lastUses.of(id) : undefined;
+    const lastMs = context.services.accounts.lastUses.of(id);
     return {
       searchQueries: 0, pageViews: 0, codeIntelligenceActions: 0, findReferencesActions: 0, lastActiveCodeHostIntegrationTime: null,
       lastActiveTime: lastMs === undefined ? null : new Date(lastMs).toISOString(),
@@ -181,11 +177,6 @@ async function endSessions(ids: readonly string[], context: RequestContext): Pro
   const all = ids.map((id) => actingForUser(id, context));
   for (const { doer, of: { name } } of all) await context.services.accounts.sessions.closeAll(name, doer);
   return nothing;
-}
-
-/** Addresses are for their user and site admins. */
-function emailsOf(userId: number, context: RequestContext): readonly Email[] {
-  return context.mayActFor(userId) ? context.services.accounts.emails.of(userId) : [];
 }
 
 function shownEmail({ address, isVerified }: Email, at: number) {
