@@ -45,7 +45,9 @@ t.test("private mode: a token opens what is closed without", async (t) => {
     const { status, text, headers } = await request(daemon, path, undefined, method);
     t.equal(`${status} ${text}`, "401 Private mode requires authentication.\n", path);
     t.equal(headers.get("content-type"), "text/plain; charset=utf-8");
-    t.equal(headers.get("access-control-allow-origin"), path.startsWith("/.api/") ? "https://editor.example" : null, "a browser may read why");
+    t.equal(headers.get("access-control-allow-origin"), null, "no page elsewhere learns more than that");
+    const wrong = await request(daemon, path, "token wrong", method);
+    t.equal(wrong.headers.get("access-control-allow-origin"), path.startsWith("/.api/") ? "https://editor.example" : null, "one that sends a token may read why");
   }
   t.equal((await request(daemon, "/healthz")).status, 200);
   t.same(JSON.parse((await request(daemon, "/readyz")).text), { ready: true, repositories: [] }, "nothing is named");

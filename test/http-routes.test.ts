@@ -45,12 +45,15 @@ t.test("stream", async (t) => {
 t.test("browser clients on other origins", async (t) => {
   const { url } = startDaemonFront({}, true);
   for (const origin of ["https://editor.example", "null"]) {
-    const response = await fetch(`${url}/.api/search/stream?q=a`, { headers: { origin } });
+    const response = await fetch(`${url}/.api/search/stream?q=a`, { headers: { origin, authorization: "token abc" } });
     t.equal(response.headers.get("access-control-allow-origin"), origin);
     t.equal(response.headers.get("access-control-allow-credentials"), "true");
     await response.text();
+    const anonymous = await fetch(`${url}/.api/search/stream?q=a`, { headers: { origin } });
+    t.equal(anonymous.headers.get("access-control-allow-origin"), null, "without a token a page elsewhere reads nothing");
+    await anonymous.text();
   }
-  const preflight = await fetch(`${url}/.api/search/stream`, { method: "OPTIONS", headers: { origin: "https://x.example" } });
+  const preflight = await fetch(`${url}/.api/search/stream`, { method: "OPTIONS", headers: { origin: "https://x.example", "access-control-request-headers": "authorization" } });
   t.equal(preflight.status, 200);
   t.equal(await preflight.text(), "");
   t.equal(preflight.headers.get("access-control-allow-methods"), "GET, POST, OPTIONS");

@@ -135,29 +135,40 @@ t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
   t.equal(await whoIs(daemon, { ...asBrowser, cookie }), "bob", "and nobody else signs out");
 });
 
+/**
+ * A page of any site runs in the network of whoever looks at it. So it may read nothing without a token, although the same
+ * would be answered to anybody: before, each origin was reflected, and any page could read a daemon on loopback.
+ */
 t.test("what pages elsewhere may read, and send", async (t) => {
   const daemon = shared;
+  const untrustedHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
+  const allowedTo = async (path: string, method: string, headers: Record<string, string>) => {
+    const answer = await request(daemon, path, { method, headers });
+    t.match(answer.headers.get("vary"), /\bOrigin\b/);
+    if (method === "OPTIONS") t.equal(`${answer.status} ${answer.text}`, "200 ", path);
+    const of = (name: string): string | null => answer.headers.get(`access-control-allow-${name}`);
+    return [of("origin"), of("credentials"), of("methods"), of("headers")];
+  };
+  const nothing = [null, null, null, null];
+  const token = await daemon.control("POST", "/.api/tokens", { user: "bob", note: "", scopes: ["user:all"], expires: "1d" }) as { text: string };
   for (const path of ["/.api/graphql", "/.api/search/stream?q=a", "/.api/nothing"]) {
-    for (const [origin, allowed] of [
-      [elsewhere, "Content-Type, Authorization, X-Sourcegraph-Should-Trace"],
-      ["null", "Content-Type, Authorization, X-Sourcegraph-Should-Trace"],
-      [trusted, "Content-Type, Authorization, X-Sourcegraph-Should-Trace, X-Requested-With, X-Sourcegraph-Client"],
-    ] as const) {
-      const { status, text, headers } = await request(daemon, path, { method: "OPTIONS", headers: { origin } });
-      t.equal(`${status} ${text}`, "200 ", path);
-      t.equal(headers.get("access-control-allow-origin"), origin);
-      t.equal(headers.get("access-control-allow-credentials"), "true");
-      t.equal(headers.get("access-control-allow-methods"), "GET, POST, OPTIONS");
-      t.equal(headers.get("access-control-allow-headers"), allowed);
-      t.match(headers.get("vary"), /\bOrigin\b/);
-      const answer = await request(daemon, path, { headers: { origin } });
-      t.equal(answer.headers.get("access-control-allow-origin"), origin, `${path} is readable, whatever it is`);
-      t.equal(answer.headers.get("access-control-allow-headers"), null);
+    t.same(await allowedTo(path, "GET", {}), nothing, "a client that is no page");
+    for (const origin of [elsewhere, "null"]) {
+      t.same(await allowedTo(path, "OPTIONS", { origin }), nothing, "no preflight for a request without a token");
+      t.same(await allowedTo(path, "OPTIONS", { origin, "access-control-request-headers": "content-type, x-requested-with" }), nothing);
+      t.same(await allowedTo(path, "OPTIONS", { origin, "access-control-request-headers": "authorization,content-type" }),
+        [origin, "true", "GET, POST, OPTIONS", untrustedHeaders], "one with a token may be sent");
+      t.same(await allowedTo(path, "GET", { origin, authorization: `token ${token.text}` }), [origin, "true", null, null], "and read");
+      t.same(await allowedTo(path, "GET", { origin, authorization: "token-sudo user=bob" }), nothing, "a credential that holds no token is none");
+      t.same(await allowedTo(path, "GET", { origin }), nothing, "one without a token is not read");
+      t.same(await allowedTo(path, "GET", { origin, cookie: await signIn(daemon, "bob"), ...asBrowser }), nothing, "nor one with a cookie");
     }
-    t.equal((await request(daemon, path)).headers.get("access-control-allow-origin"), null);
+    t.same(await allowedTo(path, "OPTIONS", { origin: trusted }), [trusted, "true", "GET, POST, OPTIONS", `${untrustedHeaders}, X-Requested-With, X-Sourcegraph-Client`]);
+    t.same(await allowedTo(path, "GET", { origin: trusted }), [trusted, "true", null, null], "a trusted page needs no token");
   }
   for (const path of ["/", "/search/stream?q=a", "/sign-in", "/-/sign-out", "/metrics"]) {
-    t.equal((await request(daemon, path, { headers: { origin: elsewhere } })).headers.get("access-control-allow-origin"), null, path);
+    const { headers } = await request(daemon, path, { headers: { origin: elsewhere, authorization: `token ${token.text}` } });
+    t.equal(headers.get("access-control-allow-origin"), null, path);
   }
 });
 

@@ -25,9 +25,10 @@ import { createSchema } from "../graphql/schema.js";
 import { ControlServer } from "../http/control-server.js";
 import { ClientAddresses } from "../http/client-address.js";
 import { addRoutes } from "../http/routes.js";
+import { TrustedHosts } from "../http/trusted-hosts.js";
 import { HttpServer } from "../http/uws.js";
 import type { Repository } from "../model/repository.js";
-import { operatorViewer, type Viewer } from "../model/viewer.js";
+import { anonymous, operatorViewer, type Viewer } from "../model/viewer.js";
 import { limitUnsentBytes } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
@@ -186,7 +187,8 @@ class Daemon implements Controlled {
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, origins, this.audit),
-      origins, signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
+      origins, hosts: new TrustedHosts({ listenHost: options.listenHost, externalUrl: options.externalUrl, trustedHosts: options.trustedHosts, machine: hostname() }),
+      signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
       isNameTaken: (name) => this.accounts.isNameTaken(name) || this.#isReader(name),
       graphql: { answer: (...request) => this.#graphql().answer(...request) }, search: this.searcher,
@@ -199,7 +201,7 @@ class Daemon implements Controlled {
         webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
         noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
       },
-      readiness: (viewer) => readiness(this.sync.statuses(), this.#visibleNames(viewer)),
+      readiness: (viewer) => readiness(this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     this.sync.retire(stored.ids.filter((id) => this.catalog.shard(id) === undefined));
@@ -328,7 +330,14 @@ function externalUrl(options: ResolvedOptions): string {
 /** What a site admin may see of the options: all but passwords and secrets. */
 function visibleConfiguration({ typed: _, repositories, webhooks, ...options }: ResolvedOptions): string {
   const secrets = Object.fromEntries(Object.keys(webhooks.secrets).map((id) => [id, "REDACTED"]));
-  return JSON.stringify({ ...options, webhooks: { secrets }, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
+  // Both are commands, and may hold the path of a key or a password.
+  const { sshCommand, credentialHelper } = options.git;
+  const git = { ...options.git, sshCommand: redacted(sshCommand), credentialHelper: redacted(credentialHelper) };
+  return JSON.stringify({ ...options, git, webhooks: { secrets }, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
+}
+
+function redacted(text: string): string {
+  return text === "" ? "" : "REDACTED";
 }
 
 /** The same for each start on this data. */

@@ -54,7 +54,12 @@ export const optionTable = {
   },
   trustedOrigins: {
     kind: "strings", default: [],
-    description: "Origins, as in https://console.example.org, whose pages may act with the cookie of whoever is signed in. Our own is always one.",
+    description: "Origins, as in https://console.example.org, whose pages may read what is under /.api/ without a token, and act with the cookie of whoever is signed in. Our own is always one.",
+  },
+  trustedHosts: {
+    kind: "strings", default: [],
+    description: "Names, without a port, by which clients reach the daemon beside externalUrl, localhost, its addresses and, unless it listens on loopback, the name of the machine. "
+      + "A request whose Host is another name is refused: a web page could have made that name up to read what it should not.",
   },
   trustedProxies: {
     kind: "strings", default: [],

@@ -217,7 +217,7 @@ function lines(texts: readonly string[]): string {
 }
 
 function reply(response: HttpResponse, status: number, text: string): void {
-  response.reply(status, { ...plainText, "X-Frame-Options": "DENY", "Vary": "Authorization, Cookie" } satisfies Headers, text.endsWith("\n") ? text : `${text}\n`);
+  response.reply(status, { ...plainText, "Vary": "Authorization, Cookie, Origin" } satisfies Headers, text.endsWith("\n") ? text : `${text}\n`);
 }
 
 function redirect(response: HttpResponse, to: string): void {

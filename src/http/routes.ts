@@ -16,14 +16,17 @@ import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
 import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
+import { requestCheck } from "./request-check.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { parseStreamParams } from "./stream-params.js";
+import type { TrustedHosts } from "./trusted-hosts.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
 import { WriteTurns } from "./write-turns.js";
 
 /** Puts the daemon's routes on the server. */
 export function addRoutes(server: HttpServer, services: Services): void {
+  server.setCheck(requestCheck(services.hosts, services.log));
   server.setHeaders(headersOfEvery(services.origins));
   const guard = (handler: ViewerHandler): Handler => guarded(services.gate, handler);
   const events = { ...services, turns: new WriteTurns() };
@@ -63,6 +66,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
 export interface Services {
   readonly gate: Pick<Gate, "enter">;
   readonly origins: Pick<Origins, "trusts">;
+  readonly hosts: Pick<TrustedHosts, "has">;
   readonly signIn: SignInServices["signIn"];
   readonly cookies: SignInServices["cookies"];
   readonly isNameTaken: SignInServices["isNameTaken"];

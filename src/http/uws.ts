@@ -24,6 +24,7 @@ export class HttpServer {
   readonly #open = new Set<HttpResponse>();
   #fallback: Handler = answerNoRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
+  #check: RequestCheck = () => undefined;
   #addresses = new ClientAddresses([]);
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
@@ -38,6 +39,11 @@ export class HttpServer {
   /** Says which headers every answer has, those without a route included; what a handler says of the same name wins. */
   setHeaders(headersOf: (request: RequestHead) => Headers): void {
     this.#headersOf = headersOf;
+  }
+
+  /** Says what refuses a request before anything else reads it, whatever its path and method. */
+  setCheck(check: RequestCheck): void {
+    this.#check = check;
   }
 
   /** Says which proxies are believed when they tell whom they stand for. */
@@ -108,6 +114,8 @@ export class HttpServer {
     this.#open.add(response);
     try {
       const request = snapshot(res, req, method, this.#addresses);
+      const refusal = this.#check(request);
+      if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
       response.setHeaders(this.#headersOf(request));
       this.#dispatch(res, request, response);
     } catch (error) {
@@ -172,6 +180,9 @@ export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<
 
 /** Told once for each request, when its response ended: `status` is 499 when the client left before an answer. */
 export type RequestObserver = (method: string, status: number) => void;
+
+/** A status and a sentence for a request that is refused; undefined for another. */
+export type RequestCheck = (request: RequestHead) => { readonly status: number; readonly message: string } | undefined;
 
 /** Header names are written as given. */
 export type Headers = Readonly<Record<string, string>>;
@@ -491,7 +502,8 @@ export const plainText: Headers = {
 
 const statusText: Readonly<Record<number, string>> = {
   200: "OK", 202: "Accepted", 204: "No Content", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-  405: "Method Not Allowed", 409: "Conflict", 413: "Payload Too Large", 416: "Range Not Satisfiable", 422: "Unprocessable Entity", 429: "Too Many Requests",
+  405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict", 413: "Payload Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 421: "Misdirected Request", 422: "Unprocessable Entity", 429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
   500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 };
 

@@ -22,3 +22,11 @@ export interface RepositoryStatus extends RepositoryFacts {
   /** Documents that are found by name only, by reason. */
   readonly skippedCounts: Readonly<Record<string, number>>;
 }
+
+/** What those are told of a failed sync who see the repository and are not site admins: git's words may hold the remote's address. */
+export const syncFailed = "The last fetch or indexing failed. A site admin can see why.";
+
+/** The error of a status, as far as the viewer may know it. "" for none. */
+export function visibleError(error: string, { isSiteAdmin }: { readonly isSiteAdmin: boolean }): string {
+  return error === "" || isSiteAdmin ? error : syncFailed;
+}

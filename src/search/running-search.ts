@@ -77,7 +77,7 @@ export class RunningSearch {
     const repositories = (): RepositoryTable => this.#repositories;
     this.#results = new SearchResults(plan, this.#limits, this.#control, repositories, this.#stream);
     this.#report = new SearchReport({
-      queryText: request.query, plan, limits: this.#limits, results: this.#results, repositories, startedMs: this.#startedMs, traceUrl: environment.traceUrl(id),
+      queryText: request.query, plan, limits: this.#limits, results: this.#results, repositories, startedMs: this.#startedMs, traceUrl: environment.traceUrl,
     }, resolutions);
     this.#slices = new SearchSlices({
       id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane,

@@ -19,8 +19,8 @@ export interface SearchEnvironment {
   readonly defaultCount: number;
   readonly defaultTimeoutMs: number;
   readonly maxTimeoutMs: number;
-  /** Begins the `trace` URL of progress events. */
-  readonly traceUrl: (searchId: number) => string;
+  /** The `trace` URL of progress events. */
+  readonly traceUrl: string;
   readonly onShardFailure: (shardId: number) => void;
   readonly onWorkerLost: () => void;
 }

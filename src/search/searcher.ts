@@ -94,7 +94,7 @@ export class Searcher {
   }
 
   trace(id: string, viewer: Viewer): string | undefined {
-    return this.#traces.get(Number(id), viewer);
+    return this.#traces.get(id, viewer);
   }
 
   /** Ends all searches with what they have; waiting ones are answered with an alert. Resolves when none runs. */
@@ -130,10 +130,11 @@ export class Searcher {
 
   #begin(request: SearchRequest, plan: SearchPlan, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined): void {
     const id = this.#nextId++;
-    const environment = { ...this.#environment, traceUrl: (searchId: number) => `${this.#baseUrl}/.api/search/trace/${searchId}` };
+    const traceId = this.#traces.newId();
+    const environment = { ...this.#environment, traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}` };
     const search = new RunningSearch(id, request, plan, environment, sink, (end) => {
       onEnd?.(end);
-      this.#onEnd(id, request, plan, end);
+      this.#onEnd(id, traceId, request, plan, end);
     });
     this.#running.set(id, search);
     this.#metrics.searchesRunning.set(this.#running.size);
@@ -155,17 +156,18 @@ export class Searcher {
   #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
     const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
     if (error instanceof QueryError) {
-      this.#environment.log.info({ query: request.query }, error.printWithCaret());
+      // Whatever a client has typed is no news for the log, and may be long or private.
+      this.#environment.log.debug({ query: request.query.slice(0, loggedLength) }, error.title);
       stream.end(alertOf(error), undefined);
     } else {
       const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
-      this.#environment.log[level]({ query: request.query }, messageOf(error));
+      this.#environment.log[level]({ query: request.query.slice(0, loggedLength) }, messageOf(error));
       stream.end(undefined, messageOf(error));
     }
     this.#metrics.searches.inc({ outcome: "failed" });
   }
 
-  #onEnd(id: number, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
+  #onEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
     this.#running.delete(id);
     this.#metrics.searchesRunning.set(this.#running.size);
     this.#metrics.searches.inc({ outcome: end.outcome });
@@ -176,7 +178,7 @@ export class Searcher {
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
     const seesAll = this.#environment.catalog.repositoryTable(request.viewer).isWhole;
-    this.#traces.add(id, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
+    this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
     this.#startNext();
   }
 
@@ -192,6 +194,9 @@ export class Searcher {
     });
   }
 }
+
+/** Of the text of a query, in the log. */
+const loggedLength = 200;
 
 const stopMessage = "the daemon is stopping";
 

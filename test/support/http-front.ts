@@ -12,6 +12,7 @@ async function refuse(): Promise<never> {
 export function hollowServices(search: Partial<SearchHandler>, ready: boolean): Services {
   return {
     origins: { trusts: () => false },
+    hosts: { has: () => true },
     signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import type { RepositoryStatus } from "../../model/repository-status.js";
+import { visibleError, type RepositoryStatus } from "../../model/repository-status.js";
 import { redactUrl } from "../../git/remote-url.js";
 import { emptyPage, offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
@@ -68,7 +68,7 @@ export const mirrorInfo: ResolversOf<"MirrorRepositoryInfo"> = {
   nextSyncAt: () => null,
   updateSchedule: () => null,
   updateQueue: () => null,
-  lastError: (source) => source.record.lastError || null,
+  lastError: (source, _, { viewer }) => visibleError(source.record.lastError, viewer) || null,
   lastSyncOutput: () => null,
   byteSize: (source) => String(source.record.contentBytes),
   shard: () => null,

@@ -1,4 +1,5 @@
-import type { RepositoryStatus } from "../../model/repository-status.js";
+import { visibleError, type RepositoryStatus } from "../../model/repository-status.js";
+import type { Viewer } from "../../model/viewer.js";
 import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import { tableOfRows } from "../git-sources.js";
@@ -29,7 +30,7 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
     return tableOfRows(tableRows(lines, 1));
   },
   site: () => new SiteSource(),
-  statusMessages: (_, __, context) => statusMessages(context.statuses()),
+  statusMessages: (_, __, context) => statusMessages(context.statuses(), context.viewer),
   repositoryStats: (_, __, context) => repositoryStats(context.statuses()),
   evaluateFeatureFlag: () => null,
   evaluateFeatureFlags: () => [],
@@ -129,13 +130,13 @@ function configuredService(context: RequestContext) {
 }
 
 /** What an operator should know; nothing when all is well. */
-function statusMessages(statuses: readonly RepositoryStatus[]) {
+function statusMessages(statuses: readonly RepositoryStatus[], viewer: Viewer) {
   if (statuses.length === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
   const pending = statuses.filter(({ state }) => state === "pending");
   const failed = statuses.filter(({ error }) => error !== "");
   return [
     ...pending.length > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending.length} ${pending.length === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
-    ...failed.slice(0, listedErrorsMax).map(({ name, error }) => ({ __typename: "SyncError" as const, message: `${name}: ${error}` })),
+    ...failed.slice(0, listedErrorsMax).map(({ name, error }) => ({ __typename: "SyncError" as const, message: `${name}: ${visibleError(error, viewer)}` })),
   ];
 }
 
