@@ -8,7 +8,11 @@ import { TrawlError } from "../src/base/errors.js";
 import { localEnvironment, remoteEnvironment, strictRemoteAccess } from "../src/git/environment.js";
 import { parseRemoteUrl } from "../src/git/remote-url.js";
 import { neverStop, runGit, type RunOptions } from "../src/git/run.js";
+import type { ProcessLimits } from "../src/kernel/process.js";
+import { fixture } from "./support/git-mirror.js";
 import { until, within } from "./support/waiting.js";
+
+const unlimited: ProcessLimits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
 
 const common: RunOptions = {
   args: [],
@@ -17,6 +21,7 @@ const common: RunOptions = {
   timeoutMs: 20_000,
   silenceMs: Infinity,
   outputBytesMax: 1 << 20,
+  process: unlimited,
   stop: neverStop,
   stdin: null,
   exitCodes: [],
@@ -89,6 +94,35 @@ t.test("limits end git and all it started", async (t) => {
     const child = Number(readFileSync(join(fake.directory, "child"), "utf8"));
     await until(`${name}: no descendant is left`, () => !isRunning(child), 5_000);
   }
+});
+
+t.test("a limit of the kernel says which it was, and what to do", async (t) => {
+  const loop = "while :; do :; done";
+  const rows: readonly (readonly [name: string, script: string, bounds: Partial<ProcessLimits>, message: RegExp])[] = [
+    ["processor time", loop, { cpuSecondsMax: 1 }, /^git work used more than 1 s of processor time; ask for less/],
+    ["processor time of a descendant", `(${loop}); echo "error: index-pack died of signal 24" >&2; exit 128`, { cpuSecondsMax: 1 }, /used more than 1 s of processor time/],
+    ["size of a file", "exec head -c 3000000 /dev/zero >file", { fileBytesMax: 1 << 20 }, /writing a file of more than 1048576 bytes; raise git.maxFetchBytes/],
+    ["memory", "echo 'fatal: Out of memory, malloc failed (tried to allocate 9 bytes)' >&2; exit 128", { dataBytesMax: 64 << 20 }, /needed more than 64 MiB of memory; .*git.maxMemoryBytes/],
+  ];
+  for (const [name, script, bounds, message] of rows) {
+    const error = await errorOf(runGit({ ...fakeGit(t, script), process: { ...unlimited, ...bounds }, exitCodes: [128] }));
+    t.match({ code: error.code, message: error.message }, { code: "git", message }, name);
+  }
+});
+
+t.test("memory of git's own regular expressions is bounded", async (t) => {
+  const repository = fixture(t);
+  repository.commit({ branch: "main", files: { a: "1" } });
+  const args = [`--git-dir=${repository.path}`, "rev-parse", "main^{/(((b{1,255}){1,255}){1,255})}"];
+  const startedMs = monotonicMs();
+  const error = await errorOf(runGit({ ...common, args, process: { ...unlimited, dataBytesMax: 64 << 20 } }));
+  t.equal(error.code, "git");
+  t.ok(monotonicMs() - startedMs < 10_000, "at once: without the limit it takes 17 GB and half a minute");
+});
+
+t.test("a guard ends git with its reason", async (t) => {
+  const error = await within(errorOf(runGit({ ...fakeGit(t, "sleep 60"), guard: () => "is not wanted" })), "the end of git");
+  t.match({ code: error.code, message: error.message }, { code: "git", message: "git work is not wanted" });
 });
 
 t.test("git that ignores the polite signal is killed", async (t) => {

@@ -1,7 +1,8 @@
 /** Processes as the addon starts them, and as Node does where it is not built. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import t, { type Test } from "tap";
 import { sleep } from "../src/base/deadline.js";
 import { forkProcess, startProcess, type Ending, type StartedProcess } from "../src/kernel/process.js";
@@ -9,10 +10,11 @@ import { until } from "./support/waiting.js";
 
 type Start = typeof startProcess;
 
+const limits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
 const environment = { PATH: process.env["PATH"] ?? "" };
 
 function shell(start: Start, script: string, directory = "/"): StartedProcess {
-  return start({ name: "sh", args: ["-c", script, "sh", "", "two words"], environment, directory });
+  return start({ name: "sh", args: ["-c", script, "sh", "", "two words"], environment, directory, limits });
 }
 
 async function endingOf(child: StartedProcess): Promise<Ending> {
@@ -47,7 +49,7 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
   });
 
   t.test(`${name}: the environment is the one given`, async (t) => {
-    const child = start({ name: "env", args: ["-0"], environment: { ...environment, EMPTY: "", NAME: "a=b\nc" }, directory: "/" });
+    const child = start({ name: "env", args: ["-0"], environment: { ...environment, EMPTY: "", NAME: "a=b\nc" }, directory: "/", limits });
     const variables = (await textOf(child.stdout)).split("\0");
     for (const variable of [`PATH=${environment.PATH}`, "EMPTY=", "NAME=a=b\nc"]) t.ok(variables.includes(variable), variable);
     // The test runner adds variables to what Node starts; the addon's children have no others.
@@ -75,6 +77,31 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
     t.equal(await textOf(child.stdout), "");
   });
 
+  t.test(`${name}: limits hold for it and for what it starts`, async (t) => {
+    const bounds = { dataBytesMax: 64 << 20, cpuSecondsMax: 7, fileBytesMax: 3 << 20, descriptorCountMax: 40 };
+    const script = "sh -c 'cat /proc/self/limits /proc/self/oom_score_adj'";
+    const child = start({ name: "sh", args: ["-c", script], environment, directory: "/", limits: bounds });
+    child.stdin.end();
+    const text = await textOf(child.stdout);
+    const rows = [["Max data size", 64 << 20, 64 << 20], ["Max cpu time", 7, 12], ["Max file size", 3 << 20, 3 << 20], ["Max open files", 40, 40], ["Max core file size", 0, 0]] as const;
+    for (const [row, soft, hard] of rows) t.match(text, new RegExp(`^${row} +${soft} +${hard} `, "m"), row);
+    t.ok(Number(text.trim().split("\n").at(-1)) >= 500, "it goes before us when memory is short");
+    await endingOf(child);
+  });
+
+  t.test(`${name}: one that exceeds a limit is ended by the signal that tells which`, async (t) => {
+    const folder = temporaryFolder(t);
+    const rows: readonly (readonly [script: string, bounds: Partial<typeof limits>, signal: string])[] = [
+      ["while :; do :; done", { cpuSecondsMax: 1 }, "SIGXCPU"],
+      ["exec head -c 3000000 /dev/zero >file", { fileBytesMax: 1 << 20 }, "SIGXFSZ"],
+    ];
+    for (const [script, bounds, signal] of rows) {
+      const child = start({ name: "sh", args: ["-c", script], environment, directory: folder, limits: { ...limits, ...bounds } });
+      t.same(await endingOf(child), { code: null, signal }, script);
+    }
+    t.equal(statSync(join(folder, "file")).size, 1 << 20);
+  });
+
   t.test(`${name}: much output, at the pace of the reader`, async (t) => {
     const child = shell(start, "head -c 5000000 /dev/zero; exit 0");
     await sleep(50);
@@ -99,7 +126,7 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
 
   t.test(`${name}: what cannot be started`, async (t) => {
     const folder = temporaryFolder(t);
-    const command = { name: "sh", args: [], environment, directory: "/" };
+    const command = { name: "sh", args: [], environment, directory: "/", limits };
     t.throws(() => start({ ...command, environment: { PATH: folder } }), { message: "spawn sh ENOENT" });
     t.throws(() => start({ ...command, environment: {} }), { message: "spawn sh ENOENT" });
     t.throws(() => start({ ...command, args: ["a\0b"] }), { message: /^spawn sh ERR_INVALID_ARG_VALUE/ });
@@ -112,4 +139,18 @@ t.test("a process that was started is no zombie once its ending is known", async
   child.stdout.resume();
   await endingOf(child);
   t.throws(() => readFileSync(`/proc/${child.pid}/stat`), { code: "ENOENT" });
+});
+
+t.test("a process does not outlive the thread that started it", async (t) => {
+  const source = `
+    import { parentPort } from "node:worker_threads";
+    import { startProcess } from ${JSON.stringify(new URL("../src/kernel/process.js", import.meta.url).href)};
+    const child = startProcess(${JSON.stringify({ name: "sleep", args: ["100"], environment, directory: "/", limits: { dataBytesMax: 1e9, cpuSecondsMax: 100, fileBytesMax: 0, descriptorCountMax: 10 } })});
+    parentPort.postMessage(child.pid);`;
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`));
+  const pid = await new Promise<number>((resolve, reject) => worker.on("message", resolve).on("error", reject));
+  t.doesNotThrow(() => process.kill(pid, 0));
+  await worker.terminate();
+  // Nobody waits for it any more, so it may stay as a zombie.
+  await until("the process is gone", () => /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8")));
 });

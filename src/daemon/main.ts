@@ -157,7 +157,8 @@ class Daemon implements Controlled {
       dataFolder: options.data,
       limits,
       fetch: {
-        silenceMs: options.sync.timeoutSeconds * 1000, home: options.git.home, sshCommand: options.git.sshCommand,
+        silenceMs: options.sync.timeoutSeconds * 1000, timeoutMs: options.git.maxFetchSeconds * 1000, bytesMax: options.git.maxFetchBytes,
+        memoryBytesMax: options.git.maxMemoryBytes, reserveBytes: options.git.reserveBytes, home: options.git.home, sshCommand: options.git.sshCommand,
         credentialHelper: options.git.credentialHelper, followRedirects: options.git.followRedirects,
       },
       intervalMsMin: options.sync.intervalSeconds * 1000,

@@ -144,7 +144,7 @@ export const optionTable = {
   },
   "sync.timeoutSeconds": {
     kind: "integer", default: 300, min: 1, max: 86_400, unit: "seconds",
-    description: "A fetch that says nothing for this long is given up.",
+    description: "A fetch without progress for this long is given up: no count of objects grows, and less than 1,000 bytes a second come in.",
   },
   "git.home": {
     kind: "string", default: "", pattern: "^(/.*)?$", allowed: "an absolute path, or nothing",
@@ -161,6 +161,22 @@ export const optionTable = {
   "git.followRedirects": {
     kind: "boolean", default: false,
     description: "Follow a redirect at the start of a fetch over http(s); it may lead into the inner network.",
+  },
+  "git.maxFetchSeconds": {
+    kind: "integer", default: 21_600, min: 1, max: 604_800, unit: "seconds",
+    description: "A fetch that takes longer in all is given up.",
+  },
+  "git.maxFetchBytes": {
+    kind: "integer", default: 2 ** 36, min: 1 << 20, max: 2 ** 50, unit: "bytes",
+    description: "A fetch that receives more is given up.",
+  },
+  "git.maxMemoryBytes": {
+    kind: "integer", default: 2 ** 32, min: 1 << 28, max: 2 ** 45, unit: "bytes",
+    description: "Memory of each process of git that fetches or repacks. One of 850,000 objects takes less than 512 MiB.",
+  },
+  "git.reserveBytes": {
+    kind: "integer", default: 1 << 30, min: 0, max: 2 ** 45, unit: "bytes",
+    description: "Fetching stops when less of the disk is free; of a small disk a twentieth.",
   },
   "webhooks.secrets": {
     kind: "map", default: {},

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { longReadLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { isOid } from "./refs.js";
 import { GitChild, type StopSignal } from "./run.js";
@@ -29,7 +30,7 @@ export async function visitHistory(directory: string, commit: string, visitor: H
   assert(isOid(commit), "a history is read from an oid");
   const flags = ["-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-mailmap", "--no-show-signature", "--format=%x00%an%x00%ae"];
   const args = [`--git-dir=${directory}`, "log", ...flags, "--end-of-options", commit, "--"];
-  const limits = { timeoutMs: Infinity, silenceMs: Infinity, stop };
+  const limits = { timeoutMs: Infinity, silenceMs: Infinity, process: longReadLimits, stop };
   const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, limits, null);
   const parser = new LogParser(visitor);
   let failure: unknown;

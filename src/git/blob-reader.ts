@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { longReadLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { OutputReader } from "./output-reader.js";
 import { isOid } from "./refs.js";
@@ -59,7 +60,7 @@ export class BlobReader {
     this.#contentBytesMax = options.contentBytesMax;
     const args = [`--git-dir=${options.directory}`, "cat-file", "--batch-command", "--buffer"];
     const environment = localEnvironment();
-    const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, stop: options.stop };
+    const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, process: longReadLimits, stop: options.stop };
     this.#child = new GitChild({ args, environment, directory: "/" }, limits, null);
     this.#output = new OutputReader(this.#child);
   }

@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { lowSpeedBytesPerSecond } from "./fetch-watch.js";
 import type { RemoteUrl } from "./remote-url.js";
 
 /**
@@ -32,8 +33,7 @@ export const strictRemoteAccess: RemoteAccess = {
 const defaultSshCommand =
   "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o ControlPath=none";
 
-/** An http(s) transfer slower than this many bytes a second for that many seconds is given up. */
-const lowSpeedBytesPerSecond = 1000;
+/** An http(s) transfer slower than `lowSpeedBytesPerSecond` for this many seconds is given up. */
 const lowSpeedSeconds = 60;
 
 const noHome = "/nonexistent";
@@ -69,6 +69,8 @@ const fixedConfig: readonly ConfigEntry[] = [
   ["core.alternateRefsCommand", "true"],
   // A blob beyond this size is streamed rather than held in git's memory, where the object store permits it.
   ["core.bigFileThreshold", "16m"],
+  // Each thread of index-pack has a cache of 96 MiB; without this git starts one for each core, up to 20.
+  ["pack.threads", "2"],
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
   ["protocol.version", "2"],

@@ -6,6 +6,10 @@ export interface FetchProgress {
   readonly phase: string;
   /** 0 to 100; null where git only counts. */
   readonly percent: number | null;
+  /** Of what the phase counts. */
+  readonly count: number;
+  /** Whether the remote says so: then it may be anything. */
+  readonly isRemote: boolean;
 }
 
 /** At most this often a listener hears of progress within one phase. */
@@ -28,8 +32,8 @@ export function progressReader(listener: (progress: FetchProgress) => void): (li
 
 /** Reads `remote: Counting objects:  40% (4/10)` or `Enumerating objects: 12, done.`; null for any other line. */
 export function parseProgress(line: string): FetchProgress | null {
-  const parts = /^(?:remote: )?([A-Z][A-Za-z ]+): +(?:(\d+)% \(|\d+)/.exec(line);
+  const parts = /^(remote: )?([A-Z][A-Za-z ]{0,80}): {1,4}(?:(\d{1,3})% \()?(\d{1,15})/.exec(line);
   if (parts === null) return null;
-  const [, phase = "", percent] = parts;
-  return { phase, percent: percent === undefined ? null : Number(percent) };
+  const [, remote, phase = "", percent, count = ""] = parts;
+  return { phase, percent: percent === undefined ? null : Number(percent), count: Number(count), isRemote: remote !== undefined };
 }

@@ -1,9 +1,12 @@
 import { isAbsolute } from "node:path";
 import { assert } from "../base/assert.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { readLimits, writeLimits } from "./child-limits.js";
 import { copyObjects } from "./copy-objects.js";
+import { lackOfRoom } from "./disk-room.js";
 import { localEnvironment, remoteEnvironment, type RemoteAccess } from "./environment.js";
 import { progressReader, type FetchProgress } from "./fetch-progress.js";
+import { FetchWatch } from "./fetch-watch.js";
 import {
   adoptStaging,
   createStaging,
@@ -31,7 +34,7 @@ import {
   type RefState,
 } from "./refs.js";
 import type { RemoteUrl } from "./remote-url.js";
-import { runGit, type RunLimits, type RunResult, type StopSignal } from "./run.js";
+import { runGit, type RunOptions, type RunResult, type StopSignal } from "./run.js";
 
 export interface MirrorOptions {
   readonly access: RemoteAccess;
@@ -39,8 +42,14 @@ export interface MirrorOptions {
   readonly listTimeoutMs: number;
   /** Milliseconds that one fetch may take in all. */
   readonly fetchTimeoutMs: number;
-  /** Milliseconds without a sign of life from git after which a fetch is given up. */
+  /** Milliseconds without progress after which a fetch is given up; see `FetchWatch`. */
   readonly silenceMs: number;
+  /** Of each file that a fetch writes: a pack holds all that it received. */
+  readonly fetchBytesMax: number;
+  /** Memory of each process that fetches or repacks. */
+  readonly memoryBytesMax: number;
+  /** A fetch or repack stops when less of the disk is free. */
+  readonly reserveBytes: number;
   readonly onProgress: ((progress: FetchProgress) => void) | null;
 }
 
@@ -51,7 +60,9 @@ export interface SyncResult extends RefState {
 
 const localTimeoutMs = 60_000;
 const maintainTimeoutMs = 3_600_000;
-const refBytesMax = 256 << 20;
+
+/** A list of references: 800,000 of them. The largest that public code hosts list have 30 MB, nearly all of them proposed changes. */
+const refBytesMax = 64 << 20;
 
 /**
  * Beyond these a mirror is repacked. git's own limits are 50 packs and 6,700 loose objects; ours come earlier, as
@@ -163,6 +174,8 @@ export class Mirror {
       args: [...config, `--git-dir=${this.directory}`, "gc", "--quiet", "--prune=2.weeks.ago"],
       ...this.#localCommand(stop),
       timeoutMs: maintainTimeoutMs,
+      process: writeLimits(this.#options.memoryBytesMax, Infinity, maintainTimeoutMs),
+      guard: () => lackOfRoom(this.directory, this.#options.reserveBytes),
     });
   }
 
@@ -210,8 +223,10 @@ export class Mirror {
   /** Whether all that can be indexed is there: the trees and blobs of every branch and of a detached HEAD. */
   async #hasIndexable(directory: string, stop: StopSignal): Promise<boolean> {
     const args = [`--git-dir=${directory}`, "rev-list", "--objects", "--quiet", "--no-walk", "--branches", "--glob=refs/trawl/*"];
+    const { fetchTimeoutMs, memoryBytesMax } = this.#options;
     // On a large repository this is silent for as long as it takes.
-    const { code } = await runGit({ args, ...this.#localCommand(stop), timeoutMs: this.#options.fetchTimeoutMs, exitCodes: [1, 128] });
+    const process = writeLimits(memoryBytesMax, 0, fetchTimeoutMs);
+    const { code } = await runGit({ args, ...this.#localCommand(stop), timeoutMs: fetchTimeoutMs, process, exitCodes: [1, 128] });
     return code === 0;
   }
 
@@ -225,17 +240,24 @@ export class Mirror {
     if (isDetached(remote)) refspecs.push(`+HEAD:${detachedHeadRef}`);
     const flags = ["--prune", "--no-tags", "--update-shallow", "--update-head-ok", "--progress"];
     const quiet = ["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"];
-    const { fetchTimeoutMs, silenceMs } = this.#options;
-    await this.#remote(
-      [`--git-dir=${directory}`, "fetch", ...flags, ...quiet],
-      [this.url.text, ...refspecs],
-      { timeoutMs: fetchTimeoutMs, silenceMs },
-      stop,
-    );
+    const { fetchTimeoutMs, silenceMs, fetchBytesMax, memoryBytesMax, reserveBytes, onProgress } = this.#options;
+    const lack = lackOfRoom(directory, reserveBytes);
+    if (lack !== null) throw new TrawlError("git", `git fetch ${lack}`);
+    const watch = new FetchWatch(silenceMs);
+    const report = onProgress === null ? null : progressReader(onProgress);
+    await this.#remote([`--git-dir=${directory}`, "fetch", ...flags, ...quiet], [this.url.text, ...refspecs], {
+      timeoutMs: fetchTimeoutMs,
+      process: writeLimits(memoryBytesMax, fetchBytesMax, fetchTimeoutMs),
+      guard: () => watch.complaint() ?? lackOfRoom(directory, reserveBytes),
+      onErrorLine: (line) => {
+        watch.note(line);
+        report?.(line);
+      },
+    }, stop);
   }
 
   async #listRemote(stop: StopSignal): Promise<RefListing> {
-    const limits = { timeoutMs: this.#options.listTimeoutMs, silenceMs: Infinity };
+    const limits = { timeoutMs: this.#options.listTimeoutMs, process: readLimits, onErrorLine: null };
     const { stdout } = await this.#remote(["ls-remote", "--symref"], [this.url.text], limits, stop);
     return onlyMirrored(parseRemoteRefs(stdout));
   }
@@ -281,6 +303,7 @@ export class Mirror {
       timeoutMs: localTimeoutMs,
       silenceMs: Infinity,
       outputBytesMax: refBytesMax,
+      process: readLimits,
       stop,
       stdin: null,
       exitCodes: [],
@@ -291,22 +314,21 @@ export class Mirror {
   async #remote(
     args: readonly string[],
     operands: readonly string[],
-    limits: Pick<RunLimits, "timeoutMs" | "silenceMs">,
+    limits: Pick<RunOptions, "timeoutMs" | "process" | "guard" | "onErrorLine">,
     stop: StopSignal,
   ): Promise<RunResult> {
-    const { access, onProgress } = this.#options;
-    const environment = remoteEnvironment(this.url, access);
+    const environment = remoteEnvironment(this.url, this.#options.access);
     try {
       return await runGit({
         args: [...args, "--end-of-options", ...operands],
         environment: { ...environment, GIT_CONFIG_GLOBAL: trustedSourceFile(this.directory) },
         directory: "/",
+        silenceMs: Infinity,
         ...limits,
         outputBytesMax: refBytesMax,
         stop,
         stdin: null,
         exitCodes: [],
-        onErrorLine: onProgress === null ? null : progressReader(onProgress),
       });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;

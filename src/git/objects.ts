@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { readLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { isOid } from "./refs.js";
 import { runGit, type StopSignal } from "./run.js";
@@ -110,6 +111,7 @@ export function localCommand(stop: StopSignal) {
     timeoutMs: listingTimeoutMs,
     silenceMs: Infinity,
     outputBytesMax: listingBytesMax,
+    process: readLimits,
     stop,
     stdin: null,
     onErrorLine: null,

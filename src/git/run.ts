@@ -1,7 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
-import { startProcess, type Ending, type StartedProcess } from "../kernel/process.js";
+import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../kernel/process.js";
+import { limitHit } from "./limit-hit.js";
 import { parseProgress } from "./fetch-progress.js";
 import { redactUrl } from "./remote-url.js";
 
@@ -29,7 +30,11 @@ export interface RunLimits {
   /** Milliseconds without output of any kind after which git is killed; use Infinity where silence is normal. */
   readonly silenceMs: number;
   readonly outputBytesMax: number;
+  /** What the kernel lets git, and each process that it starts, take. */
+  readonly process: ProcessLimits;
   readonly stop: StopSignal;
+  /** Asked once a second while git runs. A text is the end of a sentence that begins with git's name: why git is killed. */
+  readonly guard?: () => string | null;
 }
 
 export interface RunOptions extends GitCommand, RunLimits {
@@ -47,6 +52,7 @@ export interface RunResult {
 }
 
 const pollMs = 50;
+const guardMs = 1_000;
 /** From the polite signal to the deadly one. */
 const killGraceMs = 2_000;
 /** How long we wait for pipes to close after git itself is gone: some descendant may hold them open. */
@@ -70,7 +76,7 @@ export async function runGit(options: RunOptions): Promise<RunResult> {
   });
   child.stdin.end(options.stdin ?? "");
   const code = await child.ended;
-  if (code !== 0 && !options.exitCodes.includes(code)) throw child.exitError(code);
+  if (code !== 0 && (child.limitHit !== null || !options.exitCodes.includes(code))) throw child.exitError(code);
   return { stdout: Buffer.concat(parts), stderr: child.errorText, code };
 }
 
@@ -89,9 +95,11 @@ export class GitChild {
   readonly #errorLines: LineCollector;
   readonly #watch: PendingCall;
   #heardMs = monotonicMs();
+  #guardedMs = monotonicMs();
   #watchesSilence = true;
   #failure: TrawlError | null = null;
   #exitCode: number | null = null;
+  #signal: string | null = null;
   #openStreamCount = 2;
   #harderSignal: PendingCall | null = null;
   #settle: () => void = () => undefined;
@@ -104,7 +112,7 @@ export class GitChild {
     this.name = `git ${subcommand(command.args)}`;
     this.#limits = limits;
     this.#errorLines = new LineCollector(onErrorLine);
-    this.#process = start(this.name, command);
+    this.#process = start(this.name, command, limits.process);
     this.ended = this.#end();
     // A caller that only reads the output learns of a failure there; nobody need await `ended`.
     this.ended.catch(() => undefined);
@@ -124,6 +132,11 @@ export class GitChild {
     return redactUrl(this.#errorLines.text);
   }
 
+  /** Which limit of the kernel ended git or a process that it started, as the end of a sentence; null when none did. */
+  get limitHit(): string | null {
+    return limitHit(this.#signal, this.errorText, this.#limits.process);
+  }
+
   /** Switches the watch for silence, which starts switched on: a caller that neither asks nor reads switches it off. */
   watchSilence(watch: boolean): void {
     this.#heardMs = monotonicMs();
@@ -134,17 +147,19 @@ export class GitChild {
   fail(error: TrawlError): void {
     if (this.#failure !== null || this.#exitCode !== null) return;
     this.#failure = error;
-    this.#signal("SIGTERM");
-    this.#harderSignal = callAfter(killGraceMs, () => this.#signal("SIGKILL"));
+    this.#send("SIGTERM");
+    this.#harderSignal = callAfter(killGraceMs, () => this.#send("SIGKILL"));
   }
 
   /** Kills git at once. Idempotent. */
   kill(): void {
     this.#failure ??= new TrawlError("cancelled", `${this.name} was closed`);
-    this.#signal("SIGKILL");
+    this.#send("SIGKILL");
   }
 
   exitError(code: number): TrawlError {
+    const hit = this.limitHit;
+    if (hit !== null) return new TrawlError("git", `${this.name} ${hit}`);
     const text = this.errorText;
     return new TrawlError("git", `${this.name} failed: ${text === "" ? `exit code ${code}` : text}`);
   }
@@ -186,10 +201,11 @@ export class GitChild {
 
   #exited({ code, signal }: Ending): void {
     this.#exitCode = code ?? -1;
+    this.#signal = signal;
     this.#harderSignal?.cancel();
     this.#watch.cancel();
-    if (signal !== null) this.#failure ??= new TrawlError("git", `${this.name} was killed by ${signal}`);
-    if (this.#failure !== null) this.#signal("SIGKILL");
+    if (signal !== null) this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
+    if (this.#failure !== null) this.#send("SIGKILL");
     this.#closeWhenQuiet();
   }
 
@@ -217,11 +233,17 @@ export class GitChild {
       this.fail(new TrawlError("git", `${this.name} took longer than ${timeoutMs} ms`));
     } else if (this.#watchesSilence && nowMs - this.#heardMs > silenceMs) {
       this.fail(new TrawlError("git", `${this.name} was silent for more than ${silenceMs} ms`));
-    }
+    } else if (nowMs - this.#guardedMs >= guardMs) this.#askGuard(nowMs);
+  }
+
+  #askGuard(nowMs: number): void {
+    this.#guardedMs = nowMs;
+    const reason = this.#limits.guard?.() ?? null;
+    if (reason !== null) this.fail(new TrawlError("git", `${this.name} ${reason}`));
   }
 
   /** Signals the whole process group, so that ssh, index-pack and the like go too. */
-  #signal(signal: "SIGTERM" | "SIGKILL"): void {
+  #send(signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
@@ -231,9 +253,9 @@ export class GitChild {
 }
 
 /** Throws `git` where git cannot even be started: it is not there, no descriptor is left, a NUL is in an argument. */
-function start(name: string, { args, environment, directory }: GitCommand): StartedProcess {
+function start(name: string, { args, environment, directory }: GitCommand, limits: ProcessLimits): StartedProcess {
   try {
-    return startProcess({ name: "git", args, environment, directory });
+    return startProcess({ name: "git", args, environment, directory, limits });
   } catch (error) {
     throw new TrawlError("git", `cannot run ${name}: ${messageOf(error)}`, { cause: error });
   }

@@ -14,8 +14,11 @@ export interface Addon {
   limitUnsentBytes(port: number, bytes: number): boolean;
   /** Returns the system's number of the error, 0 for none. */
   sendDatagram(address: Uint8Array, message: Uint8Array): number;
-  /** `strings`: file, directory, arguments and environment, each ended by a zero byte. Writes pid, stdin, stdout and stderr to `out`. */
-  startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, out: Uint32Array): number;
+  /**
+   * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of processor
+   * time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
+   */
+  startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, limits: Uint32Array, out: Uint32Array): number;
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
   /** `strings`: index and pack of each, each ended by a zero byte. */

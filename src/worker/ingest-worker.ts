@@ -30,9 +30,8 @@ const grownBytesMin = 32 * 1024 * 1024;
 const deltaPathCountMax = 1_000;
 const deltaPathShareMax = 0.3;
 
-/** A remote must list its refs in this time, and hand over all objects in that. */
+/** A remote must list its refs in this time. */
 const listTimeoutMs = 60_000;
-const fetchTimeoutMs = 6 * 3_600_000;
 
 /**
  * Mirrors are fetched while repositories before them in the task are indexed, as a fetch mostly waits, for git and for the
@@ -226,7 +225,8 @@ function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirro
     home: fetch.home || null, sshCommand: fetch.sshCommand || null, credentialHelper: fetch.credentialHelper || null, followRedirects: fetch.followRedirects,
   };
   return Mirror.open(directory, parseRemoteUrl(repository.url), {
-    access, listTimeoutMs, fetchTimeoutMs, silenceMs: fetch.silenceMs,
+    access, listTimeoutMs, fetchTimeoutMs: fetch.timeoutMs, silenceMs: fetch.silenceMs,
+    fetchBytesMax: fetch.bytesMax, memoryBytesMax: fetch.memoryBytesMax, reserveBytes: fetch.reserveBytes,
     onProgress: ({ percent }) => post({ kind: "progress", repositoryId: repository.id, phase: "fetching", done: percent ?? 0, total: percent === null ? 0 : 100 }),
   });
 }

@@ -159,8 +159,14 @@ export interface IndexLimits {
 
 /** How git reaches remotes. */
 export interface FetchSettings {
-  /** A fetch that says nothing for this long is given up. */
+  /** A fetch without progress for this long is given up, and one that takes longer than that in all. */
   readonly silenceMs: number;
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+  /** Of each process of git that fetches or repacks. */
+  readonly memoryBytesMax: number;
+  /** Of the disk, what is to stay free. */
+  readonly reserveBytes: number;
   readonly home: string;
   readonly sshCommand: string;
   readonly credentialHelper: string;

@@ -14,6 +14,9 @@ export const testMirrorOptions: MirrorOptions = {
   listTimeoutMs: 20_000,
   fetchTimeoutMs: 20_000,
   silenceMs: 20_000,
+  fetchBytesMax: 1 << 30,
+  memoryBytesMax: 2 ** 32,
+  reserveBytes: 0,
   onProgress: null,
 };
 

@@ -233,15 +233,16 @@ napi_value start(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Text text = given.bytes(0);
   uint32_t argumentCount = given.number(1), environmentCount = given.number(2);
-  Words out = given.words(3);
-  given.need(out.length >= 4);
+  Words limits = given.words(3), out = given.words(4);
+  given.need(limits.length == 4 && out.length >= 4);
   size_t at = 0;
   std::vector<char*> names, arguments, environment;
   given.need(given.sound() && takeStrings(text, &at, 2, &names) && takeStrings(text, &at, argumentCount, &arguments) &&
              takeStrings(text, &at, environmentCount, &environment));
   if (!given.sound()) return misuse(env, "startProcess");
   Child child = {};
-  int failed = startProcess(names[0], names[1], arguments.data(), environment.data(), &child);
+  const ChildLimits bounds = {limits.data[0], limits.data[1], limits.data[2], limits.data[3]};
+  int failed = startProcess(names[0], names[1], arguments.data(), environment.data(), bounds, &child);
   const int values[] = {child.pid, child.in, child.out, child.error};
   for (size_t i = 0; i < 4; i++) out.data[i] = static_cast<uint32_t>(values[i]);
   return number(env, static_cast<size_t>(failed));

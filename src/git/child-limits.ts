@@ -1,0 +1,29 @@
+import type { ProcessLimits } from "../kernel/process.js";
+
+const mebibyte = 1 << 20;
+
+/** Enough for the packs of a mirror, of which git holds as many open as this allows. */
+const descriptorCountMax = 1024;
+
+/**
+ * For a command that reads a mirror, and writes no file.
+ *
+ * Memory needed by git 2.39 in git's own repository (82,000 commits, 849,000 objects, one pack of 508 MB), the least power of
+ * two or its half more that succeeds: `ls-tree -r` 8 MiB, `log --name-only` 8, `rev-list --count` of all 32, `archive` 64,
+ * `shortlog` of all 96, `blame` and `diff-tree --patch` over 1,000,000 lines 128. Walks grow with the commits, by some 200 bytes
+ * each; the 1.3 million of Linux were not measured.
+ */
+export const readLimits: ProcessLimits = { dataBytesMax: 512 * mebibyte, cpuSecondsMax: 300, fileBytesMax: 0, descriptorCountMax };
+
+/** The same for a command that serves a whole task: many blobs, a whole history, an archive. Linux takes 10 to 60 s of each. */
+export const longReadLimits: ProcessLimits = { ...readLimits, cpuSecondsMax: 3_600 };
+
+/**
+ * For a command that takes objects in or repacks them. `index-pack` of the repository above takes between 256 and 512 MiB of data,
+ * of which 200 MiB are caches; the rest grows by 100 bytes an object. Linux has 11 million, and was not measured.
+ *
+ * `cpuSecondsMax` is of each process: `index-pack` uses two threads, see `pack.threads`.
+ */
+export function writeLimits(dataBytesMax: number, fileBytesMax: number, timeoutMs: number): ProcessLimits {
+  return { dataBytesMax, cpuSecondsMax: 2 * Math.ceil(timeoutMs / 1000), fileBytesMax, descriptorCountMax };
+}
