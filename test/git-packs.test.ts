@@ -40,7 +40,7 @@ function output(repository: GitFixture, ...args: string[]): Buffer {
 }
 
 function open(t: Test, repository: GitFixture, format: keyof typeof oidLengths): PackedObjects {
-  const packs = PackedObjects.open(repository.path, oidLengths[format]);
+  const packs = PackedObjects.open(repository.path, oidLengths[format], neverStop);
   if (packs === undefined) throw new TrawlError("internal", "the addon is not built");
   t.teardown(() => packs.close());
   return packs;
@@ -133,7 +133,7 @@ t.test("a damaged pack gives right texts, or none", async (t) => {
       const place = (Math.imul(round + 1, 2_654_435_761) >>> 0) % sound.length;
       bytes[place] ^= 1 << (round % 8);
       writeFileSync(file, round % 5 === 0 ? bytes.subarray(0, place) : bytes);
-      const damaged = PackedObjects.open(repository.path, 40);
+      const damaged = PackedObjects.open(repository.path, 40, neverStop);
       for (const [i, oid] of blobs.entries()) {
         const size = damaged?.blobSizes([oid])[0] ?? -1;
         const text = Buffer.alloc(Math.max(0, Math.min(size, 1 << 20)));

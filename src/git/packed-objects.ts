@@ -1,10 +1,20 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
+import type { StopSignal } from "../base/stop-signal.js";
 import { objectKinds, Packs, type PackFiles } from "../kernel/packs.js";
 
 /** What a comparison of trees is handed out in. */
 const pieceBytes = 256 << 10;
+
+/**
+ * What one mirror's packs take of memory beside the texts asked for. The largest tree of Linux has 60 KB; texts whose
+ * deltas need more are left to git, a process with a limit of its own.
+ */
+const memoryBytesMax = 64 << 20;
+
+/** A larger commit is left to git. */
+const commitBytesMax = 1 << 20;
 
 /**
  * The packed objects of a mirror, without starting git. The texts of Linux take three quarters of git's time, and no pipe;
@@ -20,10 +30,13 @@ export class PackedObjects {
     this.#packs = packs;
   }
 
-  /** `oidLength` is that of a hex oid. Undefined where the kernel's addon is not built, and without packs. */
-  static open(directory: string, oidLength: number): PackedObjects | undefined {
+  /**
+   * `oidLength` is that of a hex oid. Undefined where the kernel's addon is not built, and without packs. All methods
+   * throw `cancelled` when stopped.
+   */
+  static open(directory: string, oidLength: number, stop: StopSignal): PackedObjects | undefined {
     const files = packFilesOf(join(directory, "objects", "pack"));
-    const packs = files.length === 0 ? undefined : Packs.open(files, oidLength / 2);
+    const packs = files.length === 0 ? undefined : Packs.open(files, { oidBytes: oidLength / 2, memoryBytesMax, stop });
     return packs === undefined ? undefined : new PackedObjects(packs);
   }
 
@@ -38,11 +51,11 @@ export class PackedObjects {
     return this.#packs.read(Buffer.from(oid, "hex"), out);
   }
 
-  /** What a commit says; undefined when it is not found. */
+  /** What a commit says; undefined when it is not found, or larger than a commit is. */
   readCommit(oid: string): string | undefined {
     const bytes = Buffer.from(oid, "hex");
     const [kind, size] = this.#packs.describe(bytes, 1);
-    if (kind !== objectKinds.commit) return undefined;
+    if (kind !== objectKinds.commit || size > commitBytesMax) return undefined;
     const text = Buffer.from(uninitializedBytes(size));
     return this.#packs.read(bytes, text) ? text.toString("latin1") : undefined;
   }

@@ -11,13 +11,20 @@ const scratchBytesKept = 4 << 20;
 /** Sizes of blobs in the order asked, -1 for what is missing or no blob. Throws `git`, and `cancelled` when stopped. */
 export async function blobSizes(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
   if (oids.length === 0) return [];
-  const packs = PackedObjects.open(directory, oids[0].length);
-  const sizes = packs?.blobSizes(oids) ?? oids.map(() => -1);
-  packs?.close();
+  const packs = PackedObjects.open(directory, oids[0].length, stop);
+  const sizes = packedSizes(packs, oids);
   const others = oids.flatMap((_, i) => (sizes[i] < 0 ? [i] : []));
   const told = await blobSizesByGit(directory, others.map((i) => oids[i]), stop);
   others.forEach((i, place) => (sizes[i] = told[place]));
   return sizes;
+}
+
+function packedSizes(packs: PackedObjects | undefined, oids: readonly string[]): number[] {
+  try {
+    return packs?.blobSizes(oids) ?? oids.map(() => -1);
+  } finally {
+    packs?.close();
+  }
 }
 
 async function blobSizesByGit(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
@@ -38,7 +45,7 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
  * busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
  */
 export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
-  const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length);
+  const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
   let others = oids.map((_, i) => i);
   if (packs !== undefined) {
     try {
@@ -56,10 +63,10 @@ export async function readBlobs(options: BlobReaderOptions, oids: readonly strin
   }
 }
 
-/** Returns the places of those that are left to git. */
+/** Returns the indexes of those that are left to git. */
 async function readPacked(packs: PackedObjects, { contentBytesMax, stop }: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<number[]> {
   const sizes = packs.blobSizes(oids);
-  const scratch = uninitializedBytes(Math.min(scratchBytesKept, Math.max(...sizes, 0)));
+  const scratch = uninitializedBytes(Math.min(scratchBytesKept, sizes.reduce((largest, size) => Math.max(largest, size), 0)));
   const others: number[] = [];
   for (let i = 0; i < oids.length; i++) {
     if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");

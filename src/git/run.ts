@@ -1,19 +1,14 @@
 import type { Readable, Writable } from "node:stream";
 import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import type { StopSignal } from "../base/stop-signal.js";
 import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../kernel/process.js";
 import { limitHit } from "./limit-hit.js";
 import { parseProgress } from "./fetch-progress.js";
 import { redactUrl } from "./remote-url.js";
 
-/**
- * Asked every 50 ms while git runs; true means "give up". A function, not an AbortSignal, because stop flags live in
- * memory shared between threads, where no event tells of a change.
- */
-export type StopSignal = () => boolean;
-
-/** For callers that nothing stops. */
-export const neverStop: StopSignal = () => false;
+/** Asked every 50 ms while git runs. */
+export { neverStop, type StopSignal } from "../base/stop-signal.js";
 
 export interface GitCommand {
   /** Arguments after `git`. References and URLs come after `--end-of-options`. */

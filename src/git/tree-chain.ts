@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { parseCommitHeader } from "./commit-header.js";
 import { localCommand } from "./objects.js";
 import { PackedObjects } from "./packed-objects.js";
 import { isOid } from "./refs.js";
@@ -46,13 +47,13 @@ export async function compareAlong(directory: string, base: string | undefined, 
   assert(commits.length > 0 && commits.every(isOid), "trees are compared by oid");
   const wanted = new Set(commits);
   const all = base === undefined ? [...wanted] : [...wanted, base];
-  const packs = PackedObjects.open(directory, commits[0].length);
+  const packs = PackedObjects.open(directory, commits[0].length, stop);
   try {
     const trees = treesInPacks(packs, all) ?? await treesOf(directory, all, stop);
     const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
     const chained = [base === undefined ? undefined : trees.get(base), ...ordered.map((commit) => trees.get(commit) ?? "")];
     const pairs = ordered.map((_, i) => ({ before: chained[i], after: chained[i + 1] ?? "" }));
-    const chain = chainInPacks(packs, pairs, stateCountMax, stop) ?? await chainByGit(directory, pairs, stateCountMax, stop);
+    const chain = chainInPacks(packs, pairs, stateCountMax) ?? await chainByGit(directory, pairs, stateCountMax, stop);
     return { commits: ordered.slice(0, chain.commitCount), paths: chain.paths };
   } finally {
     packs?.close();
@@ -60,14 +61,13 @@ export async function compareAlong(directory: string, base: string | undefined, 
 }
 
 /** Undefined when some tree is not in the packs. */
-function chainInPacks(packs: PackedObjects | undefined, pairs: readonly TreePair[], stateCountMax: number, stop: StopSignal): ChainBuilder | undefined {
+function chainInPacks(packs: PackedObjects | undefined, pairs: readonly TreePair[], stateCountMax: number): ChainBuilder | undefined {
   if (packs === undefined) return undefined;
   const chain = new ChainBuilder(pairs[0].after.length, stateCountMax);
   for (const { before, after } of pairs) {
     chain.beginPair();
     if (chain.isFull) return chain;
     const isWhole = packs.diffTrees(before, after, (piece) => {
-      if (stop()) throw new TrawlError("cancelled", "the comparison of trees was stopped");
       chain.push(piece);
       return true;
     });
@@ -88,9 +88,9 @@ async function chainByGit(directory: string, pairs: readonly TreePair[], stateCo
 function treesInPacks(packs: PackedObjects | undefined, commits: readonly string[]): Map<string, string> | undefined {
   const found: { commit: string; tree: string; committedSeconds: number }[] = [];
   for (const commit of commits) {
-    const parts = /^tree ([0-9a-f]+)\n[^]*?\ncommitter [^\n]*> (\d+) /.exec(packs?.readCommit(commit) ?? "");
-    if (parts === null) return undefined;
-    found.push({ commit, tree: parts[1], committedSeconds: Number(parts[2]) });
+    const header = parseCommitHeader(packs?.readCommit(commit) ?? "");
+    if (header === undefined) return undefined;
+    found.push({ commit, ...header });
   }
   found.sort((a, b) => b.committedSeconds - a.committedSeconds);
   return new Map(found.map(({ commit, tree }) => [commit, tree]));
@@ -141,6 +141,15 @@ const oldModeAt = 1;
 const newModeAt = 8;
 const oldOidAt = 15;
 
+/**
+ * One comparison may differ in so many paths, some 350 bytes each: trees that hold one another many times over make any number
+ * of paths of a few kilobytes. Linux has 80,000 files, Chromium 450,000.
+ */
+const pathsPerPairMax = 500_000;
+
+/** A record that is longer is no path. */
+const recordBytesMax = 1 << 20;
+
 /** Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair, `:MODE MODE OID OID LETTER\0PATH\0` for each difference. */
 class ChainBuilder {
   readonly paths = new Map<string, PathState[]>();
@@ -151,6 +160,7 @@ class ChainBuilder {
   readonly #oidLength: number;
   readonly #stateCountMax: number;
   #stateCount = 0;
+  #stateCountBefore = 0;
   #commit = -1;
   #rest: Buffer = Buffer.alloc(0);
 
@@ -164,11 +174,13 @@ class ChainBuilder {
     let at = 0;
     for (let next = this.#take(bytes, at); next > at && !this.isFull; next = this.#take(bytes, at)) at = next;
     this.#rest = bytes.subarray(at);
+    if (this.#rest.length > recordBytesMax && !this.isFull) throw malformed();
   }
 
   /** What comes next are the differences of the next commit. */
   beginPair(): void {
     this.commitCount = ++this.#commit;
+    this.#stateCountBefore = this.#stateCount;
     this.isFull = this.commitCount > 0 && this.#stateCount >= this.#stateCountMax;
   }
 
@@ -202,7 +214,7 @@ class ChainBuilder {
     const after = this.#stateOf(this.#commit, bytes, at + newModeAt, newOid, letter === deleted);
     if (states !== undefined) states.push(after);
     else this.paths.set(path, [this.#stateOf(-1, bytes, at + oldModeAt, oldOid, letter === added), after]);
-    this.#stateCount++;
+    if (++this.#stateCount - this.#stateCountBefore > pathsPerPairMax) throw tooManyPaths();
   }
 
   #stateOf(from: number, bytes: Buffer, modeAt: number, oidAt: number, isAbsent: boolean): PathState {
@@ -216,6 +228,10 @@ const deleted = 68;
 /** Whether a mode begins with 100. */
 function isRegular(bytes: Buffer, at: number): boolean {
   return bytes[at] === 49 && bytes[at + 1] === 48 && bytes[at + 2] === 48;
+}
+
+function tooManyPaths(): TrawlError {
+  return new TrawlError("git", `two commits differ in more than ${pathsPerPairMax} paths, too many to search one that is not indexed; index its branch to search it`);
 }
 
 function malformed(): TrawlError {

@@ -22,14 +22,15 @@ export interface Addon {
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
   /** `strings`: index and pack of each, each ended by a zero byte. */
-  openPacks(strings: Uint8Array, packCount: number, oidBytes: number): OpenPacks;
+  openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
   closePacks(packs: OpenPacks): void;
-  /** Writes kind and size of each to `out`. */
-  describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array): void;
-  readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array): boolean;
-  beginDiff(packs: OpenPacks, trees: Uint8Array): boolean;
-  /** Writes the number of bytes to `state`, and 0 for more, 1 at the end, 2 for a failure. */
-  nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array): void;
+  /** Writes kind and size of each to `out`; false when one of the words of `stop` is set. */
+  describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array, stop: readonly Int32Array[]): boolean;
+  /** Answers a `Found` of packs.h. */
+  readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array, stop: readonly Int32Array[]): number;
+  beginDiff(packs: OpenPacks, trees: Uint8Array, stop: readonly Int32Array[]): number;
+  /** Writes the number of bytes to `state`, and a `Progress` of tree-diff.h. */
+  nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array, stop: readonly Int32Array[]): void;
 }
 
 /** Memory of the addon, which goes when nobody holds it. */

@@ -6,7 +6,7 @@ import { collectGarbage, heapBytes } from "../base/garbage.js";
 import { Mirror } from "../git/mirror.js";
 import type { RefState } from "../git/refs.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
-import type { StopSignal } from "../git/run.js";
+import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
 import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
 import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
@@ -216,7 +216,7 @@ async function mendOnce(repository: Repository, mirror: Mirror): Promise<void> {
 }
 
 function stopOf(task: { readonly stop: Int32Array }): StopSignal {
-  return () => Atomics.load(task.stop, 0) !== 0;
+  return stopWhenSet(task.stop);
 }
 
 function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirror> {

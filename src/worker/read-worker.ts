@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { workerData } from "node:worker_threads";
 import { serializeError, TrawlError } from "../base/errors.js";
+import { stopWhenSet } from "../base/stop-signal.js";
 import { loadKernel } from "../kernel/load.js";
 import { ReaderCache } from "../shard/reader-cache.js";
 import { ShardStore } from "../store/shard-store.js";
@@ -24,7 +25,7 @@ tellStarted();
 
 /** Answers one request from the mirrors. */
 export default async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
-  const stop = (): boolean => stops.some((word) => Atomics.load(word, 0) !== 0);
+  const stop = stopWhenSet(...stops);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");
     return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, readers, stop }) };

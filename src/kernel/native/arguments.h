@@ -8,7 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <vector>
+
 #include "bytes.h"
+#include "stop-flags.h"
 
 namespace trawl {
 
@@ -37,6 +40,23 @@ class Arguments {
   Words words(size_t index) {
     Array array = typedArray(index, napi_uint32_array);
     return {static_cast<uint32_t*>(array.data), array.length};
+  }
+
+  // An array of Int32Array, of which each one's first word is looked at.
+  StopFlags stopFlags(size_t index) {
+    StopFlags flags;
+    uint32_t count = 0;
+    need(napi_get_array_length(env_, values_[index], &count) == napi_ok);
+    for (uint32_t i = 0; sound_ && i < count; i++) {
+      napi_value element;
+      napi_typedarray_type type;
+      size_t length;
+      void* data;
+      need(napi_get_element(env_, values_[index], i, &element) == napi_ok &&
+           napi_get_typedarray_info(env_, element, &type, &length, &data, nullptr, nullptr) == napi_ok &&
+           type == napi_int32_array && length > 0 && flags.add(static_cast<const int32_t*>(data)));
+    }
+    return flags;
   }
 
   uint32_t number(size_t index) {
@@ -91,5 +111,18 @@ class Arguments {
   void* data_ = nullptr;
   bool sound_;
 };
+
+// `count` strings that each end with a zero byte, as pointers and a null one; false when there are fewer.
+inline bool takeStrings(Text text, size_t* at, size_t count, std::vector<char*>* strings) {
+  for (size_t taken = 0; taken < count; taken++) {
+    size_t start = *at;
+    while (*at < text.length && text.data[*at] != 0) ++*at;
+    if (*at == text.length) return false;
+    strings->push_back(const_cast<char*>(reinterpret_cast<const char*>(text.data + start)));
+    ++*at;
+  }
+  strings->push_back(nullptr);
+  return true;
+}
 
 }  // namespace trawl

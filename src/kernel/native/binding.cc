@@ -1,14 +1,14 @@
-// The functions that native.ts, packs.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
+// The functions that native.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
 // array, and hands plain pointers to the loops it was made for.
+#include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
 #include "loops.h"
-#include "packs.h"
+#include "packs-binding.h"
 #include "postings.h"
 #include "process.h"
 #include "socket.h"
 
-#include <memory>
 #include <vector>
 
 namespace trawl {
@@ -16,31 +16,7 @@ namespace {
 
 const Loops& loopsFor(const Arguments& given) { return *static_cast<const Loops*>(given.data()); }
 
-napi_value misuse(napi_env env, const char* name) {
-  char message[96] = "arguments of the wrong type or out of range: ";
-  size_t at = 0;
-  while (message[at] != 0) at++;
-  while (*name != 0 && at + 1 < sizeof message) message[at++] = *name++;
-  napi_throw_type_error(env, nullptr, message);
-  return nullptr;
-}
-
-napi_value outOfMemory(napi_env env) {
-  napi_throw_error(env, "ERR_MEMORY_ALLOCATION_FAILED", "no memory for tables of trigrams");
-  return nullptr;
-}
-
-napi_value number(napi_env env, size_t value) {
-  napi_value result = nullptr;
-  napi_create_uint32(env, static_cast<uint32_t>(value), &result);
-  return result;
-}
-
-napi_value boolean(napi_env env, bool value) {
-  napi_value result = nullptr;
-  napi_get_boolean(env, value, &result);
-  return result;
-}
+napi_value noTables(napi_env env) { return outOfMemory(env, "no memory for tables of trigrams"); }
 
 bool isLowered(Text needle) {
   for (size_t i = 0; i < needle.length; i++) {
@@ -120,14 +96,14 @@ napi_value buildPostings(napi_env env, napi_callback_info info) {
   }
   if (!given.sound()) return misuse(env, "buildPostings");
   PostingsBuilder builder;
-  if (!builder.gather(text, units.data, unitCount) || builder.byteCount() > UINT32_MAX) return outOfMemory(env);
+  if (!builder.gather(text, units.data, unitCount) || builder.byteCount() > UINT32_MAX) return noTables(env);
   napi_value result;
   void *keys, *offsets, *bytes;
   bool made = napi_create_object(env, &result) == napi_ok &&
               addArray(env, result, "keys", napi_uint32_array, builder.keyCount(), &keys) &&
               addArray(env, result, "offsets", napi_uint32_array, builder.keyCount() + 1, &offsets) &&
               addArray(env, result, "bytes", napi_uint8_array, builder.byteCount(), &bytes);
-  if (!made) return outOfMemory(env);
+  if (!made) return noTables(env);
   preferHugePages(bytes, builder.byteCount());
   builder.write(static_cast<uint32_t*>(keys), static_cast<uint32_t*>(offsets), static_cast<uint8_t*>(bytes));
   return result;
@@ -140,7 +116,7 @@ napi_value distinctTrigrams(napi_env env, napi_callback_info info) {
   given.need(from <= to && to <= text.length);
   if (!given.sound()) return misuse(env, "distinctTrigrams");
   size_t count = distinctTrigrams(text, from, to, limit);
-  return count == noRoom ? outOfMemory(env) : number(env, count);
+  return count == noRoom ? noTables(env) : number(env, count);
 }
 
 napi_value decodePostings(napi_env env, napi_callback_info info) {
@@ -215,19 +191,6 @@ napi_value sendMessage(napi_env env, napi_callback_info info) {
   return number(env, static_cast<size_t>(sendDatagram(address.data, address.length, message.data, message.length)));
 }
 
-// `count` strings that each end with a zero byte, as pointers and a null one; false when there are fewer.
-bool takeStrings(Text text, size_t* at, size_t count, std::vector<char*>* strings) {
-  for (size_t taken = 0; taken < count; taken++) {
-    size_t start = *at;
-    while (*at < text.length && text.data[*at] != 0) ++*at;
-    if (*at == text.length) return false;
-    strings->push_back(const_cast<char*>(reinterpret_cast<const char*>(text.data + start)));
-    ++*at;
-  }
-  strings->push_back(nullptr);
-  return true;
-}
-
 // The strings are the file, the directory, the arguments and the environment.
 napi_value start(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
@@ -261,122 +224,17 @@ napi_value ended(napi_env env, napi_callback_info info) {
   return boolean(env, has);
 }
 
-// What `openPacks` gives out; empty once it is closed.
-struct OpenPacks {
-  std::unique_ptr<Packs> packs;
-};
-
-// The strings are index and pack of each, in turn.
-napi_value openPacks(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Text text = given.bytes(0);
-  uint32_t packCount = given.number(1), oidBytes = given.number(2);
-  size_t at = 0;
-  std::vector<char*> files;
-  given.need(oidBytes == 20 || oidBytes == 32);
-  given.need(given.sound() && takeStrings(text, &at, 2 * static_cast<size_t>(packCount), &files));
-  if (!given.sound()) return misuse(env, "openPacks");
-  auto open = std::make_unique<OpenPacks>();
-  open->packs = std::make_unique<Packs>(files.data(), packCount, oidBytes);
-  napi_value result = nullptr;
-  auto close = [](napi_env, void* data, void*) { delete static_cast<OpenPacks*>(data); };
-  if (napi_create_external(env, open.get(), close, nullptr, &result) == napi_ok) open.release();
-  return result;
-}
-
-napi_value closePacks(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  OpenPacks* open = given.external<OpenPacks>(0);
-  if (!given.sound()) return misuse(env, "closePacks");
-  open->packs.reset();
-  return nullptr;
-}
-
-// Null when they are closed.
-Packs* packsOf(Arguments* given) {
-  OpenPacks* open = given->external<OpenPacks>(0);
-  Packs* packs = open == nullptr ? nullptr : open->packs.get();
-  given->need(packs != nullptr);
-  return packs;
-}
-
-// Writes kind and size of each object; 0 and 0 for one that is not found.
-napi_value describeObjects(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Packs* packs = packsOf(&given);
-  Text oids = given.bytes(1);
-  Words out = given.words(2);
-  given.need(packs != nullptr && oids.length % packs->oidBytes() == 0 && out.length >= oids.length / packs->oidBytes() * 2);
-  if (!given.sound()) return misuse(env, "describeObjects");
-  for (size_t i = 0; i * packs->oidBytes() < oids.length; i++) {
-    ObjectKind kind = ObjectKind::none;
-    uint64_t size = 0;
-    bool isFound = packs->describe(oids.data + i * packs->oidBytes(), &kind, &size);
-    out.data[2 * i] = isFound ? static_cast<uint32_t>(kind) : 0;
-    out.data[2 * i + 1] = isFound ? static_cast<uint32_t>(size) : 0;
-  }
-  return nullptr;
-}
-
-// Unpacks an object of the size that was told; false when that is not possible.
-napi_value readObject(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Packs* packs = packsOf(&given);
-  Text oid = given.bytes(1);
-  Text out = given.bytes(2);
-  given.need(packs != nullptr && oid.length == packs->oidBytes());
-  if (!given.sound()) return misuse(env, "readObject");
-  return boolean(env, packs->read(oid.data, const_cast<uint8_t*>(out.data), out.length));
-}
-
-// Of two trees, one oid after the other.
-napi_value beginDiff(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Packs* packs = packsOf(&given);
-  Text trees = given.bytes(1);
-  given.need(packs != nullptr && trees.length == 2 * packs->oidBytes());
-  if (!given.sound()) return misuse(env, "beginDiff");
-  return boolean(env, packs->beginDiff(trees.data, trees.data + packs->oidBytes()));
-}
-
-// Writes how many bytes there are, and 0 for more, 1 at the end, 2 for a failure.
-napi_value nextDiff(napi_env env, napi_callback_info info) {
-  Arguments given(env, info);
-  Packs* packs = packsOf(&given);
-  Text out = given.bytes(1);
-  Words state = given.words(2);
-  given.need(state.length >= 2);
-  if (!given.sound()) return misuse(env, "nextDiff");
-  size_t written = 0;
-  Packs::Progress progress = packs->nextDiff(const_cast<uint8_t*>(out.data), out.length, &written);
-  state.data[0] = static_cast<uint32_t>(written);
-  state.data[1] = static_cast<uint32_t>(progress);
-  return nullptr;
-}
-
-struct Export {
-  const char* name;
-  napi_callback function;
-};
-
 const Export kernelFunctions[] = {
-    {"scan", scan},
-    {"scanLines", scanLines},
-    {"countNewlines", countNewlines},
-    {"newlineTable", newlineTable},
-    {"buildPostings", buildPostings},
-    {"distinctTrigrams", distinctTrigrams},
-    {"decodePostings", decodePostings},
-    {"intersectPostings", intersectPostings},
-    {"encodeResults", encodeResults},
+    {"scan", guarded<scan>},
+    {"scanLines", guarded<scanLines>},
+    {"countNewlines", guarded<countNewlines>},
+    {"newlineTable", guarded<newlineTable>},
+    {"buildPostings", guarded<buildPostings>},
+    {"distinctTrigrams", guarded<distinctTrigrams>},
+    {"decodePostings", guarded<decodePostings>},
+    {"intersectPostings", guarded<intersectPostings>},
+    {"encodeResults", guarded<encodeResults>},
 };
-
-bool addFunction(napi_env env, napi_value object, const Export& entry, const Loops* loops) {
-  napi_value function;
-  return napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.function, const_cast<Loops*>(loops),
-                              &function) == napi_ok &&
-         napi_set_named_property(env, object, entry.name, function) == napi_ok;
-}
 
 // One object of functions for each kind of loops that runs here.
 bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
@@ -398,14 +256,9 @@ NAPI_MODULE_INIT() {
   bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx2Loops()) &&
               addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
               napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
-              addFunction(env, exports, {"limitUnsentBytes", limitUnsent}, nullptr) &&
-              addFunction(env, exports, {"sendDatagram", sendMessage}, nullptr) &&
-              addFunction(env, exports, {"startProcess", start}, nullptr) &&
-              addFunction(env, exports, {"hasEnded", ended}, nullptr);
-  const Export packFunctions[] = {
-      {"openPacks", openPacks}, {"closePacks", closePacks}, {"describeObjects", describeObjects},
-      {"readObject", readObject}, {"beginDiff", beginDiff}, {"nextDiff", nextDiff},
-  };
-  for (const Export& entry : packFunctions) made = made && addFunction(env, exports, entry, nullptr);
+              addFunction(env, exports, {"limitUnsentBytes", guarded<limitUnsent>}, nullptr) &&
+              addFunction(env, exports, {"sendDatagram", guarded<sendMessage>}, nullptr) &&
+              addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
+              addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports);
   return made ? exports : nullptr;
 }

@@ -10,15 +10,18 @@
         "loops-neon.cc",
         "loops-swar.cc",
         "needle.cc",
+        "pack-file.cc",
         "packs.cc",
+        "packs-binding.cc",
         "postings.cc",
         "process.cc",
-        "socket.cc"
+        "socket.cc",
+        "tree-diff.cc"
       ],
       "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
-      "cflags_cc": ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"],
-      "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2"]
+      "cflags_cc": ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],
+      "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2", "-fno-exceptions"]
     }
   ]
 }

@@ -1,0 +1,129 @@
+#include "packs-binding.h"
+
+#include <memory>
+#include <vector>
+
+#include "answers.h"
+#include "arguments.h"
+#include "packs.h"
+#include "tree-diff.h"
+
+namespace trawl {
+namespace {
+
+// What `openPacks` gives out; empty once it is closed.
+struct OpenPacks {
+  std::unique_ptr<Packs> packs;
+  // Goes before the packs, in whose budget it is.
+  std::unique_ptr<TreeDiff> diff;
+};
+
+// The strings are index and pack of each, alternating.
+napi_value openPacks(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  Text text = given.bytes(0);
+  uint32_t packCount = given.number(1), oidBytes = given.number(2), memoryBytesMax = given.number(3);
+  size_t at = 0;
+  std::vector<char*> files;
+  given.need(oidBytes == 20 || oidBytes == 32);
+  given.need(given.sound() && takeStrings(text, &at, 2 * static_cast<size_t>(packCount), &files));
+  if (!given.sound()) return misuse(env, "openPacks");
+  auto open = std::make_unique<OpenPacks>();
+  open->packs = std::make_unique<Packs>(files.data(), packCount, oidBytes, memoryBytesMax);
+  open->diff = std::make_unique<TreeDiff>(*open->packs);
+  napi_value result = nullptr;
+  auto close = [](napi_env, void* data, void*) { delete static_cast<OpenPacks*>(data); };
+  if (napi_create_external(env, open.get(), close, nullptr, &result) == napi_ok) open.release();
+  return result;
+}
+
+napi_value closePacks(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = given.external<OpenPacks>(0);
+  if (!given.sound()) return misuse(env, "closePacks");
+  open->diff.reset();
+  open->packs.reset();
+  return nullptr;
+}
+
+// Null when they are closed.
+OpenPacks* openOf(Arguments* given) {
+  OpenPacks* open = given->external<OpenPacks>(0);
+  given->need(open != nullptr && open->packs != nullptr);
+  return given->sound() ? open : nullptr;
+}
+
+// Writes kind and size of each object; 0 and 0 for one that is not found. False when it was stopped.
+napi_value describeObjects(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text oids = given.bytes(1);
+  Words out = given.words(2);
+  StopFlags stop = given.stopFlags(3);
+  const size_t oidBytes = open == nullptr ? 1 : open->packs->oidBytes();
+  given.need(oids.length % oidBytes == 0 && out.length >= oids.length / oidBytes * 2);
+  if (!given.sound()) return misuse(env, "describeObjects");
+  for (size_t i = 0; i * oidBytes < oids.length; i++) {
+    if (stop.areSet()) return boolean(env, false);
+    ObjectKind kind = ObjectKind::none;
+    uint64_t size = 0;
+    bool isFound = open->packs->describe(oids.data + i * oidBytes, &kind, &size);
+    out.data[2 * i] = isFound ? static_cast<uint32_t>(kind) : 0;
+    out.data[2 * i + 1] = isFound ? static_cast<uint32_t>(size) : 0;
+  }
+  return boolean(env, true);
+}
+
+// Unpacks an object of the size that was told; answers what became of it, as a `Found`.
+napi_value readObject(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text oid = given.bytes(1);
+  Text out = given.bytes(2);
+  StopFlags stop = given.stopFlags(3);
+  given.need(open != nullptr && oid.length == open->packs->oidBytes());
+  if (!given.sound()) return misuse(env, "readObject");
+  return number(env, static_cast<size_t>(open->packs->read(oid.data, const_cast<uint8_t*>(out.data), out.length, stop)));
+}
+
+// Of two trees, one oid after the other. Answers a `Found`.
+napi_value beginDiff(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text trees = given.bytes(1);
+  StopFlags stop = given.stopFlags(2);
+  given.need(open != nullptr && trees.length == 2 * open->packs->oidBytes());
+  if (!given.sound()) return misuse(env, "beginDiff");
+  return number(env, static_cast<size_t>(open->diff->begin(trees.data, trees.data + open->packs->oidBytes(), stop)));
+}
+
+// Writes how many bytes there are, and a `Progress`.
+napi_value nextDiff(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  OpenPacks* open = openOf(&given);
+  Text out = given.bytes(1);
+  Words state = given.words(2);
+  StopFlags stop = given.stopFlags(3);
+  given.need(open != nullptr && state.length >= 2);
+  if (!given.sound()) return misuse(env, "nextDiff");
+  size_t written = 0;
+  TreeDiff::Progress progress = open->diff->next(const_cast<uint8_t*>(out.data), out.length, &written, stop);
+  state.data[0] = static_cast<uint32_t>(written);
+  state.data[1] = static_cast<uint32_t>(progress);
+  return nullptr;
+}
+
+}  // namespace
+
+bool addPackFunctions(napi_env env, napi_value exports) {
+  const Export functions[] = {
+      {"openPacks", guarded<openPacks>}, {"closePacks", guarded<closePacks>}, {"describeObjects", guarded<describeObjects>},
+      {"readObject", guarded<readObject>}, {"beginDiff", guarded<beginDiff>}, {"nextDiff", guarded<nextDiff>},
+  };
+  for (const Export& entry : functions) {
+    if (!addFunction(env, exports, entry, nullptr)) return false;
+  }
+  return true;
+}
+
+}  // namespace trawl
