@@ -1,5 +1,5 @@
 import t from "tap";
-import { filterInSteps, resultInTurns, sortInSteps, takeTurn, workInTurns } from "../src/base/steps.js";
+import { filterInSteps, mapInSteps, resultInTurns, sortInSteps, workInTurns } from "../src/base/steps.js";
 
 function* count(pieces: number, done: number[]): Generator<undefined, string> {
   for (let i = 0; i < pieces; i++) {
@@ -9,16 +9,46 @@ function* count(pieces: number, done: number[]): Generator<undefined, string> {
   return "all";
 }
 
-t.test("a turn goes on where the last one ended", async (t) => {
+t.test("all steps are done, in order", async (t) => {
   const done: number[] = [];
-  const work = count(100_000, done);
-  let turns = 1;
-  let turn = takeTurn(work);
-  for (; turn.done !== true; turn = takeTurn(work)) turns++;
-  t.equal(turn.value, "all");
-  t.equal(done.length, 100_000);
-  t.ok(turns >= 1);
+  t.equal(await resultInTurns(count(5_000, done)), "all");
+  t.same(done, Array.from({ length: 5_000 }, (_, i) => i));
 });
+
+t.test("work of many takes its share of an iteration of the event loop, and all of it goes on", async (t) => {
+  const workCount = 50;
+  const steps = new Array<number>(workCount).fill(0);
+  let longestMs = 0;
+  function* work(number: number): Generator<undefined, void> {
+    for (let i = 0; i < 20; i++) {
+      const endMs = cpuMs() + 0.5;
+      while (cpuMs() < endMs);
+      steps[number]++;
+      yield;
+    }
+  }
+  let lastMs = cpuMs();
+  let isOver = false;
+  let least = 0;
+  const look = (): void => {
+    const nowMs = cpuMs();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+    if (steps.some((taken) => taken > 4)) least = Math.max(least, Math.min(...steps) + 1);
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await Promise.all(steps.map((_, number) => resultInTurns(work(number))));
+  isOver = true;
+  t.same(new Set(steps), new Set([20]));
+  t.ok(longestMs < 50, `an iteration took ${longestMs} ms, of 500 in all`);
+  t.ok(least > 1, "nobody is done before the others have begun");
+});
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 t.test("other work comes between turns", async (t) => {
   let others = 0;
@@ -57,5 +87,6 @@ t.test("lists are sorted and filtered as in one go", async (t) => {
     t.same(await resultInTurns(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
     const isOdd = ({ key }: { readonly key: number }): boolean => key % 2 === 1;
     t.same(await resultInTurns(filterInSteps(items, isOdd)), items.filter(isOdd));
+    t.same(await resultInTurns(mapInSteps(items, ({ key }) => key)), items.map(({ key }) => key));
   }
 });

@@ -1,25 +1,105 @@
-/** Work on the main thread gives way to other work after so many milliseconds. */
-const stepMs = 4;
+/**
+ * In one iteration of the event loop all work in steps together takes this long, so that whatever else the main thread
+ * serves comes in between, however many requests have such work.
+ */
+const iterationMs = 4;
 
-/** Items that are looked at between two places to give way. */
+/** Work that waits beside other work goes on for this long, and then lets the next one. */
+const shareMs = 1;
+
+/** Items that are looked at in one step: a tenth of a millisecond, or half of one where each is tried by a regular expression. */
 const itemsOfStep = 512;
 
-/** Goes on until the work is done or its turn is over; the result says which. Each `yield` is a place to give way. */
-export function takeTurn<T>(work: Iterator<unknown, T>): IteratorResult<unknown, T> {
-  const endMs = performance.now() + stepMs;
-  for (;;) {
-    const step = work.next();
-    if (step.done === true || performance.now() >= endMs) return step;
+/** Work that is done in steps. */
+export interface SteppedWork {
+  /** Does some of the work; true when nothing is left, or it is not to go on by itself. Must not throw. */
+  step(): boolean;
+}
+
+/** The work of one thread that is done in steps. Each goes on when those before it have had their share. */
+class StepQueue {
+  readonly #waiting: SteppedWork[] = [];
+  #leftMs = iterationMs;
+  #isRunning = false;
+  #endsIteration = false;
+
+  /** Begins at once where this iteration of the event loop has time left. */
+  add(work: SteppedWork): void {
+    this.#waiting.push(work);
+    if (!this.#isRunning) this.#run();
+  }
+
+  #run(): void {
+    this.#isRunning = true;
+    try {
+      for (let work = this.#next(); work !== undefined; work = this.#next()) {
+        if (!this.#takeShare(work)) this.#waiting.push(work);
+      }
+    } finally {
+      this.#isRunning = false;
+      this.#endIteration();
+    }
+  }
+
+  /** Sockets are looked at between two calls of `setImmediate`. */
+  #endIteration(): void {
+    if (this.#endsIteration || (this.#waiting.length === 0 && this.#leftMs === iterationMs)) return;
+    this.#endsIteration = true;
+    setImmediate(() => {
+      this.#endsIteration = false;
+      this.#leftMs = iterationMs;
+      this.#run();
+    });
+  }
+
+  #next(): SteppedWork | undefined {
+    return this.#leftMs > 0 ? this.#waiting.shift() : undefined;
+  }
+
+  /** True when the work is not to go on. */
+  #takeShare(work: SteppedWork): boolean {
+    const startMs = performance.now();
+    let tookMs = 0;
+    let isDone = false;
+    while (!isDone && tookMs < shareMs) {
+      isDone = work.step();
+      tookMs = performance.now() - startMs;
+    }
+    this.#leftMs -= tookMs;
+    return isDone;
   }
 }
 
-/** What the work returns, done in turns with other work between them. */
-export async function resultInTurns<T>(work: Iterator<unknown, T>): Promise<T> {
-  for (;;) {
-    const step = takeTurn(work);
-    if (step.done === true) return step.value;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+const queue = new StepQueue();
+
+/** Does the work in steps, with other work between them. */
+export function workInSteps(work: SteppedWork): void {
+  queue.add(work);
+}
+
+/** What the work returns, done in steps with other work between them. Each `yield` ends a step. */
+export function resultInTurns<T>(work: Iterator<unknown, T>): Promise<T> {
+  return new Promise((resolve, reject) => workInSteps({
+    step: () => {
+      try {
+        const step = work.next();
+        if (step.done !== true) return false;
+        resolve(step.value);
+      } catch (error) {
+        reject(error as Error);
+      }
+      return true;
+    },
+  }));
+}
+
+/** Does the work in steps, with other work between them; ends early when `isWanted` says no. */
+export function workInTurns(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
+  return resultInTurns(untilUnwanted(work, isWanted));
+}
+
+function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Generator<void, void> {
+  while (isWanted() && work.next().done !== true) yield;
 }
 
 /** The items that pass, in their order. */
@@ -57,7 +137,12 @@ function* mergeInSteps<T>(first: readonly T[], second: readonly T[], compare: (a
   return merged;
 }
 
-/** Does the work in turns, with other work between them; ends early when `isWanted` says no. */
-export async function workInTurns(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
-  while (isWanted() && takeTurn(work).done !== true) await new Promise((resolve) => setImmediate(resolve));
+/** What the items become, in their order. */
+export function* mapInSteps<T, U>(items: readonly T[], change: (item: T) => U): Generator<void, U[]> {
+  const changed: U[] = [];
+  for (let start = 0; start < items.length; start += itemsOfStep) {
+    for (const item of items.slice(start, start + itemsOfStep)) changed.push(change(item));
+    yield;
+  }
+  return changed;
 }

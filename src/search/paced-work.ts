@@ -1,5 +1,5 @@
 import { messageOf } from "../base/errors.js";
-import { takeTurn } from "../base/steps.js";
+import { workInSteps } from "../base/steps.js";
 
 /** Who has the work done. */
 export interface PacedWorkOwner {
@@ -29,13 +29,7 @@ export class PacedWork {
   /** Begins, or goes on after it was parked. */
   run(): void {
     this.#isParked = false;
-    if (this.#owner.isStopped() || this.#takeTurn()) return this.#owner.onRest();
-    if (this.#owner.hasRoom()) {
-      setImmediate(() => this.run());
-      return;
-    }
-    this.#isParked = true;
-    this.#owner.onRest();
+    workInSteps({ step: () => this.#step() });
   }
 
   /** Gives up what is parked. */
@@ -43,10 +37,19 @@ export class PacedWork {
     this.#isParked = false;
   }
 
+  /** True when the work rests: it is done, cannot go on, or is parked. */
+  #step(): boolean {
+    const rests = this.#owner.isStopped() || this.#advance();
+    this.#isParked = !rests && !this.#owner.hasRoom();
+    if (!rests && !this.#isParked) return false;
+    this.#owner.onRest();
+    return true;
+  }
+
   /** True when the work is done, or cannot go on. */
-  #takeTurn(): boolean {
+  #advance(): boolean {
     try {
-      return takeTurn(this.#work).done === true;
+      return this.#work.next().done === true;
     } catch (error) {
       this.#owner.onFailure(messageOf(error));
       return true;
