@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { createLog } from "../src/base/log.js";
+import { createMetrics } from "../src/base/metrics.js";
 import type { RevisionSpec } from "../src/model/revision.js";
 import { ReadPool } from "../src/worker/pools.js";
 import type { CommitFact, CommitQuestion, RevisionsOfRepository } from "../src/worker/read-messages.js";
@@ -17,7 +18,7 @@ const globs = (...texts: string[]): RevisionSpec[] => texts.map((text) =>
 
 const dataFolder = mkdtempSync(join(tmpdir(), "trawl-reads-"));
 mkdirSync(join(dataFolder, "mirrors"));
-const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, createLog("error"));
+const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, { log: createLog("error"), metrics: createMetrics().metrics });
 let mirrorCount = 0;
 
 t.teardown(async () => {

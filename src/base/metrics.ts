@@ -74,8 +74,8 @@ export const metricTable = {
     help: "Longest time in each second that the main thread's event loop was late by.",
   },
   workersLost: {
-    kind: "counter", name: "trawl_workers_lost_total", labels: ["pool"],
-    help: "Worker threads that died and were replaced, by pool: search, ingest.",
+    kind: "counter", name: "trawl_workers_lost_total", labels: ["pool", "reason"],
+    help: "Worker threads that were lost in a task and replaced, by pool (search, ingest, read) and reason: overrun, stalled (both were ended), memory, died.",
   },
   repositories: {
     kind: "gauge", name: "trawl_repositories", labels: ["state"],

@@ -142,8 +142,9 @@ class Daemon implements Controlled {
     // Its memory is taken as it is used.
     const cache = new RevisionCache(options.search.revisionCacheBytes);
     const pressure = new Int32Array(new SharedArrayBuffer(4));
+    const pools = { log, metrics: metrics.metrics };
     // First of all: its threads start while this one reads the catalog.
-    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, log);
+    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, pools);
     const stored = new StoredShards(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
@@ -151,8 +152,8 @@ class Daemon implements Controlled {
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
-    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, log);
-    this.#ingestPool = new IngestPool(settings, options.index.workers, log, (progress) => this.sync.noteProgress(progress));
+    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, pools);
+    this.#ingestPool = new IngestPool(settings, options.index.workers, pools, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
       limits,
@@ -175,7 +176,6 @@ class Daemon implements Controlled {
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
       onShardFailure: (shardId) => this.sync.repair(shardId),
-      onWorkerLost: () => metrics.metrics.workersLost.inc({ pool: "search" }),
     }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);

@@ -7,6 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import { TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { addonIfBuilt, type Addon } from "./addon.js";
+import { forgetChild, noteChild } from "./child-registry.js";
 
 export interface ProcessCommand {
   /** Looked for in `PATH` of the environment. */
@@ -63,6 +64,7 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
   const error = addon.startProcess(Buffer.from(`${strings.join("\0")}\0`), args.length + 1, variables.length, limitWords(limits), out);
   if (error !== 0) throw failure(name, nameOfError(error));
   const [pid, stdin, stdout, stderr] = out;
+  noteChild(pid);
   let ending: Ending | null = null;
   return {
     pid,
@@ -84,6 +86,7 @@ const unlimitedWord = 2 ** 32 - 1;
 function endingOf(pid: number, addon: Addon): Ending | null {
   const out = new Uint32Array(2);
   if (!addon.hasEnded(pid, out)) return null;
+  forgetChild(pid);
   const [code, signal] = out;
   return signal === 0 ? { code, signal: null } : { code: null, signal: nameOfSignal(signal) };
 }
@@ -115,6 +118,8 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   const { pid, stdin, stdout, stderr } = child;
   // Node tells the reason later; where no descriptor is left there are no streams either, against their type.
   if (pid === undefined || stdin === undefined || stdout === undefined) throw failure(name, "failed: no such directory, or no descriptor left");
+  noteChild(pid);
+  child.on("exit", () => forgetChild(pid));
   raiseOomScore(pid);
   return { pid, stdin, stdout, stderr, ending: () => (child.exitCode === null && child.signalCode === null ? null : { code: child.exitCode, signal: child.signalCode }) };
 }

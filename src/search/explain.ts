@@ -1,3 +1,4 @@
+import { monotonicMs } from "../base/deadline.js";
 import { choosePatternType } from "../query/pattern-type.js";
 import { parseQuery } from "../query/parse.js";
 import { planQuery } from "../query/plan-query.js";
@@ -29,7 +30,7 @@ const countAll = 99_999_999;
  * in one worker and its results are dropped. Of revisions that are not indexed it is said what a search would read.
  */
 export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
-  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions">): Promise<string> {
+  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type, contexts);
@@ -41,7 +42,7 @@ export async function explainQuery(query: string, patternType: string, contexts:
   }
 }
 
-type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions">;
+type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
   const { catalog, pool, scheduler, commitFacts, revisions } = environment;
@@ -82,16 +83,17 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
 }
 
 async function explainShards(searchId: number, options: SearchOptions, view: CatalogView, control: Int32Array,
-  { pool, scheduler }: ExplainEnvironment): Promise<string[]> {
+  { pool, scheduler, maxTimeoutMs }: ExplainEnvironment): Promise<string[]> {
   const places = Uint32Array.from(view.shards.keys());
   const sum = noStats();
   const byShard = new Map<number, SearchStats>();
   const failures: string[] = [];
+  const deadlineMs = monotonicMs() + maxTimeoutMs;
   let resume: Parameters<typeof pool.run>[0]["resume"];
   do {
     const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
       scheduler.schedule("exhaustive", () =>
-        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, kept: [], control, slot: 0, lane: "exhaustive", resume, explain: true }).then(resolve, reject));
+        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, kept: [], control, slot: 0, lane: "exhaustive", resume, explain: true }, deadlineMs).then(resolve, reject));
     });
     for (const { shard, stats } of result.shardStats) {
       const known = byShard.get(shard) ?? noStats();

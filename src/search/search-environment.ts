@@ -22,7 +22,6 @@ export interface SearchEnvironment {
   /** The `trace` URL of progress events. */
   readonly traceUrl: string;
   readonly onShardFailure: (shardId: number) => void;
-  readonly onWorkerLost: () => void;
 }
 
 /** How a search ended. */

@@ -143,7 +143,6 @@ export class SearchSlices {
     const { environment, onFailure } = this.#search;
     onFailure(`a search worker died ${where}: ${messageOf(error)}`);
     environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
-    environment.onWorkerLost();
   }
 
   #schedule(slot: number, work: SlicedWork, place: SearchPlace | undefined): void {

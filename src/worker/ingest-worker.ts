@@ -21,7 +21,8 @@ import type {
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Rest } from "./rest.js";
-import { settingsOf, tellStarted } from "./settings.js";
+import { serveTasks } from "./serve.js";
+import { settingsOf } from "./settings.js";
 
 /** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
 const grownBytesMin = 32 * 1024 * 1024;
@@ -49,7 +50,7 @@ const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new Rest(() => undefined);
-tellStarted();
+serveTasks({ ingest: runIngestTask });
 
 /** The branch that a detached HEAD is indexed as. */
 const detachedName = "HEAD";
@@ -60,16 +61,9 @@ const mended = new Set<number>();
 /** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
 const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
-/** What a task answers: an error crosses as data, since an Error loses its code between threads. */
-export type IngestAnswer =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: ReturnType<typeof serializeError> };
-
-export default async function runIngestTask(task: IngestTask): Promise<IngestAnswer> {
+async function runIngestTask({ task }: { readonly task: IngestTask }): Promise<unknown> {
   try {
-    return { ok: true, value: await run(task) };
-  } catch (error) {
-    return { ok: false, error: serializeError(error) };
+    return await run(task);
   } finally {
     collectIfGrown();
     rest.noteTask();

@@ -1,12 +1,15 @@
-import { callAfter } from "../base/deadline.js";
+import { callAfter, monotonicMs } from "../base/deadline.js";
 import { deserializeError, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import type { Metrics } from "../base/metrics.js";
 import type {
-  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
+  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, IngestTask, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
 import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask, ReadWorkerSettings } from "./read-messages.js";
+import { TaskActivity, type Doing } from "./task-activity.js";
+import { ThreadLoss } from "./thread-loss.js";
 import { WorkerPool } from "./worker-pool.js";
 
 /** The entry files of the workers. */
@@ -17,6 +20,24 @@ const readWorkerEntry = new URL("./read-worker.js", import.meta.url);
 /** Reads that may run or wait; a further one is refused. */
 const readCountMax = 1_000;
 
+/**
+ * Objects of JavaScript that a thread of each pool may hold, in MiB; shards, texts and results are outside that heap. At a search
+ * of everything a search worker holds 30; a read worker 150 while it compares trees of 400,000 paths.
+ */
+const heapMiBOf = { search: 512, read: 512, ingest: 1024 } as const;
+
+/** From the end of a task's time, or from its stop flag, until its thread is ended. */
+const graceMs = 2_000;
+
+/** git has 2 s to end by itself, and is waited for. */
+const ingestGraceMs = 4_000;
+
+/** What pools tell of their threads. */
+export interface PoolReport {
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "workersLost">;
+}
+
 /** Takes a batch; `giveBack` is called once its bytes are needed no more. */
 export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => void;
 
@@ -26,26 +47,34 @@ export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => voi
  */
 export class SearchPool {
   readonly workerCount: number;
-  readonly #pool: WorkerPool<SearchTask | FindTask, SearchTaskResult | FindTaskResult>;
+  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
   readonly #lenders = new Lenders();
 
   /** `entry` is the file that its workers run. */
-  constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, log: Log) {
+  constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
     this.workerCount = workerCount;
-    this.#pool = new WorkerPool(entry, settings, workerCount, log, (message) => {
-      this.#receive(message as BatchMessage | LenderMessage);
+    this.#pool = new WorkerPool({ name: "search", entry, settings, threadCount: workerCount, heapMiB: heapMiBOf.search }, log, {
+      onMessage: (message) => this.#receive(message as BatchMessage | LenderMessage),
+      onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
     });
   }
 
-  /** Resolves with the slice's result; rejects when its worker died. */
-  run(task: SearchTask): Promise<SearchTaskResult> {
-    return this.#pool.run(task) as Promise<SearchTaskResult>;
+  /**
+   * Resolves with the slice's result. Rejects with a `ThreadLoss` when its thread is gone: one that does not come back within 2 s
+   * after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is ended.
+   */
+  run(task: SearchTask, deadlineMs = Infinity): Promise<SearchTaskResult> {
+    return this.#run("slice", task, deadlineMs) as Promise<SearchTaskResult>;
   }
 
   /** The same for a look for repositories. */
-  find(task: FindTask): Promise<FindTaskResult> {
-    return this.#pool.run(task, "runFind") as Promise<FindTaskResult>;
+  find(task: FindTask, deadlineMs = Infinity): Promise<FindTaskResult> {
+    return this.#run("find", task, deadlineMs) as Promise<FindTaskResult>;
+  }
+
+  #run(name: string, task: SearchTask | FindTask, deadlineMs: number): Promise<SearchTaskResult | FindTaskResult> {
+    return this.#pool.run(name, task, { deadlineMs, stops: [task.control], graceMs, activity: undefined });
   }
 
   onBatch(searchId: number, receive: BatchReceiver): void {
@@ -72,43 +101,60 @@ export class SearchPool {
 /** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
-  readonly #start: () => WorkerPool<unknown, unknown>;
-  #pool: WorkerPool<unknown, unknown> | undefined;
+  readonly #start: () => WorkerPool<unknown>;
+  #pool: WorkerPool<unknown> | undefined;
 
-  constructor(settings: WorkerSettings, workerCount: number, log: Log, onProgress: (progress: SyncProgress) => void) {
+  constructor(settings: WorkerSettings, workerCount: number, { log, metrics }: PoolReport, onProgress: (progress: SyncProgress) => void) {
     this.workerCount = workerCount;
-    this.#start = () => new WorkerPool(ingestWorkerEntry, settings, workerCount, log, (message) => onProgress(message as SyncProgress));
+    this.#start = () => new WorkerPool({ name: "ingest", entry: ingestWorkerEntry, settings, threadCount: workerCount, heapMiB: heapMiBOf.ingest }, log, {
+      onMessage: (message) => onProgress(message as SyncProgress),
+      onLoss: (reason) => metrics.workersLost.inc({ pool: "ingest", reason }),
+    });
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
-    return this.#run(task);
+    return this.#run(task, [task.stop]);
   }
 
   maintain(task: MaintainTask): Promise<void> {
-    return this.#run(task);
+    return this.#run(task, [task.stop]);
   }
 
   compact(task: CompactTask): Promise<CompactTaskResult> {
-    return this.#run(task);
+    return this.#run(task, [task.stop]);
   }
 
   check(task: CheckTask): Promise<CheckTaskResult> {
-    return this.#run(task);
+    return this.#run(task, []);
   }
 
   remove(task: RemoveTask): Promise<void> {
-    return this.#run(task);
+    return this.#run(task, []);
   }
 
   async close(): Promise<void> {
     await this.#pool?.close();
   }
 
-  async #run<T>(task: unknown): Promise<T> {
+  /** Rejects with an `IngestLoss` when its thread is gone. */
+  async #run<T>(task: IngestTask, stops: readonly Int32Array[]): Promise<T> {
     this.#pool ??= this.#start();
-    const answer = (await this.#pool.run(task)) as { ok: true; value: T } | { ok: false; error: { code: TrawlError["code"]; message: string } };
-    if (answer.ok) return answer.value;
-    throw new TrawlError(answer.error.code, answer.error.message);
+    const activity = new TaskActivity();
+    try {
+      return (await this.#pool.run("ingest", { task, activity: activity.memory }, { deadlineMs: Infinity, stops, graceMs: ingestGraceMs, activity })) as T;
+    } catch (error) {
+      throw error instanceof ThreadLoss ? new IngestLoss(error, activity.doing()) : error;
+    }
+  }
+}
+
+/** The thread of an ingest task is gone, and what it was at. */
+export class IngestLoss extends ThreadLoss {
+  readonly doing: Doing;
+
+  constructor({ reason, cause }: ThreadLoss, doing: Doing) {
+    super(reason, cause);
+    this.doing = doing;
   }
 }
 
@@ -125,12 +171,15 @@ export interface ReadLimits {
  * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
  */
 export class ReadPool {
-  readonly #start: () => WorkerPool<ReadTask, ReadOutcome>;
-  #pool: WorkerPool<ReadTask, ReadOutcome> | undefined;
+  readonly #start: () => WorkerPool<ReadOutcome>;
+  #pool: WorkerPool<ReadOutcome> | undefined;
   #count = 0;
 
-  constructor(settings: ReadWorkerSettings, workerCount: number, log: Log) {
-    this.#start = () => new WorkerPool(readWorkerEntry, settings, workerCount, log, () => undefined);
+  constructor(settings: ReadWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
+    this.#start = () => new WorkerPool({ name: "read", entry: readWorkerEntry, settings, threadCount: workerCount, heapMiB: heapMiBOf.read }, log, {
+      onMessage: () => undefined,
+      onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }),
+    });
   }
 
   /** Starts the threads, so that the first read does not wait for them. */
@@ -147,7 +196,9 @@ export class ReadPool {
     this.#count++;
     const expired = new Int32Array(new SharedArrayBuffer(4));
     this.#pool ??= this.#start();
-    const outcome = this.#pool.run({ request, stops: [stop, expired] }).finally(() => this.#count--);
+    const stops = [stop, expired];
+    const task: ReadTask = { request, stops };
+    const outcome = this.#pool.run("read", task, { deadlineMs: monotonicMs() + timeoutMs, stops, graceMs, activity: undefined }).finally(() => this.#count--);
     return await new Promise((resolve, reject) => {
       const timer = callAfter(timeoutMs, () => {
         Atomics.store(expired, 0, 1);

@@ -14,17 +14,18 @@ import { answerKeepDocuments } from "./read/keep-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { Rest } from "./rest.js";
-import { settingsOf, tellStarted } from "./settings.js";
+import { serveTasks } from "./serve.js";
+import { settingsOf } from "./settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
 const rest = new Rest(() => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
-tellStarted();
+serveTasks({ read: runReadTask });
 
 /** Answers one request from the mirrors. */
-export default async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
+async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   const stop = stopWhenSet(...stops);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");

@@ -19,7 +19,8 @@ import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
 import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { Rest } from "./rest.js";
-import { settingsOf, tellStarted } from "./settings.js";
+import { serveTasks } from "./serve.js";
+import { settingsOf } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
 const batchBytesOf = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
@@ -50,13 +51,13 @@ const buffers = new BatchBuffers();
 const rest = new Rest(() => buffers.takeBack());
 const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
-tellStarted();
+serveTasks({ slice: runSlice, find: runFind });
 
 /**
  * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or
  * others wait; a shard that fails costs itself only.
  */
-export default function runSlice(task: SearchTask): SearchTaskResult {
+function runSlice(task: SearchTask): SearchTaskResult {
   const slice = new Slice(task);
   const snapshot = store.read();
   try {
@@ -68,7 +69,7 @@ export default function runSlice(task: SearchTask): SearchTaskResult {
 }
 
 /** One slice of the look for repositories: as a slice of a search, without results. */
-export function runFind(task: FindTask): FindTaskResult {
+function runFind(task: FindTask): FindTaskResult {
   const snapshot = store.read();
   try {
     return new FindSlice(task).run(snapshot);

@@ -1,0 +1,29 @@
+import { messageOf, TrawlError } from "../base/errors.js";
+
+const explanations = {
+  overrun: "it did not come back after its deadline, or after it had been stopped, and was ended",
+  stalled: "it did not go on, and was ended",
+  memory: "its heap was exhausted",
+  died: "it ended by itself",
+  stopped: "the daemon is stopping",
+} as const;
+
+/** Why the thread of a task is gone. */
+export type LossReason = keyof typeof explanations;
+
+/** The thread that ran a task is gone; the pool has another one. */
+export class ThreadLoss extends TrawlError {
+  readonly reason: LossReason;
+
+  constructor(reason: LossReason, cause: unknown) {
+    super(reason === "stopped" ? "shutting-down" : "cancelled", `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`, { cause });
+    this.reason = reason;
+  }
+}
+
+/** Undefined `endReason`: nobody ended it. */
+export function lossOf(endReason: LossReason | undefined, error: unknown): ThreadLoss {
+  if (endReason !== undefined) return new ThreadLoss(endReason, undefined);
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  return new ThreadLoss(code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : "died", error);
+}

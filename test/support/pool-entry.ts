@@ -1,0 +1,54 @@
+/** A thread for tests of the pool: tasks that do not come back. */
+import { workerData } from "node:worker_threads";
+import { startProcess } from "../../src/kernel/process.js";
+import { serveTasks } from "../../src/worker/serve.js";
+import { settingsOf } from "../../src/worker/settings.js";
+import type { WorkerSettings } from "../../src/worker/messages.js";
+import { TaskActivity } from "../../src/worker/task-activity.js";
+
+const limits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
+
+settingsOf<WorkerSettings>(workerData);
+
+serveTasks({
+  echo: (task: unknown) => task,
+  fail: (message: string) => { throw new TypeError(message); },
+  spin: () => { for (;;) Math.random(); },
+  regexp: () => /^(a+)+$/.test(`${"a".repeat(60)}b`),
+  sleep: () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); },
+  never: () => new Promise(() => undefined),
+  heap: () => {
+    const all: unknown[] = [];
+    for (;;) all.push(new Array(1000).fill(Math.random()));
+  },
+  exit: () => process.exit(3),
+  /** Starts a process that outlives its thread, says which, and hangs. */
+  child: (pid: Int32Array) => {
+    pid[0] = startProcess({ name: "sleep", args: ["600"], environment: { PATH: process.env["PATH"] ?? "" }, directory: "/", limits }).pid;
+    for (;;) Math.random();
+  },
+  /** Hangs at a file, after so many beats. */
+  stall: ({ memory, beats }: { readonly memory: SharedArrayBuffer; readonly beats: Int32Array }) => {
+    const activity = new TaskActivity(memory);
+    activity.enter("indexing", 7, "main 1", 200);
+    const pause = new Int32Array(new SharedArrayBuffer(4));
+    for (let i = 0; i < beats[0]; i++) {
+      Atomics.wait(pause, 0, 0, 100);
+      activity.beat();
+    }
+    activity.noteShard(41);
+    activity.enterFile("0".repeat(40), Buffer.from("a/b.inc"), 200);
+    for (;;) Math.random();
+  },
+  /** Writes for so long as word 0 is 0. */
+  write: ({ memory, until }: { readonly memory: SharedArrayBuffer; readonly until: Int32Array }) => {
+    const activity = new TaskActivity(memory);
+    activity.enter("writing", 7, "", 100);
+    activity.beginWrite();
+    Atomics.store(until, 1, 1);
+    Atomics.wait(until, 0, 0);
+    activity.endWrite();
+    activity.beginWrite();
+    return "written twice";
+  },
+});
