@@ -29,10 +29,20 @@ t.test("what is said about a repository on the command line", async (t) => {
   t.same((await daemon.search("repo:has.topic(rust)")).skipped, ["excluded-archive"], "a search sees it at once");
   t.same((await daemon.search("repo:has.topic(rust) archived:yes alpha")).found, ["host/a:a.txt:1"]);
 
+  const other = GitFixture.create();
+  t.teardown(() => other.remove());
+  other.commit({ branch: "main", files: [["b.txt", "beta\n"]] });
+  t.not((await repo("set", "host/a", "--url", `${other.path}-not-there`)).exitCode, 0);
+  t.same((await daemon.search("archived:yes alpha repo:host/a")).found, ["host/a:a.txt:1"], "a remote that cannot be fetched takes nothing away");
+  const moved = await repo("set", "host/a", "--url", other.path);
+  t.equal(moved.exitCode, 0, moved.err);
+  t.same((await daemon.search("archived:yes repo:host/a alpha or beta")).found, ["host/a:b.txt:1"]);
+
   const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [["set", "host/a"], /nothing to change/],
     [["set", "nowhere", "--fork"], /there is no repository named "nowhere"/],
     [["set", "host/a", "--stars", "many"], /repositories\[0\]\.stars: must be a whole number .*, not "many"/],
+    [["set", "host/a", "--url", "ftp://example.org/x"], /ftp/],
     [["set", "listed", "--fork"], /"listed" is listed in the configuration file or on the command line: change it there/],
   ];
   for (const [args, message] of refusals) {

@@ -1,6 +1,6 @@
 /** The daemon as a process: starting, stopping, reloading, and what it refuses. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -182,18 +182,97 @@ t.test("SIGHUP", async (t) => {
 
   write(list(["host/b", b]));
   daemon.signal("SIGHUP");
-  await until("a repository is removed", async () => await names() === "host/b searchable");
+  await until("a repository is removed", async () => await names() === "host/a removed, host/b searchable");
   await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(b.path, "main"), needle), "and what is searched");
 
   write(list(["host/b", a]));
   daemon.signal("SIGHUP");
-  await until("a URL is changed", async () => (await daemon.list())[0]?.url === a.path && await names() === "host/b searchable");
+  await until("a URL is changed", async () => (await daemon.list())[1]?.url === a.path && await names() === "host/a removed, host/b searchable");
   await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(a.path, "main"), needle), "and what is searched");
 
   write(list(["host/a", a], ["host/b", b]));
   for (let i = 0; i < 50; i++) daemon.signal("SIGHUP");
   await until("many reloads end as one does", async () => await names() === "host/a searchable, host/b searchable");
   t.equal((await daemon.list()).length, 2);
+});
+
+t.test("a reload that lacks most repositories is refused, and one that was meant deletes nothing at once", async (t) => {
+  const sources = ["a", "b", "c"].map((label) => [`host/${label}`, smallSource(t, label)] as const);
+  const data = dataDirectory(t);
+  const config = `${data}.jsonc`;
+  t.teardown(() => rmSync(config, { force: true }));
+  const write = (count: number): void => {
+    const repositories = sources.slice(0, count).map(([name, source]) => ({ name, url: source.path }));
+    writeFileSync(config, JSON.stringify({ repositories, ...(count === 3 ? {} : { search: { queue: 9 } }) }));
+  };
+  const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
+  const states = async (daemon: DaemonProcess): Promise<string> => (await daemon.list()).map(({ state }) => state).join(" ");
+  write(3);
+  const daemon = await testDaemon(t, ["--config", config], data);
+  await until("all are searchable", async () => await states(daemon) === "searchable searchable searchable");
+  const found = (await daemon.search(needle)).found;
+  const before = mirrors();
+
+  write(0);
+  const refused = await runCommand("reload", "--data", data);
+  t.equal(refused.exitCode, 2);
+  t.match(refused.err, /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/);
+  t.same((await daemon.search(needle)).found, found, "nothing has changed");
+
+  const meant = await runCommand("reload", "--yes", "--data", data);
+  t.equal(meant.exitCode, 0, meant.err);
+  t.match(meant.out, /0 repositories[^]*need a restart: search\.queue/);
+  t.equal(await states(daemon), "removed removed removed");
+  t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
+  t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
+  t.same(mirrors(), before, "and is still there");
+  t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
+  t.match((await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err, /was removed from the configuration and is not deleted yet/);
+  await daemon.stop();
+
+  const unlisted = await testDaemon(t, [], data);
+  t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
+  await unlisted.stop();
+
+  write(2);
+  const again = await testDaemon(t, ["--config", config], data);
+  t.equal(await states(again), "searchable searchable removed", "what comes back is whole at once");
+  t.same((await again.search(needle)).found, found.filter((line) => !line.startsWith("host/c")));
+  await again.stop();
+
+  const late = await testDaemon(t, ["--config", config, "--set", "sync.removalGraceDays=0"], data);
+  await until("the grace period has ended", async () => await states(late) === "searchable searchable" && mirrors().length === 2);
+});
+
+t.test("a URL whose new remote cannot be fetched leaves what was indexed searchable", async (t) => {
+  const source = smallSource(t, "a");
+  const data = dataDirectory(t);
+  const config = `${data}.jsonc`;
+  t.teardown(() => rmSync(config, { force: true }));
+  const write = (url: string): void => writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/a", url }] }));
+  write(source.path);
+  const daemon = await testDaemon(t, ["--config", config], data);
+  await until("it is searchable", async () => (await daemon.list())[0]?.state === "searchable");
+  const { found } = await daemon.search(needle);
+  write(`${source.path}-not-there`);
+  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
+  await until("the fetch fails", async () => (await daemon.list())[0]?.error !== "");
+  t.same((await daemon.search(needle)).found, found);
+  write(source.path);
+  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
+  await until("it is well again", async () => (await daemon.list())[0]?.error === "");
+});
+
+t.test("trawl config check", async (t) => {
+  const file = `${dataDirectory(t)}.jsonc`;
+  t.teardown(() => rmSync(file, { force: true }));
+  writeFileSync(file, "{\"repositories\": [{\"name\": \"host/a\", \"url\": \"/srv/a.git\"}]}");
+  const good = await runCommand("config", "check", file);
+  t.same([good.exitCode, good.out], [0, `${file} is good: 1 repositories, 0 contexts\n`]);
+  writeFileSync(file, "{\n\"listne\": 1}");
+  const bad = await runCommand("config", "check", file);
+  t.equal(bad.exitCode, 2);
+  t.match(bad.err, /:2: .*listen/);
 });
 
 t.test("two adds of one name at once: one is refused", async (t) => {

@@ -79,7 +79,7 @@ export const metricTable = {
   },
   repositories: {
     kind: "gauge", name: "trawl_repositories", labels: ["state"],
-    help: "Configured repositories, by state: searchable, pending, failed.",
+    help: "Configured repositories, by state: searchable, pending, failed, removed.",
   },
   syncs: {
     kind: "counter", name: "trawl_syncs_total", labels: ["outcome"],

@@ -11,7 +11,7 @@ import { VisibleTables } from "./visible-tables.js";
 import { ShardTable } from "./shard-table.js";
 
 /** Fields that records of an older program lack. */
-const laterFields = { readers: [], addedMetadata: {} } as const;
+const laterFields = { readers: [], addedMetadata: {}, removedAt: "" } as const;
 
 /** What is recorded of a live shard. */
 export interface ShardRecord {
@@ -117,6 +117,11 @@ export class Catalog {
     return this.#tables.of(viewer);
   }
 
+  /** Whether the viewer may see all repositories that are not removed. */
+  seesAll(viewer: Viewer): boolean {
+    return this.#tables.seesAll(viewer);
+  }
+
   /** The smallest id that no shard has ever had, as far as the catalog knows. */
   get nextShardId(): number {
     return this.#nextShardId;
@@ -180,10 +185,13 @@ export class Catalog {
   /** A record for a new repository; `commit` makes it known. */
   newRepository(config: RepositoryConfig, configured: boolean): Repository {
     if (this.#repositoryIdOfName.has(config.name)) {
-      throw new TrawlError("conflict", `there is a repository named ${JSON.stringify(config.name)} already; remove it first, or choose another name`);
+      const isRemoved = this.repositoryByName(config.name)?.removedAt !== "";
+      throw new TrawlError("conflict", isRemoved
+        ? `${JSON.stringify(config.name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
+        : `there is a repository named ${JSON.stringify(config.name)} already; remove it first, or choose another name`);
     }
     return {
-      ...config, configured, id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], addedMetadata: {}, defaultBranch: "", lastFetched: "",
+      ...config, configured, removedAt: "", id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], addedMetadata: {}, defaultBranch: "", lastFetched: "",
       lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {},
     };
   }

@@ -16,7 +16,7 @@ export class RepositoryTable {
   /** No other table has it. */
   readonly id = ++tableCount;
   readonly count: number;
-  /** True when it holds all repositories, false when there are others, which are not to be seen. */
+  /** True when it holds all repositories, false when the shards hold others, which are not to be seen. */
   readonly isWhole: boolean;
   readonly hasPrivate: boolean;
   /** `repositoryFlags`, by place. */
@@ -145,7 +145,7 @@ function inOrderOf(earlier: RepositoryTable | undefined, repositories: Iterable<
 
 /** Records that crossed threads are equal without being the same. */
 function hasSameFacts(a: Repository, b: Repository): boolean {
-  if (a.stars !== b.stars || flagsOf(a) !== flagsOf(b) || a.description !== b.description) return false;
+  if (a.removedAt !== b.removedAt || a.stars !== b.stars || flagsOf(a) !== flagsOf(b) || a.description !== b.description) return false;
   if (a.topics === b.topics && a.metadata === b.metadata && a.readers === b.readers) return true;
   return JSON.stringify([a.topics, a.metadata, a.readers]) === JSON.stringify([b.topics, b.metadata, b.readers]);
 }

@@ -27,7 +27,7 @@ export class VisibleTables {
   }
 
   of(viewer: Viewer): RepositoryTable {
-    this.#whole ??= new RepositoryTable(this.#repositories(), true, this.#earlier);
+    this.#whole ??= this.#listed();
     this.#earlier = undefined;
     if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
     // No name holds a space.
@@ -37,6 +37,17 @@ export class VisibleTables {
     this.#parts.set(key, part);
     this.#shrink();
     return part;
+  }
+
+  seesAll(viewer: Viewer): boolean {
+    return this.of(viewer) === this.#whole;
+  }
+
+  /** Repositories that are removed are in no table. */
+  #listed(): RepositoryTable {
+    const all = [...this.#repositories()];
+    const listed = all.filter(({ removedAt }) => removedAt === "");
+    return new RepositoryTable(listed, listed.length === all.length, this.#earlier);
   }
 
   /** Takes a newer record of a repository, or makes the tables anew when that is not enough. */

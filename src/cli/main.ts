@@ -31,6 +31,8 @@ function createProgram(exit: (code: number) => void): Command {
   addUser(program);
   addOrganisation(program);
   addToken(program);
+  addReload(program);
+  addConfig(program);
   addExplain(program);
   addCheck(program, exit);
   return program;
@@ -88,13 +90,14 @@ function addRepo(program: Command): void {
     .action((name: string, url: string, typed: TypedFacts & { data: string; branch: string[] }) => commands(typed).add(name, url, typed.branch, typed));
   addFacts(repo.command("set").argument("<name>").addOption(dataOption()))
     .description("Change what is said about a repository that was added with `trawl repo add`.")
+    .option("--url <url>", "fetch from there; what was indexed stays searchable until that has succeeded")
     .option("--no-fork", "it is no fork")
     .option("--no-archived", "it is not archived")
     .option("--no-private", "it is not private")
     .option("--no-reader", "nobody but site admins may see it while it is private")
     .option("--no-topic", "it has no topics")
     .option("--no-meta", "it has no metadata")
-    .action((name: string, typed: TypedFacts & { data: string }) => commands(typed).set(name, typed));
+    .action((name: string, typed: TypedFacts & { data: string; url?: string }) => commands(typed).set(name, typed, typed.url));
   repo.command("list").addOption(dataOption())
     .description("List the repositories, with their state and last error.")
     .option("--json", "one JSON object for each repository", false)
@@ -185,6 +188,30 @@ function addToken(program: Command): void {
   token.command("delete").argument("<id>").addOption(dataOption())
     .description("Delete an access token, which is refused from then on.")
     .action((id: string, typed: { data: string }) => accountCommands(typed).deleteToken(id));
+}
+
+function addReload(program: Command): void {
+  program.command("reload")
+    .description("Let the running daemon read its configuration file again: its lists of repositories and contexts take effect.")
+    .addOption(dataOption())
+    .option("--yes", "also when most of the repositories would be removed", false)
+    .action(async ({ data, yes }: { data: string; yes: boolean }) => {
+      const result = await callDaemon(data, { method: "POST", path: "/.api/reload", body: { mayRemoveMost: yes }, progress: () => {} });
+      const { repositories, contexts, needRestart } = result as { repositories: number; contexts: number; needRestart: readonly string[] };
+      print(`reloaded: ${repositories} repositories, ${contexts} contexts`);
+      if (needRestart.length > 0) print(`these options changed and need a restart: ${needRestart.join(", ")}`);
+    });
+}
+
+function addConfig(program: Command): void {
+  const config = program.command("config").description("Look at configuration files.");
+  config.command("check").argument("<file>")
+    .description("Check a configuration file as the daemon would read it; exit code 2 with a line for each mistake.")
+    .action(async (file: string) => {
+      const { resolveOptions } = await import("../daemon/config.js");
+      const { repositories, contexts } = resolveOptions({ configFile: file, overrides: [], repositories: [] });
+      print(`${file} is good: ${repositories.length} repositories, ${contexts.length} contexts`);
+    });
 }
 
 function addExplain(program: Command): void {

@@ -34,10 +34,14 @@ export class RepoCommands {
   }
 
   /** Changes the facts that are given; the others stay. */
-  async set(name: string, facts: TypedFacts): Promise<void> {
+  async set(name: string, facts: TypedFacts, url: string | undefined): Promise<void> {
     const body = factsOf(facts);
-    if (Object.keys(body).length === 0) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
-    this.#printStatus(await this.#call("POST", `/.api/repos/${encodeURIComponent(name)}/facts`, body) as RepositoryStatus);
+    const hasFacts = Object.keys(body).length > 0;
+    if (!hasFacts && url === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
+    const path = `/.api/repos/${encodeURIComponent(name)}`;
+    let status = hasFacts ? await this.#call("POST", `${path}/facts`, body) as RepositoryStatus : undefined;
+    if (url !== undefined) status = await this.#call("POST", `${path}/url`, { url: absoluteUrl(url, process.cwd()) }) as RepositoryStatus;
+    if (status !== undefined) this.#printStatus(status);
   }
 
   async list(json: boolean): Promise<void> {
@@ -73,6 +77,7 @@ export class RepoCommands {
     for (const fact of ["fork", "archived", "private"] as const) if (status[fact]) fields.push(fact);
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
+    if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${status.error}`);
     this.#print(fields.join("  "));

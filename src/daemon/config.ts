@@ -47,6 +47,15 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
   };
 }
 
+/** Names of the options whose values differ; the lists of repositories and contexts are not looked at. */
+export function differingOptions(a: ResolvedOptions, b: ResolvedOptions): string[] {
+  return Object.keys(optionTable).filter((key) => JSON.stringify(optionAt(a, key)) !== JSON.stringify(optionAt(b, key)));
+}
+
+function optionAt(options: ResolvedOptions, key: string): unknown {
+  return key.split(".").reduce<unknown>((value, part) => (value as Readonly<Record<string, unknown>>)[part], options);
+}
+
 /** One repository as JSON, checked like an item of the file and with every field filled in. Throws `bad-config`. */
 export function resolveRepository(value: unknown): RepositoryConfig {
   const validRepository = repositoryValidation();

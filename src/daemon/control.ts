@@ -8,6 +8,7 @@ import type { RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
+import { parseRemoteUrl } from "../git/remote-url.js";
 import { accountHandlers } from "./account-control.js";
 import { resolveFacts, resolveRepository } from "./config.js";
 
@@ -19,8 +20,18 @@ export interface Controlled {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
+  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
+  reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Begins the URLs that are handed out; without a slash at the end. */
   readonly externalUrl: string;
+}
+
+export interface ReloadResult {
+  /** How many the configuration lists. */
+  readonly repositories: number;
+  readonly contexts: number;
+  /** Options that differ from those in force, which only a restart changes. */
+  readonly needRestart: readonly string[];
 }
 
 /** The control interface's routes; `cli/` is their client. */
@@ -57,14 +68,22 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       notePermissions(daemon().audit, name, facts);
       return statusOf(name);
     },
+    "POST /.api/repos/NAME/url": async ({ params, body, progress }: ControlCall) => {
+      const { sync } = daemon();
+      const name = params["NAME"] ?? "";
+      const url = readUrl(body);
+      await withActivity(sync, name, progress, () => sync.setUrl(name, url));
+      return statusOf(name);
+    },
     "POST /.api/sync": async () => {
       const { sync, catalog } = daemon();
       // Each repository's own status says how its sync ended.
       await Promise.allSettled([...catalog.repositories()].map((repository) => sync.sync(repository.name)));
       return sync.statuses();
     },
+    "POST /.api/reload": ({ body }: ControlCall) => daemon().reload(isTrue(body, "mayRemoveMost")),
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
-    "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isRepair(body), progress),
+    "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
   };
 }
 
@@ -112,6 +131,14 @@ async function check(sync: SyncManager, repair: boolean, progress: (value: unkno
   return { shards, faults };
 }
 
+/** A relative path is refused: it would be one of the daemon's directory. */
+function readUrl(body: unknown): string {
+  const url = typeof body === "object" && body !== null && "url" in body ? body.url : undefined;
+  if (typeof url !== "string") throw new TrawlError("bad-request", "this takes {\"url\": TEXT}");
+  parseRemoteUrl(url);
+  return url;
+}
+
 function readExplain(body: unknown): { query: string; patternType: string } {
   if (typeof body === "object" && body !== null && "query" in body && typeof body.query === "string") {
     const patternType = "patternType" in body && typeof body.patternType === "string" ? body.patternType : "";
@@ -120,6 +147,6 @@ function readExplain(body: unknown): { query: string; patternType: string } {
   throw new TrawlError("bad-request", "explain takes {\"query\": TEXT, \"patternType\": TEXT}");
 }
 
-function isRepair(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "repair" in body && body.repair === true;
+function isTrue(body: unknown, field: string): boolean {
+  return typeof body === "object" && body !== null && Object.hasOwn(body, field) && (body as Readonly<Record<string, unknown>>)[field] === true;
 }

@@ -38,8 +38,8 @@ import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
 import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
-import { resolveOptions } from "./config.js";
-import { controlHandlers, type Controlled } from "./control.js";
+import { differingOptions, resolveOptions } from "./config.js";
+import { controlHandlers, type Controlled, type ReloadResult } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
 import { readiness } from "./readiness.js";
 import { ServiceManager } from "./service-manager.js";
@@ -87,7 +87,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   daemon = started;
   manager.starting("Reading the configured repositories");
   const url = await started.start();
-  process.on("SIGHUP", () => void manager.reload(() => started.reload()));
+  process.on("SIGHUP", () => void manager.reload(() => started.reload(false).then(() => undefined, () => undefined)));
   process.stdout.write(`trawld: listening on ${url}\n`);
   manager.ready(`Listening on ${url}`);
   await stopped;
@@ -164,6 +164,7 @@ class Daemon implements Controlled {
       },
       intervalMsMin: options.sync.intervalSeconds * 1000,
       intervalMsMax: options.sync.maxIntervalSeconds * 1000,
+      removalGraceMs: options.sync.removalGraceDays * dayMs,
     }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
     this.searcher = new Searcher({
       catalog: this.catalog,
@@ -203,7 +204,7 @@ class Daemon implements Controlled {
         noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
       },
       readiness: (viewer) => readiness(this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
-      seesAll: (viewer) => this.catalog.repositoryTable(viewer).isWhole, metrics, log, stallMs: options.search.stallSeconds * 1000,
+      seesAll: (viewer) => this.catalog.seesAll(viewer), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     this.sync.retire(stored.ids.filter((id) => this.catalog.shard(id) === undefined));
     this.#repairMissing(new Set(stored.ids));
@@ -270,7 +271,8 @@ class Daemon implements Controlled {
     const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
-    await this.sync.configure(this.#options.repositories);
+    // Nobody can be asked at a start: what the configuration no longer lists is hidden, and can come back.
+    await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#noteLoopDelay(worstSeconds));
@@ -289,16 +291,25 @@ class Daemon implements Controlled {
     this.catalog.repositoryTable(operatorViewer).placesByName();
   }
 
-  async reload(): Promise<void> {
+  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
+  async reload(mayRemoveMost: boolean): Promise<ReloadResult> {
     try {
       const fresh = resolveOptions(this.#options.typed);
-      await this.sync.configure(fresh.repositories);
+      await this.#configureRepositories(fresh, mayRemoveMost);
       this.#contexts.configured = fresh.contexts;
-      this.#log.info({ repositories: fresh.repositories.length, contexts: fresh.contexts.length },
-        "configuration read again; options other than repositories and contexts need a restart");
+      const result = { repositories: fresh.repositories.length, contexts: fresh.contexts.length, needRestart: differingOptions(this.#options, fresh) };
+      this.#log.info(result, "configuration read again; options other than repositories and contexts need a restart");
+      return result;
     } catch (error) {
       this.#log.error(`the configuration stays as it was: ${messageOf(error)}`);
+      throw error;
     }
+  }
+
+  /** Without a configuration file and without repositories on the command line there is no list that could lack one. */
+  async #configureRepositories({ typed, repositories }: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
+    if (typed.configFile === undefined && typed.repositories.length === 0) return;
+    await this.sync.configure(repositories, mayRemoveMost);
   }
 
   async stop(): Promise<void> {

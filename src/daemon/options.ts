@@ -142,6 +142,10 @@ export const optionTable = {
     kind: "integer", default: 3600, min: 1, max: 31_536_000, unit: "seconds",
     description: "Longest time between two fetches of one repository.",
   },
+  "sync.removalGraceDays": {
+    kind: "integer", default: 7, min: 0, max: 3650, unit: "days",
+    description: "Time until a repository that vanished from the configuration is deleted; it is hidden at once, and whole again if it comes back.",
+  },
   "sync.timeoutSeconds": {
     kind: "integer", default: 300, min: 1, max: 86_400, unit: "seconds",
     description: "A fetch without progress for this long is given up: no count of objects grows, and less than 1,000 bytes a second come in.",

@@ -7,7 +7,7 @@ import type { Viewer } from "../model/viewer.js";
  */
 export function readiness(statuses: readonly RepositoryStatus[], viewer: Pick<Viewer, "isSiteAdmin">, isNamed: (name: string) => boolean): { readonly ready: boolean; readonly body: unknown } {
   const ready = statuses.every((status) => status.state !== "pending");
-  const repositories = statuses.filter(({ name }) => isNamed(name)).map(({ name, state, activity, error }) => ({
+  const repositories = statuses.filter(({ name, state }) => state !== "removed" && isNamed(name)).map(({ name, state, activity, error }) => ({
     name, state, ...(activity === "" ? {} : { activity }), ...(error === "" ? {} : { error: visibleError(error, viewer) }),
   }));
   return { ready, body: { ready, repositories } };

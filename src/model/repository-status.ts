@@ -7,9 +7,11 @@ export interface RepositoryStatus extends RepositoryFacts {
   readonly url: string;
   /**
    * `pending` until the first generation is searchable or the first sync failed. A searchable repository whose last
-   * sync failed stays `searchable`, with the error.
+   * sync failed stays `searchable`, with the error. `removed`: it is no longer configured, is not searched, and will be deleted.
    */
-  readonly state: "searchable" | "pending" | "failed";
+  readonly state: "searchable" | "pending" | "failed" | "removed";
+  /** RFC 3339: when a removed repository is deleted, unless it is configured again; "" for all others. */
+  readonly deletedAfter: string;
   /** What is being done, as in "fetching 45 %"; "" when nothing is. */
   readonly activity: string;
   /** What the last sync failed with; "" when it succeeded. */

@@ -61,6 +61,8 @@ export interface Repository extends RepositoryConfig {
   readonly skippedCounts: Readonly<Record<string, number>>;
   /** True when the entry comes from the configuration file, false when from `trawl repo add`. */
   readonly configured: boolean;
+  /** RFC 3339: when it vanished from the configuration; "" while it is listed. Nothing finds it meanwhile. */
+  readonly removedAt: string;
 }
 
 /** The bit of the default branch, or -1 when nothing of it is indexed. */

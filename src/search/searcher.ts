@@ -177,7 +177,7 @@ export class Searcher {
     this.#metrics.searchSeconds.observe(end.durationMs / 1000);
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
-    const seesAll = this.#environment.catalog.repositoryTable(request.viewer).isWhole;
+    const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
     this.#startNext();
   }

@@ -12,7 +12,13 @@ import type { RepositoryStatus } from "../model/repository-status.js";
 import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import type { IngestPool } from "../worker/pools.js";
 import { changedMetadata, withChange } from "./metadata.js";
+import { configuredRecords, requireFewRemovals } from "./configured-repositories.js";
 import { chooseCompaction } from "./compaction-policy.js";
+
+const dayMs = 86_400_000;
+
+/** A line of the log names this many repositories. */
+const namedRepositoriesMax = 20;
 
 /** At most this many repositories are synced by one task. */
 const batchCountMax = 64;
@@ -36,6 +42,8 @@ export interface SyncSettings {
   /** Shortest and longest time between two syncs of one repository. */
   readonly intervalMsMin: number;
   readonly intervalMsMax: number;
+  /** From when a repository vanishes from the configuration until it is deleted. */
+  readonly removalGraceMs: number;
 }
 
 export type SyncResult = "unchanged" | "indexed";
@@ -105,40 +113,53 @@ export class SyncManager {
   /** Syncs all repositories, a moment later, and from then on whenever it is time to. */
   start(): void {
     this.#updateGauges();
-    this.#scrubTimer = callEvery(scrubPeriodMs, () => this.#scrub());
+    this.#scrubTimer = callEvery(scrubPeriodMs, () => {
+      this.#scrub();
+      this.#track(this.#deleteRemoved());
+    });
     this.#startTimer = callAfter(startDelayMs, () => {
       this.#track(this.#removeUnknownMirrors());
       this.#track(this.#verify(this.#catalog.shards(), "headers"));
-      for (const { id } of this.#catalog.repositories()) this.#enqueue(id, false);
+      for (const { id, removedAt } of this.#catalog.repositories()) if (removedAt === "") this.#enqueue(id, false);
       this.#pump();
     });
   }
 
   /**
    * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or differ
-   * are synced at once.
+   * are synced at once; those that vanished are hidden at once, and deleted when the grace period ends. Rejects with `conflict`
+   * when most of them vanished, unless `mayRemoveMost`.
    */
-  async configure(configured: readonly RepositoryConfig[]): Promise<void> {
-    const names = new Set(configured.map((config) => config.name));
-    const gone = [...this.#catalog.repositories()].filter((repository) => repository.configured && !names.has(repository.name));
-    for (const repository of gone) await this.#remove(repository);
-    for (const config of configured) {
-      const known = this.#catalog.repositoryByName(config.name);
-      if (known !== undefined && known.url !== config.url) await this.#remove(known);
+  async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
+    const { repositories } = await this.#catalog.commit(() => {
+      if (!mayRemoveMost) requireFewRemovals(this.#catalog, configured);
+      return { repositories: configuredRecords(this.#catalog, configured, new Date().toISOString()) };
+    });
+    for (const { id, removedAt } of repositories) {
+      if (removedAt === "") this.#enqueue(id, false);
+      else this.#unschedule(id);
     }
-    const { repositories: updates = [] } = await this.#catalog.commit(() => ({ repositories: this.#updatesFor(configured) }));
-    for (const { id } of updates) this.#enqueue(id, false);
+    this.#logRemovals(repositories.filter(({ removedAt }) => removedAt !== ""));
+    this.#updateGauges();
     this.#pump();
+    await this.#deleteRemoved();
   }
 
-  /** Records of the configured repositories that are new or differ. */
-  #updatesFor(configured: readonly RepositoryConfig[]): Repository[] {
-    return configured.flatMap((config) => {
-      const known = this.#catalog.repositoryByName(config.name);
-      const metadata = { ...known?.addedMetadata, ...config.metadata };
-      const wanted = { ...config, metadata, configured: true };
-      return known !== undefined && holds(known, wanted) ? [] : [{ ...(known ?? this.#catalog.newRepository(config, true)), ...wanted }];
-    });
+  #logRemovals(removed: readonly Repository[]): void {
+    if (removed.length === 0) return;
+    const days = this.#settings.removalGraceMs / dayMs;
+    this.#log.warn({ repositories: removed.slice(0, namedRepositoriesMax).map(({ name }) => name), count: removed.length, graceDays: days },
+      "repositories that the configuration no longer lists are hidden, and deleted when the grace period ends unless they are listed again");
+  }
+
+  /** Deletes the repositories whose grace period has ended. */
+  async #deleteRemoved(): Promise<void> {
+    const nowMs = new Date().getTime();
+    for (const repository of [...this.#catalog.repositories()]) {
+      if (repository.removedAt === "" || Date.parse(repository.removedAt) + this.#settings.removalGraceMs > nowMs) continue;
+      this.#log.info({ repository: repository.name, removedAt: repository.removedAt }, "a repository that was removed from the configuration is deleted");
+      await this.#remove(repository);
+    }
   }
 
   /** Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed with. */
@@ -150,13 +171,19 @@ export class SyncManager {
 
   /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
   async setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void> {
-    await this.#catalog.commit(() => {
-      const repository = this.#named(name);
-      if (repository.configured) {
-        throw new TrawlError("conflict", `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`);
-      }
-      return { repositories: [{ ...repository, ...facts }] };
-    });
+    await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...facts }] }));
+  }
+
+  /** What is searchable stays so until the new remote has been fetched. Rejects like `setFacts`, and with what the fetch failed with. */
+  async setUrl(name: string, url: string): Promise<SyncResult> {
+    const { repositories: [{ id }] } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), url }] as const }));
+    return await this.#syncSoon(id);
+  }
+
+  #addedByHand(name: string): Repository {
+    const repository = this.#named(name);
+    if (!repository.configured) return repository;
+    throw new TrawlError("conflict", `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`);
   }
 
   /**
@@ -197,7 +224,7 @@ export class SyncManager {
    * while one runs, another one follows, since what is new may have come too late for the first.
    */
   request(repositoryId: number): void {
-    if (this.#catalog.repository(repositoryId) === undefined || Atomics.load(this.#stop, 0) !== 0) return;
+    if (this.#catalog.repository(repositoryId)?.removedAt !== "" || Atomics.load(this.#stop, 0) !== 0) return;
     this.#urgent.add(repositoryId);
     this.#pump();
   }
@@ -221,6 +248,7 @@ export class SyncManager {
       state: stateOf(repository),
       activity: this.#activities.get(repository.id) ?? "",
       error: repository.lastError,
+      deletedAfter: repository.removedAt === "" ? "" : new Date(Date.parse(repository.removedAt) + this.#settings.removalGraceMs).toISOString(),
       lastFetched: repository.lastFetched,
       branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),
       documentCount: repository.documentCount,
@@ -310,15 +338,20 @@ export class SyncManager {
       const alone = this.#catalog.shardsOf(repository.id).filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
       return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
     });
-    const schedule = this.#scheduleOf(repository.id);
-    schedule.timer?.cancel();
-    for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", `${repository.name} was removed`));
-    this.#schedules.delete(repository.id);
-    this.#urgent.delete(repository.id);
-    this.#queued.delete(repository.id);
+    this.#unschedule(repository.id);
     // A task may be writing to the mirror; it is deleted when that has ended.
     if (!this.#busy.has(repository.id)) await this.#removeMirror(`${repository.id}.git`);
     this.#updateGauges();
+  }
+
+  /** No task of this repository begins any more. */
+  #unschedule(id: number): void {
+    const schedule = this.#scheduleOf(id);
+    schedule.timer?.cancel();
+    for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", "the repository was removed"));
+    this.#schedules.delete(id);
+    this.#urgent.delete(id);
+    this.#queued.delete(id);
   }
 
   async #removeMirror(folder: string): Promise<void> {
@@ -352,7 +385,7 @@ export class SyncManager {
   }
 
   #syncSoon(id: number): Promise<SyncResult> {
-    if (this.#catalog.repository(id) === undefined) return Promise.reject(new TrawlError("not-found", "the repository was removed"));
+    if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(new TrawlError("not-found", "the repository was removed"));
     const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
     this.#urgent.add(id);
     this.#pump();
@@ -517,6 +550,7 @@ export class SyncManager {
   }
 
   #scheduleNext(repository: Repository, delayMs: number): void {
+    if (repository.removedAt !== "") return;
     const schedule = this.#scheduleOf(repository.id);
     schedule.timer?.cancel();
     schedule.timer = callAfter(delayMs, () => {
@@ -590,9 +624,9 @@ export class SyncManager {
   }
 
   #updateGauges(): void {
-    const counts = { searchable: 0, failed: 0, pending: 0 };
+    const counts = { searchable: 0, failed: 0, pending: 0, removed: 0 };
     for (const repository of this.#catalog.repositories()) counts[stateOf(repository)]++;
-    for (const state of ["searchable", "failed", "pending"] as const) this.#metrics.repositories.set({ state }, counts[state]);
+    for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
     const shards = this.#catalog.shards();
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
@@ -617,19 +651,12 @@ function firstOf(values: Iterable<number>, isGood: (value: number) => boolean): 
   return undefined;
 }
 
-/** Whether the record says all that is wanted of it. */
-function holds(record: Repository, wanted: Partial<Repository>): boolean {
-  return Object.entries(wanted).every(([field, value]) => {
-    const known: unknown = record[field as keyof Repository];
-    return known === value || (typeof value === "object" && JSON.stringify(known) === JSON.stringify(value));
-  });
-}
-
 function waitersOf(schedule: Schedule): Waiter[] {
   return [...schedule.waiters.splice(0), ...schedule.attending.splice(0)];
 }
 
 function stateOf(repository: Repository): RepositoryStatus["state"] {
+  if (repository.removedAt !== "") return "removed";
   if (repository.generation > 0) return "searchable";
   return repository.lastError === "" ? "pending" : "failed";
 }

@@ -34,7 +34,7 @@ export function testRepository(id: number, name: string, fields: Partial<Reposit
   return {
     id, name, url: `/${name}`, branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
     intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }], defaultBranch: "main", lastFetched: "",
-    lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {}, addedMetadata: {}, configured: false, ...fields,
+    lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {}, addedMetadata: {}, configured: false, removedAt: "", ...fields,
   };
 }
 

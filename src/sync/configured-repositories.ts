@@ -1,0 +1,53 @@
+import { TrawlError } from "../base/errors.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { Repository, RepositoryConfig } from "../model/repository.js";
+
+/** A list that names fewer than this share of the repositories that were configured is taken for a mistake. */
+const remainingShareMin = 0.5;
+
+const namedRepositoriesMax = 5;
+
+/**
+ * The records to write so that the catalog holds the configured repositories.
+ *
+ * A repository that vanished from the configuration is only marked as removed: nothing finds it any more, and its mirror and its
+ * shards stay until the grace period ends. One that comes back in that time is whole again. A repository with another URL stays
+ * searchable as it is until its new remote has been fetched.
+ */
+export function configuredRecords(catalog: Catalog, configured: readonly RepositoryConfig[], removedAt: string): Repository[] {
+  return [...vanished(catalog, configured).map((repository) => ({ ...repository, removedAt })), ...configured.flatMap((config) => recordOf(catalog, config) ?? [])];
+}
+
+/** Throws `conflict` when the configuration lacks most of the repositories that it had. */
+export function requireFewRemovals(catalog: Catalog, configured: readonly RepositoryConfig[]): void {
+  const gone = vanished(catalog, configured);
+  const before = [...catalog.repositories()].filter(isConfigured).length;
+  if (before === 0 || before - gone.length >= before * remainingShareMin) return;
+  const names = gone.slice(0, namedRepositoriesMax).map(({ name }) => name).join(", ");
+  throw new TrawlError("conflict", `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is meant, run \`trawl reload --yes\`.`);
+}
+
+export function vanished(catalog: Catalog, configured: readonly RepositoryConfig[]): Repository[] {
+  const names = new Set(configured.map(({ name }) => name));
+  return [...catalog.repositories()].filter((repository) => isConfigured(repository) && !names.has(repository.name));
+}
+
+function isConfigured({ configured, removedAt }: Repository): boolean {
+  return configured && removedAt === "";
+}
+
+/** Undefined when the catalog has it already. */
+function recordOf(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
+  const known = catalog.repositoryByName(config.name);
+  const metadata = { ...known?.addedMetadata, ...config.metadata };
+  const wanted = { ...config, metadata, configured: true, removedAt: "" };
+  return known !== undefined && holds(known, wanted) ? undefined : { ...(known ?? catalog.newRepository(config, true)), ...wanted };
+}
+
+/** Whether the record says all that is wanted of it. */
+function holds(record: Repository, wanted: Partial<Repository>): boolean {
+  return Object.entries(wanted).every(([field, value]) => {
+    const known: unknown = record[field as keyof Repository];
+    return known === value || (typeof value === "object" && JSON.stringify(known) === JSON.stringify(value));
+  });
+}
