@@ -112,8 +112,12 @@ t.test("exit codes and standard error", async (t) => {
   const rows: [name: string, stream: string, code: number, err: string][] = [
     ["matches", found + progress(1, []) + done, 0, ""],
     ["none", progress(0, []) + done, 1, ""],
-    ["skipped", found + progress(1, [limit]) + done, 0,
+    ["skipped", found + progress(1, [limit]) + done, 3,
       "trawl: result limit hit: There may be more. (increase limit: count:2000)\n"],
+    ["left out by default", found + progress(1, [{ reason: "repository-fork", title: "2 forked", message: "By default we exclude them." }]) + done, 0,
+      "trawl: 2 forked: By default we exclude them.\n"],
+    ["stopped early, with nothing found", progress(0, [{ reason: "backend-missing", title: "1 backend down", message: "The daemon is stopping." }]) + done, 3,
+      "trawl: 1 backend down: The daemon is stopping.\n"],
     ["bad query", event("alert", alert) + done, 2,
       "trawl: Unable To Process Query: Unbalanced parentheses\n  try: \\(\n"],
     ["bad query, and where", event("alert", placed) + done, 2,
@@ -128,6 +132,8 @@ t.test("exit codes and standard error", async (t) => {
     t.equal(result.code, code, name);
     t.equal(result.err, err, name);
   }
+  const own = await search(t, found + progress(1, [limit]) + done, false, { count: "1" });
+  t.same([own.code, own.err], [0, ""], "a limit that was asked for is no surprise");
   await t.rejects(search(t, found, false, {}), { message: /broke before the search was done/ }, "a stream without done");
 });
 

@@ -3,8 +3,8 @@ import { messageOf } from "../base/errors.js";
 import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
 import { callDaemon } from "./control-client.js";
 import { RepoCommands, type TypedFacts } from "./repo.js";
+import { isReaderGone, OutputError } from "./output.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
-import { serve } from "./serve.js";
 
 /**
  * The `trawl` command: runs what `argv` asks for and resolves with the exit code, 2 for whatever went wrong with a
@@ -13,14 +13,29 @@ import { serve } from "./serve.js";
 export async function run(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
   const program = createProgram((code) => { exitCode = code; });
+  watchOutput();
   try {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.failed;
-    for (const line of messageOf(error).split("\n")) process.stderr.write(`trawl: ${line}\n`);
-    return exitCodes.failed;
+    return fail(error);
   }
+}
+
+function fail(error: unknown): number {
+  for (const line of messageOf(error).split("\n")) process.stderr.write(`trawl: ${line}\n`);
+  return error instanceof OutputError ? exitCodes.unwritten : exitCodes.failed;
+}
+
+let isWatched = false;
+
+/** A reader that leaves, as `head` does, ends a command quietly; output that cannot be written ends it with a message. */
+function watchOutput(): void {
+  if (isWatched) return;
+  isWatched = true;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(isReaderGone(error) ? 0 : fail(new OutputError(error))));
+  process.stderr.on("error", () => undefined);
 }
 
 function createProgram(exit: (code: number) => void): Command {
@@ -58,7 +73,10 @@ function addServe(program: Command, exit: (code: number) => void): void {
     .option("--listen <host:port>", "address of the HTTP server; port 0 takes a free one")
     .option("--repository <[name=]url>", "a repository to serve beside those of the configuration; repeatable", collect, [])
     .option("--set <key=value>", "any option of the configuration, as in search.queue=10; repeatable", collect, [])
-    .action(async (typed) => exit(await serve(typed)));
+    .action(async (typed) => {
+      const { serve } = await import("./serve.js");
+      exit(await serve(typed));
+    });
 }
 
 function addSearch(program: Command, exit: (code: number) => void): void {

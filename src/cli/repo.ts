@@ -79,9 +79,14 @@ export class RepoCommands {
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
     if (status.activity !== "") fields.push(status.activity);
-    if (status.error !== "") fields.push(`error: ${status.error}`);
+    if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
     this.#print(fields.join("  "));
   }
+}
+
+/** Control characters, line ends among them, as blanks: each repository is one line. */
+function oneLine(text: string): string {
+  return Array.from(text, (character) => (character < " " || character === "\u007f" ? " " : character)).join("");
 }
 
 /** The facts that are given, as the daemon takes and checks them. */

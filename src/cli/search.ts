@@ -1,12 +1,10 @@
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { TrawlError, messageOf } from "../base/errors.js";
-import { basicQueries } from "../query/basic.js";
 import { printCaret } from "../query/caret.js";
 import { placeOfBytes } from "../query/characters.js";
-import { parseQuery } from "../query/parse.js";
-import { choosePatternType } from "../query/pattern-type.js";
 import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
+import { Output } from "./output.js";
 import { SseDecoder, type StreamEvent } from "./sse-decoder.js";
 
 export interface SearchCommand {
@@ -30,13 +28,18 @@ export interface Terminal {
   readonly colours: boolean;
 }
 
-export const exitCodes = { matches: 0, noMatches: 1, failed: 2 } as const;
+/** `incomplete`: something was left out, and standard error says what. `unwritten`: results could not be written. */
+export const exitCodes = { matches: 0, noMatches: 1, failed: 2, incomplete: 3, unwritten: 4 } as const;
 
-/** Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked. */
+/** What is left out unless the query asks for it: an answer without it is complete. */
+const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);
+
+/** Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked, or the results not be written. */
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
-  const response = await ask(searchUrl(command), command);
+  const query = await queryOf(command);
+  const response = await ask(searchUrl(command, query), command);
   const output = new Output(terminal.out);
-  const view = new SearchView(queryOf(command), printerFor(command, terminal), terminal);
+  const view = new SearchView(query, printerFor(command, terminal), terminal, command.count !== undefined);
   const decoder = new SseDecoder();
   try {
     for await (const bytes of response as AsyncIterable<Uint8Array>) {
@@ -45,35 +48,29 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
       if (output.closed) break;
     }
   } catch (error) {
+    if (error instanceof TrawlError) throw error;
     if (!output.closed && !view.done) throw brokenStream(error);
   }
+  await output.finish();
   if (output.closed) return exitCodes.matches;
   if (!view.done) throw brokenStream(undefined);
   return view.finish();
 }
 
-function searchUrl(command: SearchCommand): URL {
+function searchUrl(command: SearchCommand, query: string): URL {
   const url = new URL(".api/search/stream", command.endpoint.endsWith("/") ? command.endpoint : `${command.endpoint}/`);
-  url.searchParams.set("q", queryOf(command));
+  url.searchParams.set("q", query);
   url.searchParams.set("v", "V3");
   if (command.patternType !== undefined) url.searchParams.set("t", command.patternType);
   return url;
 }
 
 /** The query as it is sent. A count holds for all of it, also where filters stand on both sides of an `or`. */
-function queryOf({ query, count, patternType }: SearchCommand): string {
+async function queryOf({ query, count, patternType }: SearchCommand): Promise<string> {
   if (count === undefined) return query;
+  // Loading the query language takes longer than most searches, so only who needs it does.
+  const { isUnion } = await import("./query-form.js");
   return `${isUnion(query, patternType ?? "") ? `(${query})` : query} count:${count}`;
-}
-
-/** False for what is no query, too: the daemon tells what is wrong with it. */
-function isUnion(query: string, patternType: string): boolean {
-  try {
-    return basicQueries(parseQuery(query, choosePatternType(query, "", patternType))).length > 1;
-  } catch (error) {
-    if (error instanceof TrawlError) return false;
-    throw error;
-  }
 }
 
 function printerFor(command: SearchCommand, terminal: Terminal): MatchPrinter {
@@ -106,16 +103,19 @@ class SearchView {
   readonly #query: string;
   readonly #print: MatchPrinter;
   readonly #terminal: Terminal;
+  /** Whether the limit of matches was given on the command line: then reaching it is what was asked for. */
+  readonly #hasOwnLimit: boolean;
   #matches = false;
   #failed = false;
   #progress: Progress | undefined;
   #alert: Alert | undefined;
   done = false;
 
-  constructor(query: string, print: MatchPrinter, terminal: Terminal) {
+  constructor(query: string, print: MatchPrinter, terminal: Terminal, hasOwnLimit: boolean) {
     this.#query = query;
     this.#print = print;
     this.#terminal = terminal;
+    this.#hasOwnLimit = hasOwnLimit;
   }
 
   /** The text to print for this event. */
@@ -147,12 +147,14 @@ class SearchView {
   /** Tells what was left out and why; returns the exit code. An alert without any progress: the query did not run. */
   finish(): number {
     const progress = this.#progress;
-    for (const skipped of progress?.skipped ?? []) this.#note(skippedText(skipped));
+    const skipped = (progress?.skipped ?? []).filter(({ reason }) => !this.#hasOwnLimit || reason !== "shard-match-limit");
+    for (const one of skipped) this.#note(skippedText(one));
     if (this.#alert) this.#note(alertText(this.#alert, this.#query));
     if (progress && this.#terminal.isTerminal) {
       this.#note(`${progress.matchCount} ${progress.matchCount === 1 ? "match" : "matches"} in ${progress.durationMs} ms`);
     }
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
+    if (skipped.some(({ reason }) => !completeWithout.has(reason))) return exitCodes.incomplete;
     return this.#matches ? exitCodes.matches : exitCodes.noMatches;
   }
 
@@ -168,6 +170,7 @@ interface Progress {
 }
 
 interface Skipped {
+  readonly reason: string;
   readonly title: string;
   readonly message: string;
   readonly suggested?: { readonly title: string; readonly queryExpression: string };
@@ -191,29 +194,4 @@ function alertText({ title, description, proposedQueries, place }: Alert, query:
   const caret = place === undefined ? "" : `\n\n${printCaret(query, placeOfBytes(query, place.from, place.to))}`;
   const proposals = (proposedQueries ?? []).map((proposed) => `\n  try: ${proposed.query}`);
   return `${title}${description ? `: ${description}` : ""}${caret}${proposals.join("")}`;
-}
-
-/** Writes no faster than the reader reads, and stops quietly when it is gone, as `head` is after its last line. */
-class Output {
-  readonly #stream: NodeJS.WritableStream;
-  #closed = false;
-  #wake: () => void = () => {};
-
-  constructor(stream: NodeJS.WritableStream) {
-    this.#stream = stream;
-    stream.on("drain", () => this.#wake());
-    stream.on("error", () => {
-      this.#closed = true;
-      this.#wake();
-    });
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  async write(text: string): Promise<void> {
-    if (text === "" || this.#closed || this.#stream.write(text)) return;
-    await new Promise<void>((resolve) => { this.#wake = resolve; });
-  }
 }

@@ -4,7 +4,7 @@ import { operator, type AuditLog } from "../account/audit-log.js";
 import type { AccessTokenPolicy } from "../account/gate.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
-import type { RepositoryFacts } from "../model/repository.js";
+import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -48,7 +48,10 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       const { sync, catalog, audit } = daemon();
       const config = resolveRepository(body);
       if (config.private && catalog.repositoryByName(config.name) === undefined) notePermissions(audit, config.name, config);
-      await withActivity(sync, config.name, progress, () => sync.add(config));
+      await withActivity(sync, config.name, progress, () => sync.add(config)).catch((error: unknown) => {
+        const isTaken = error instanceof TrawlError && error.code === "conflict";
+        throw !isTaken && isAdded(catalog, config) ? withRemedy(error, config.name) : error;
+      });
       return statusOf(config.name);
     },
     "DELETE /.api/repos/NAME": async ({ params }: ControlCall) => {
@@ -85,6 +88,16 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
   };
+}
+
+function isAdded(catalog: Catalog, { name, url }: RepositoryConfig): boolean {
+  const known = catalog.repositoryByName(name);
+  return known !== undefined && known.url === url && known.generation === 0;
+}
+
+function withRemedy(error: unknown, name: string): TrawlError {
+  const code = error instanceof TrawlError ? error.code : "internal";
+  return new TrawlError(code, `${messageOf(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`, { cause: error });
 }
 
 /** Who may see a repository, where something is said of that. */

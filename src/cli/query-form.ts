@@ -1,0 +1,14 @@
+import { TrawlError } from "../base/errors.js";
+import { basicQueries } from "../query/basic.js";
+import { parseQuery } from "../query/parse.js";
+import { choosePatternType } from "../query/pattern-type.js";
+
+/** Whether filters stand on both sides of an `or`. False for what is not a query, too: the daemon says what is wrong with it. */
+export function isUnion(query: string, patternType: string): boolean {
+  try {
+    return basicQueries(parseQuery(query, choosePatternType(query, "", patternType))).length > 1;
+  } catch (error) {
+    if (error instanceof TrawlError) return false;
+    throw error;
+  }
+}
