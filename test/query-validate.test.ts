@@ -216,10 +216,14 @@ bad("revisions", [
   ["-repo:a rev:c", "invalid syntax. The query contains `rev:` without `repo:`", "rev:c"],
   ["repo:a@b:^c", `the revision "^c" leaves history out, which requires type:commit or type:diff in the query`, "repo:a@b:^c"],
   ["repo:a rev:*!main", `the revision "*!main" must begin with *!refs/`, "rev:*!main"],
+  ["repo:a rev:b^{/c}", `the revision "b^{/c}" is none that can be searched`, "rev:b^{/c}"],
+  ["repo:a@b^{/c}", `the revision "b^{/c}" is none that can be searched`, "repo:a@b^{/c}"],
+  ["repo:a@b@{1}", `the revision "b@{1}" is none that can be searched`, "repo:a@b@{1}"],
+  ["repo:a rev:at.time(2030-01-01, b^{/c})", "the revision of at.time goes on with", "rev:at.time(2030-01-01, b^{/c})"],
   ["repo: rev:c", "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again", "rev:c"],
 ]);
 
-good("revisions", ["repo:a rev:c", "repo:a rev:c:d", "repo:a@b -repo:c@d", "repo:a -repo:b@c rev:d", "r:a revision:b", "repo:a@b:^c type:commit", "repo:a@*!refs/heads/b:*"]);
+good("revisions", ["repo:a rev:b^{commit}~2^", "repo:a@@", "repo:a rev:at.time(2030-01-01, refs/tags/v1~3)", "repo:a rev:c", "repo:a rev:c:d", "repo:a@b -repo:c@d", "repo:a -repo:b@c rev:d", "r:a revision:b", "repo:a@b:^c type:commit", "repo:a@*!refs/heads/b:*"]);
 
 bad("fields that need a type", [
   ["author:a", "your query contains the field 'author', which requires type:commit or type:diff in the query", "author:a"],

@@ -65,9 +65,10 @@ t.test("names of commits", async (t) => {
     ["in capitals", [commits[1].toUpperCase()], `${commits[1].toUpperCase()}=1`],
     ["what is not there", ["nowhere", "HEAD~9", "f".repeat(40)], `nowhere missing HEAD~9 missing ${"f".repeat(40)} missing`],
     ["what is no commit", ["no-commit", "main^{tree}"], "no-commit missing main^{tree} missing"],
-    ["a log of refs, which a mirror has not", ["HEAD@{1}", "main"], "main=2 HEAD@{1} missing"],
+    ["a log of refs, which a mirror has not", ["HEAD@{1}", "main"], "main=2 HEAD@{1} malformed"],
     ["what cannot be a name", ["-x", "a b", "main"], "main=2 -x malformed a b malformed"],
-    ["a range is no commit", ["light..main", "main"], "main=2 light..main missing"],
+    ["a regular expression is not for clients to choose", ["HEAD^{/.*}", ":/.*", "main"], "main=2 HEAD^{/.*} malformed :/.* malformed"],
+    ["a range is no commit", ["light..main", "main"], "main=2 light..main malformed"],
   ];
   for (const [name, names, found] of rows) t.equal(print(await resolve(repository, named(...names)), commits), found, name);
 });

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { revisionProblem } from "../model/revision-syntax.js";
 import { readLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { isOid } from "./refs.js";
@@ -79,10 +80,10 @@ export async function diffTrees(
 
 /**
  * The commit that a revision stands for: a branch, tag, full ref, oid or its start, `HEAD~2` and the like. Null when
- * there is none. Throws `git` when the mirror is damaged, `cancelled` when stopped.
+ * there is none, and for what `revisionProblem` refuses. Throws `git` when the mirror is damaged, `cancelled` when stopped.
  */
 export async function resolveRevision(directory: string, revision: string, stop: StopSignal): Promise<string | null> {
-  if (revision === "" || revision.includes("\0")) return null;
+  if (revisionProblem(revision) !== null) return null;
   const { stdout, code } = await runGit({
     args: [
       `--git-dir=${directory}`,

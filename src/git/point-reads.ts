@@ -1,5 +1,6 @@
 import type { Repository, Tree, TreeEntry as NodegitEntry } from "nodegit";
 import { assert } from "../base/assert.js";
+import { revisionProblem } from "../model/revision-syntax.js";
 import { readCommitDate } from "./commit-facts.js";
 import { diffTrees, resolveRevision, type TreeChange } from "./objects.js";
 import { isOid } from "./refs.js";
@@ -48,6 +49,7 @@ export class PointReader {
 
   /** As `resolveRevision` of `objects.ts`. */
   async resolve(revision: string): Promise<string | null> {
+    if (revisionProblem(revision) !== null) return null;
     return (await this.#resolveQuickly(revision)) ?? resolveRevision(this.#directory, revision, this.#stop);
   }
 

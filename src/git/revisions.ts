@@ -1,4 +1,5 @@
 import type { ResolvedRevision, RevisionSpec } from "../model/revision.js";
+import { refGlobProblem, revisionProblem } from "../model/revision-syntax.js";
 import { TrawlError } from "../base/errors.js";
 import { localCommand, resolveRevision } from "./objects.js";
 import { excludeGlob, includeGlob } from "./ref-glob.js";
@@ -11,7 +12,7 @@ export interface RevisionResolution {
   readonly revisions: readonly ResolvedRevision[];
   /** As typed: the mirror has no such commit. */
   readonly missing: readonly string[];
-  /** As typed: it cannot be the name of a revision. */
+  /** As typed: git is not asked for it, see `revisionProblem`. */
   readonly malformed: readonly string[];
 }
 
@@ -21,8 +22,8 @@ export interface RevisionResolution {
  * Throws `git` when the mirror is damaged or not there, `cancelled` when stopped.
  */
 export async function resolveRevisions(directory: string, specs: readonly RevisionSpec[], stop: StopSignal): Promise<RevisionResolution> {
-  const malformed = specs.flatMap((spec) => (isWellFormed(nameOf(spec)) ? [] : [spec.typed]));
-  const wanted = specs.filter((spec) => isWellFormed(nameOf(spec)));
+  const malformed = specs.flatMap((spec) => (isWellFormed(spec) ? [] : [spec.typed]));
+  const wanted = specs.filter((spec) => isWellFormed(spec));
   const commits = await commitsOfNames(directory, wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [nameOf(spec)])), stop);
   const found = new Map<string, string>();
   const missing: string[] = [];
@@ -46,15 +47,13 @@ function nameOf(spec: RevisionSpec): string {
   }
 }
 
-/** Control characters and blanks are in no name, and a leading minus begins an option. */
-function isWellFormed(name: string): boolean {
-  return !name.startsWith("-") && !/[\u0000-\u0020\u007f]/.test(name); // eslint-disable-line no-control-regex
+function isWellFormed(spec: RevisionSpec): boolean {
+  return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(nameOf(spec)) === null;
 }
 
 /** The commit of each name through one process; names without one are left out. */
 async function commitsOfNames(directory: string, names: readonly string[], stop: StopSignal): Promise<Map<string, string>> {
-  // A mirror has no reflog, and some git versions end at the first question about one.
-  const asked = [...new Set(names)].filter((name) => !name.includes("@{"));
+  const asked = [...new Set(names)];
   const commits = new Map<string, string>();
   if (asked.length === 0) return commits;
   const answers = await askAll(directory, asked, stop);
@@ -91,13 +90,19 @@ async function commitAtTime(directory: string, base: string, unixSeconds: number
   return isOid(commit) ? commit : null;
 }
 
+/** Linux has 900 tags; some repositories have a branch for each change that was ever proposed. */
+const globRefCountMax = 10_000;
+
 /** A ref is taken when the last glob that matches it is no exclusion. */
 async function commitsOfGlobs(directory: string, specs: readonly RevisionSpec[], stop: StopSignal): Promise<ResolvedRevision[]> {
   const globs = specs.flatMap((spec) => (spec.kind !== "glob" ? [] : [{ takes: !spec.negated, test: (spec.negated ? excludeGlob : includeGlob)(spec.pattern) }]));
   if (globs.length === 0) return [];
   const isTaken = (ref: string): boolean => globs.reduce((taken, { takes, test }) => (taken !== takes && test(ref) ? takes : taken), false);
-  return (await listCommitRefs(directory, stop)).filter(({ typed }) => isTaken(typed))
-    .map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));
+  const taken = (await listCommitRefs(directory, stop)).filter(({ typed }) => isTaken(typed));
+  if (taken.length > globRefCountMax) {
+    throw new TrawlError("bad-request", `the globs match ${taken.length} refs, more than the ${globRefCountMax} that one search may name; write longer globs`);
+  }
+  return taken.map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));
 }
 
 /** Full names of branches and tags that stand for a commit, with it. */

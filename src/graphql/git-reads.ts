@@ -4,6 +4,7 @@ import type { CommitData } from "../git/commits.js";
 import type { EntryData } from "../git/directories.js";
 import type { FileAnswer, GitReadAnswer, GitReadKind, GitReadKinds, HighlightedText, TextToHighlight, WantedFile } from "../worker/git-messages.js";
 import type { ReadPool } from "../worker/pools.js";
+import { checkRevision } from "../model/revision-syntax.js";
 import { Batches } from "./batches.js";
 import type { RequestContext } from "./context.js";
 import { CommitSource, type BlobSource } from "./git-sources.js";
@@ -59,10 +60,11 @@ export class GitReads {
     return this.#pool.run<Kind>(request, { timeoutMs: this.#context.leftMs, stop: this.#context.stop });
   }
 
-  /** The commit of a revision; null when there is none. The default branch is known without a read. */
+  /** The commit of a revision; null when there is none. The default branch is known without a read. Throws `bad-request`, see `checkRevision`. */
   async resolve(repository: RepositorySource, revision: string): Promise<string | null> {
     const indexed = repository.indexedCommit(revision);
     if (indexed !== undefined) return indexed;
+    if (revision !== "") checkRevision(revision);
     if (!repository.cloned) return null;
     return this.#revisions.get(String(repository.record.id), revision === "" ? "HEAD" : revision);
   }

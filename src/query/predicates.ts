@@ -1,3 +1,4 @@
+import { revisionProblem } from "../model/revision-syntax.js";
 import { TrawlError } from "../base/errors.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import { isOperator, type FieldNode, type QueryNode } from "./ast.js";
@@ -95,8 +96,10 @@ function addFileNode(node: QueryNode, given: FileArgument): void {
 
 /** A date and, after a comma, the revision from which the history is read. */
 function checkAtTime(argument: string, nowMs: number): void {
-  const [date = "", , tooMuch] = argument.split(",", 3);
+  const [date = "", base = "", tooMuch] = argument.split(",", 3);
   if (tooMuch !== undefined) throw bad("at.time takes a date and at most one revision");
+  const problem = base.trim() === "" ? null : revisionProblem(base.trim());
+  if (problem !== null) throw bad(`the revision of at.time ${problem}`);
   readDateMs(date, nowMs);
 }
 

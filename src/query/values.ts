@@ -1,3 +1,4 @@
+import { refGlobProblem, revisionProblem } from "../model/revision-syntax.js";
 import { TrawlError } from "../base/errors.js";
 import type { YesNoOnly } from "./plan.js";
 
@@ -125,14 +126,10 @@ export function isRevisionGlob(revision: string): boolean {
   return revision.startsWith("*");
 }
 
-/**
- * False for what git can read neither as the name of a ref or commit nor as a way from there, as in `a..b` or `v1*`. Blanks
- * are allowed in braces, as in `main@{2 days ago}`. A glob is checked as one.
- */
+/** False for what git is never asked for, see `revisionProblem`. Behind a `^` is a revision whose history is left out. */
 export function isRevision(text: string): boolean {
-  if (isRevisionGlob(text)) return !/[\s\u0000-\u001f\u007f\\]/.test(text);
-  const outside = text.replace(/^\^/, "").replace(/\{[^{}]*\}/g, "");
-  return outside !== "" && !outside.startsWith("-") && !/[\s\u0000-\u001f\u007f\\[?*{}]|\.\./.test(outside);
+  if (isRevisionGlob(text)) return refGlobProblem(text) === null && !text.includes("\\");
+  return revisionProblem(text.startsWith("^") ? text.slice(1) : text) === null;
 }
 
 function bad(message: string): TrawlError {

@@ -1,5 +1,6 @@
 import { TrawlError } from "../../base/errors.js";
 import { visibleError, type RepositoryStatus } from "../../model/repository-status.js";
+import { splitRange } from "../../model/revision-syntax.js";
 import { redactUrl } from "../../git/remote-url.js";
 import { emptyPage, offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
@@ -130,9 +131,9 @@ async function refPage(source: RepositorySource, prefixes: readonly string[],
 /** Reads `A..B`, `A...B` as `A..B`, or one revision; nothing is HEAD, which an empty repository lacks. */
 async function revisionRange(source: RepositorySource, text: string, context: RequestContext): Promise<{ from: string[]; without: string[] }> {
   if (text === "" && (await context.git.resolve(source, "")) === null) return { from: [], without: [] };
-  const [, excluded, included] = /^(.*?)\.{2,3}(.*)$/.exec(text) ?? [undefined, undefined, text];
-  const from = await commitOf(source, included, context);
-  const without = excluded === undefined ? [] : [await commitOf(source, excluded, context)];
+  const range = splitRange(text);
+  const from = await commitOf(source, range?.head ?? text, context);
+  const without = range === undefined ? [] : [await commitOf(source, range.base, context)];
   return { from: [from.oid], without: without.map(({ oid }) => oid) };
 }
 
