@@ -1,6 +1,7 @@
 import t from "tap";
 import { assert } from "../src/base/assert.js";
-import { detectLanguage, languageByName, languageNames, languagePathRegexp, type Language } from "../src/model/language.js";
+import { detectLanguage } from "../src/indexer/detect-language.js";
+import { languageByName, languageNames, languagePathRegexp, type Language } from "../src/model/language.js";
 
 function language(name: string): Language {
   const found = languageByName(name);

@@ -50,22 +50,58 @@ function readBasic(rest: string): Credential {
 
 /** `key="value", key=value`, with keys in any case, as a map; "none" for what is no such list, "repeated" for a key given twice. */
 function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeated" {
-  const pair = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",=]*))\s*(,|$)/y;
   const pairs = new Map<string, string>();
-  while (pair.lastIndex < text.length) {
-    const found = pair.exec(text);
-    if (found === null) return "none";
-    const [whole, key = "", quoted, plain = "", end] = found;
-    if (pairs.has(key.toLowerCase())) return "repeated";
-    pairs.set(key.toLowerCase(), quoted === undefined ? plain : quoted.replace(/\\(.)/g, "$1"));
-    if (end === "" || whole === "") break;
-    // A comma has something after it.
-    if (pair.lastIndex === text.length) return "none";
+  let at = 0;
+  while (at < text.length) {
+    const pair = readPair(text, at);
+    if (pair === undefined) return "none";
+    if (pairs.has(pair.key)) return "repeated";
+    pairs.set(pair.key, pair.value);
+    if (pair.end === text.length) return pairs;
+    at = pair.end + 1;
   }
-  return pairs.size === 0 ? "none" : pairs;
+  // Nothing, or nothing after a comma.
+  return "none";
 }
 
-/** The cookie of a session. */
+/** `key=value` from this index on, with blanks around each part; `end` is the index of the comma or of the text's end. */
+function readPair(text: string, from: number): { readonly key: string; readonly value: string; readonly end: number } | undefined {
+  const keyFrom = skipBlanks(text, from);
+  let keyTo = keyFrom;
+  while (keyTo < text.length && /[\w-]/.test(text.charAt(keyTo))) keyTo++;
+  const equals = skipBlanks(text, keyTo);
+  if (keyTo === keyFrom || text[equals] !== "=") return undefined;
+  const valueFrom = skipBlanks(text, equals + 1);
+  const value = text[valueFrom] === "\"" ? readQuoted(text, valueFrom) : readPlain(text, valueFrom);
+  if (value === undefined) return undefined;
+  const end = skipBlanks(text, value.end);
+  return end === text.length || text[end] === "," ? { key: text.slice(keyFrom, keyTo).toLowerCase(), value: value.text, end } : undefined;
+}
+
+/** Text in quotes, in which a backslash makes the next character plain; undefined without a closing quote. */
+function readQuoted(text: string, from: number): { readonly text: string; readonly end: number } | undefined {
+  let value = "";
+  for (let at = from + 1; at < text.length; at++) {
+    if (text[at] === "\"") return { text: value, end: at + 1 };
+    if (text[at] === "\\") at++;
+    value += text.charAt(at);
+  }
+  return undefined;
+}
+
+function readPlain(text: string, from: number): { readonly text: string; readonly end: number } {
+  let end = from;
+  while (end < text.length && !/[\s",=]/.test(text.charAt(end))) end++;
+  return { text: text.slice(from, end), end };
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && /\s/.test(text.charAt(at))) at++;
+  return at;
+}
+
+/** The cookie of a session. *//** The cookie of a session. */
 export const sessionCookie = "sgs";
 
 /** The text of the session in a `Cookie` header. */

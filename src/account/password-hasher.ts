@@ -41,5 +41,5 @@ export class PasswordHasher {
 
 /** Random bytes in the base64 of argon2's text. */
 function unpadded(byteCount: number): string {
-  return randomBytes(byteCount).toString("base64").replace(/=+$/, "");
+  return randomBytes(byteCount).toString("base64").replaceAll("=", "");
 }

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { trimEndOf, withoutSuffix } from "../base/text.js";
 
 /** A URL as it is, or an absolute path when it names a directory of this host. */
 export function absoluteUrl(url: string, base: string): string {
@@ -8,8 +9,20 @@ export function absoluteUrl(url: string, base: string): string {
 
 /** The name for a repository of which only the URL is given: `host/path` of a remote one, the last part of a path. */
 export function nameOfUrl(url: string): string {
-  const remote = /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:[^@/]*@)?([^/:]+)(?::[0-9]+(?=\/))?[:/]+(.*)$/i.exec(url);
   const isLocal = url.startsWith("/") || url.startsWith("file:");
-  const name = remote === null || isLocal ? url.replace(/\/+$/, "").split("/").at(-1) ?? "" : `${remote[1]}/${remote[2]}`;
-  return name.replace(/\/+$/, "").replace(/\.git$/, "").replace(/[\s@:\\]+/g, "-");
+  const name = (isLocal ? undefined : hostAndPath(url)) ?? trimEndOf(url, "/").split("/").at(-1) ?? "";
+  return withoutSuffix(trimEndOf(name, "/"), ".git").replace(/[\s@:\\]+/g, "-");
+}
+
+/** Of `scheme://user@host:port/path` and `user@host:path`. */
+function hostAndPath(url: string): string | undefined {
+  const addresses = [url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, ""), url];
+  return addresses.flatMap((address) => [address.replace(/^[^@/]*@/, ""), address]).map(splitHost).find((found) => found !== undefined);
+}
+
+/** The host at the beginning of `host:port/path` or `host:path`, and the path. */
+function splitHost(address: string): string | undefined {
+  const host = /^[^/:]+/.exec(address)?.[0] ?? "";
+  const rest = address.slice(host.length).replace(/^:[0-9]+(?=\/)/, "");
+  return host !== "" && /^[:/]/.test(rest) ? `${host}/${rest.replace(/^[:/]+/, "")}` : undefined;
 }

@@ -1,3 +1,5 @@
+import { trimEndOf } from "../base/text.js";
+
 /**
  * The pattern of one line of a CODEOWNERS file, by the rules of GitHub, which are those of `.gitignore` with a few of
  * their own:
@@ -24,7 +26,7 @@ export class OwnerPattern {
   static parse(text: string): OwnerPattern | undefined {
     if (text.startsWith("!") || /[[\]]/.test(text)) return undefined;
     const endsInSlash = text.endsWith("/");
-    const inner = text.replace(/^\/+/, "").replace(/\/+$/, "");
+    const inner = trimEndOf(text.replace(/^\/+/, ""), "/");
     if (inner === "") return undefined;
     const names = inner.split(/\/+/);
     const isAnywhere = names.length === 1 && !text.startsWith("/");

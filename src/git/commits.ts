@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.js";
+import { splitOnce, trimEndOf } from "../base/text.js";
 import { localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
 import { runGit, type StopSignal } from "./run.js";
@@ -94,7 +95,7 @@ function parseCommits(output: Buffer): CommitData[] {
       parents: parents === "" ? [] : parents.split(" "),
       author: { name: author, email: authorEmail, date: dateOf(authored) },
       committer: { name: committer, email: committerEmail, date: dateOf(committed) },
-      message: message.replace(/\n+$/, ""),
+      message: trimEndOf(message, "\n"),
     });
   }
   return commits;
@@ -154,8 +155,14 @@ export async function listContributors(directory: string, { from, without, path,
     ],
     exitCodes: [],
   });
-  return stdout.toString("utf8").split("\n").flatMap((line) => {
-    const found = /^\s*(\d+)\t(.*) <([^>]*)>$/.exec(line);
-    return found === null ? [] : [{ name: found[2], email: found[3], commitCount: Number(found[1]) }];
-  });
+  return stdout.toString("utf8").split("\n").flatMap((line) => parseContributor(line) ?? []);
+}
+
+/** A line of `git shortlog`: a count, a tab, and `name <address>`, where the address holds no `>`. */
+export function parseContributor(line: string): Contributor | undefined {
+  const [count = "", person = ""] = splitOnce(line, "\t") ?? [];
+  const nameLength = person.lastIndexOf(" <");
+  const email = person.slice(nameLength + 2, -1);
+  if (!/^\d+$/.test(count.trimStart()) || nameLength < 0 || !person.endsWith(">") || email.includes(">")) return undefined;
+  return { name: person.slice(0, nameLength), email, commitCount: Number(count) };
 }

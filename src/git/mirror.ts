@@ -73,7 +73,11 @@ const looseCountMax = 5_000;
 
 /** What git says when the repository, not the remote or the network, is broken. */
 const damagePattern =
-  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|packfile .* cannot be accessed|did not send all necessary objects|invalid sha1 pointer/;
+  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|did not send all necessary objects|invalid sha1 pointer/;
+
+function saysDamaged(text: string): boolean {
+  return damagePattern.test(text) || text.split("\n").some((line) => line.includes("packfile ") && line.includes(" cannot be accessed"));
+}
 
 /**
  * Our bare copy of one repository.
@@ -192,7 +196,7 @@ export class Mirror {
       await this.#fetch(this.directory, remote, stop);
       return await this.#listFetched(stop);
     } catch (error) {
-      if (!damagePattern.test(messageOf(error))) throw error;
+      if (!saysDamaged(messageOf(error))) throw error;
       // It may as well be the source that is broken; only a fetch, not a copy, finds that out.
       return this.#remakeByFetch(remote, stop);
     }
@@ -281,7 +285,7 @@ export class Mirror {
       ...this.#localCommand(stop),
       exitCodes: [128],
     });
-    if (damagePattern.test(stderr)) return null;
+    if (saysDamaged(stderr)) return null;
     if (code !== 0) throw new TrawlError("git", `git for-each-ref failed: ${stderr}`);
     return parseLocalRefs(stdout, readHead(directory));
   }

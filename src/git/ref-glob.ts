@@ -33,16 +33,43 @@ function compileGlob(glob: string): RefTest {
 }
 
 function globSource(glob: string): string {
-  return glob.replace(/\\(.)|\[([!^]?)(\]?[^\]]*)\]|[^]/gu, (part, escaped?: string, negation?: string, members?: string) => {
-    if (escaped !== undefined) return escapeRegexp(escaped);
-    if (members !== undefined) return `[${negation === "" ? "" : "^"}${classSource(members)}]`;
-    switch (part) {
-      case "*": return ".*";
-      case "?": return ".";
-      case "[": return "[";
-      default: return escapeRegexp(part);
-    }
-  });
+  let source = "";
+  // Once no class closes, none does that begins later.
+  let lastClose = glob.lastIndexOf("]");
+  for (let at = 0; at < glob.length;) {
+    const piece = at < lastClose && glob[at] === "[" ? classAt(glob, at) : pieceAt(glob, at);
+    source += piece.source;
+    at = piece.end;
+  }
+  return source;
+}
+
+interface GlobPiece {
+  readonly source: string;
+  readonly end: number;
+}
+
+/** A character, an escaped one, or a star. A `[` without its end stays, and the regexp is refused. */
+function pieceAt(glob: string, at: number): GlobPiece {
+  const isEscaped = glob[at] === "\\" && at + 1 < glob.length;
+  const character = String.fromCodePoint(glob.codePointAt(isEscaped ? at + 1 : at) ?? 0);
+  const end = at + (isEscaped ? 1 : 0) + character.length;
+  if (isEscaped) return { source: escapeRegexp(character), end };
+  switch (character) {
+    case "*": return { source: ".*", end };
+    case "?": return { source: ".", end };
+    case "[": return { source: "[", end };
+    default: return { source: escapeRegexp(character), end };
+  }
+}
+
+/** `[…]`, `[!…]` or `[^…]`. A `]` that comes first is a member. */
+function classAt(glob: string, at: number): GlobPiece {
+  const isNegated = glob[at + 1] === "!" || glob[at + 1] === "^";
+  const from = at + (isNegated ? 2 : 1);
+  const close = glob.indexOf("]", glob[from] === "]" ? from + 1 : from);
+  if (close < 0) return pieceAt(glob, at);
+  return { source: `[${isNegated ? "^" : ""}${classSource(glob.slice(from, close))}]`, end: close + 1 };
 }
 
 /** Members of a class; ranges stay, all else stands for itself. */

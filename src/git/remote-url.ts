@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { trimEndOf } from "../base/text.js";
 
 /** Where a repository comes from, checked and without secrets in `text`. */
 export type RemoteUrl = LocalUrl | SshUrl | HttpUrl;
@@ -62,13 +63,60 @@ export function parseRemoteUrl(text: string): RemoteUrl {
  * text that is no URL, such as what git wrote to standard error.
  */
 export function redactUrl(text: string): string {
-  return text
-    .replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*(?::(?!\d*(?:\/|$))[^\s'"]*)?@/gi, "$1***@")
-    .replace(/\b(Authorization:\s*)(Basic|Bearer)\s+\S+/gi, "$1***");
+  return redactUserInfo(text).replace(/\b(Authorization:\s*)(Basic|Bearer)\s+\S+/gi, "$1***");
+}
+
+/** Of each `scheme://…@` what stands between. */
+function redactUserInfo(text: string): string {
+  const words = text.split(/([\s'"]+)/);
+  return words.map((word, at) => redactWord(word, at === words.length - 1)).join("");
+}
+
+function redactWord(word: string, endsText: boolean): string {
+  const last = word.lastIndexOf("@");
+  let redacted = "";
+  let copiedTo = 0;
+  for (let at = word.indexOf("://"); at >= 0 && at < last; at = word.indexOf("://", Math.max(at + 1, copiedTo))) {
+    const from = at + "://".length;
+    const end = endsInScheme(word, copiedTo, at) ? endOfUserInfo(word, from, last, endsText) : from;
+    if (end === from) continue;
+    redacted += `${word.slice(copiedTo, from)}***@`;
+    copiedTo = end;
+  }
+  return redacted + word.slice(copiedTo);
+}
+
+/** Whether a letter at the beginning of a word leads to this index by characters of a scheme. */
+function endsInScheme(text: string, from: number, to: number): boolean {
+  for (let at = to - 1; at >= from && /[a-z0-9+.-]/i.test(text.charAt(at)); at--) {
+    if (/[a-z]/i.test(text.charAt(at)) && !/\w/.test(text.charAt(at - 1))) return true;
+  }
+  return false;
+}
+
+/**
+ * The index behind the `@` that ends user and password: the last one before a slash, or, where a colon is not followed by
+ * a port, the last one of all, since a password may hold anything. `from` without one.
+ */
+function endOfUserInfo(word: string, from: number, last: number, endsText: boolean): number {
+  const slash = /[/?#]/g;
+  slash.lastIndex = from;
+  for (let at = Math.min(last, slash.exec(word)?.index ?? last); at >= from; at--) {
+    if (word[at] === "@") return at + 1;
+    if (word[at] === ":" && !isPortAt(word, at + 1, endsText)) return last + 1;
+  }
+  return from;
+}
+
+/** Digits up to a slash, or up to the end of all. */
+function isPortAt(text: string, from: number, endsText: boolean): boolean {
+  let end = from;
+  while (/\d/.test(text.charAt(end))) end++;
+  return text[end] === "/" || (endsText && end === text.length);
 }
 
 function localUrl(path: string): LocalUrl {
-  const trimmed = path.length > 1 ? path.replace(/\/+$/, "") : path;
+  const trimmed = path.length > 1 ? trimEndOf(path, "/") : path;
   if (trimmed === "") throw refused(path, "it names no repository");
   return { kind: "local", text: trimmed, path: trimmed };
 }

@@ -17,8 +17,36 @@ export function plainMarkdown(text: string): Markdown {
 
 /** Markdown as results of commits hold it: links between words. */
 export function linksMarkdown(text: string): Markdown {
-  const html = escapeHtml(text).replace(/`([^`]*)`/g, "<code>$1</code>").replace(/\[([^\]]*)\]\(([^)]*)\)/g, "<a href=\"$2\" rel=\"nofollow\">$1</a>");
-  return { text, html: `<p>${html}</p>\n` };
+  return { text, html: `<p>${withLinks(withCode(escapeHtml(text)))}</p>\n` };
+}
+
+/** Text between two backticks is code. */
+function withCode(text: string): string {
+  const parts = text.split("`");
+  const isClosed = parts.length % 2 === 1;
+  return parts.map((part, at) => {
+    if (at % 2 === 0) return part;
+    return isClosed || at < parts.length - 1 ? `<code>${part}</code>` : `\`${part}`;
+  }).join("");
+}
+
+/** `[label](address)` is a link. Each bracket is looked at once. */
+function withLinks(text: string): string {
+  let html = "";
+  let [copiedTo, from] = [0, 0];
+  for (let close = text.indexOf("]"); close >= 0; close = text.indexOf("]", from)) {
+    const open = text.slice(from, close).indexOf("[");
+    const isLink = open >= 0 && text[close + 1] === "(";
+    const end = isLink ? text.indexOf(")", close) : close;
+    if (end < 0) break;
+    if (isLink) {
+      const label = from + open;
+      html += `${text.slice(copiedTo, label)}<a href="${text.slice(close + 2, end)}" rel="nofollow">${text.slice(label + 1, close)}</a>`;
+      copiedTo = end + 1;
+    }
+    from = end + 1;
+  }
+  return html + text.slice(copiedTo);
 }
 
 /** A fenced block of code, the fence included in the text. */

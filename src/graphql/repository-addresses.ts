@@ -1,3 +1,4 @@
+import { trimEndOf, withoutSuffix } from "../base/text.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { nameOfCloneUrl } from "./urls.js";
@@ -39,5 +40,5 @@ function placesByAddress(table: RepositoryTable): Map<string, number[]> {
 
 /** `host/path` where the address names a host; otherwise what was given. */
 function keyOf(address: string): string {
-  return (nameOfCloneUrl(address) ?? address.replace(/\/+$/, "").replace(/\.git$/, "")).toLowerCase();
+  return (nameOfCloneUrl(address) ?? withoutSuffix(trimEndOf(address, "/"), ".git")).toLowerCase();
 }

@@ -1,3 +1,4 @@
+import { splitOnce, trimEndOf, withoutSuffix } from "../base/text.js";
 import type { ExternalServiceKind } from "./schema-types.js";
 
 /** The path of a repository's page, at a revision when one was typed. */
@@ -36,10 +37,41 @@ export function nameOfCloneUrl(cloneUrl: string): string | undefined {
 
 /** Reads `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */
 function placeOf(cloneUrl: string): { readonly host: string; readonly path: string } | undefined {
-  const found = /^(?:https?|ssh|git):\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/.exec(cloneUrl) ?? /^(?:[^@/:]+@)?([^/:]+\.[^/:]+):(?!\/)(.+)$/.exec(cloneUrl);
-  if (found === null) return undefined;
-  const path = found[2].replace(/\/+$/, "").replace(/\.git$/, "");
-  return path === "" ? undefined : { host: found[1].toLowerCase(), path };
+  const address = addressOf(cloneUrl);
+  if (address === undefined || /[\n\r\u2028\u2029]/.test(address.path)) return undefined;
+  const path = withoutSuffix(trimEndOf(address.path, "/"), ".git");
+  return path === "" ? undefined : { host: address.host.toLowerCase(), path };
+}
+
+interface HostAndPath {
+  readonly host: string;
+  readonly path: string;
+}
+
+function addressOf(cloneUrl: string): HostAndPath | undefined {
+  const scheme = /^(?:https?|ssh|git):\/\//.exec(cloneUrl)?.[0];
+  if (scheme === undefined) return scpAddressOf(cloneUrl);
+  const [authority = "", path = ""] = splitOnce(cloneUrl.slice(scheme.length), "/") ?? [];
+  const host = [splitOnce(authority, "@")?.[1], authority].map(hostWithoutPort).find((one) => one !== undefined);
+  return host === undefined || path === "" ? undefined : { host, path };
+}
+
+function hostWithoutPort(text: string | undefined): string | undefined {
+  const [host = "", port] = text === undefined ? [] : splitOnce(text, ":") ?? [text];
+  return host === "" || (port !== undefined && !/^\d+$/.test(port)) ? undefined : host;
+}
+
+/** `user@host.domain:path`, where a host without a dot is none. */
+function scpAddressOf(cloneUrl: string): HostAndPath | undefined {
+  const [userAndHost = "", path = ""] = splitOnce(cloneUrl, ":") ?? [];
+  if (path === "" || path.startsWith("/") || userAndHost.includes("/")) return undefined;
+  const at = userAndHost.indexOf("@");
+  const host = [userAndHost.slice(at > 0 ? at + 1 : 0), userAndHost].find(hasDotInside);
+  return host === undefined ? undefined : { host, path };
+}
+
+function hasDotInside(host: string): boolean {
+  return host.slice(1, -1).includes(".");
 }
 
 const kinds: Readonly<Record<string, ExternalServiceKind>> = { "github.com": "GITHUB", "gitlab.com": "GITLAB", "bitbucket.org": "BITBUCKETCLOUD" };

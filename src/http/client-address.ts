@@ -51,13 +51,18 @@ export class ClientAddresses {
 /** As the sockets' addresses come: the part of an address that stands for its network is then its first half. */
 function expanded(address: string): string {
   const [withoutZone = ""] = address.split("%");
-  const plain = withoutZone.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) =>
-    `${groupOf(bytes[0], bytes[1])}:${groupOf(bytes[2], bytes[3])}`);
-  const [head = "", tail] = plain.split("::");
+  const [head = "", tail] = inGroups(withoutZone).split("::");
   const before = head === "" ? [] : head.split(":");
   const after = tail === undefined || tail === "" ? [] : tail.split(":");
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => "0");
   return [...before, ...zeros, ...after].map((group) => group.toLowerCase().padStart(4, "0")).join(":");
+}
+
+/** With the last four bytes as two groups, where they are written as an address of IPv4. */
+function inGroups(address: string): string {
+  const from = address.lastIndexOf(":") + 1;
+  const [a, b, c, d] = address.slice(from).split(".");
+  return d === undefined ? address : `${address.slice(0, from)}${groupOf(a, b)}:${groupOf(c, d)}`;
 }
 
 function groupOf(high = "0", low = "0"): string {

@@ -9,17 +9,10 @@ export class Router<Route> {
 
   add(method: string, pattern: string, route: Route): void {
     assert(pattern.startsWith("/"), `route pattern ${pattern} begins with a slash`);
-    const names: string[] = [];
-    if (!capture.test(pattern)) {
-      this.#entries.push({ method, path: pattern, expression: undefined, names, route });
-      return;
-    }
-    const source = pattern.split(capture).map((part, at) => {
-      if (at % 2 === 0) return part.replace(/[^\w/]/g, "\\$&");
-      names.push(part);
-      return "(.+)";
-    });
-    this.#entries.push({ method, path: pattern, expression: new RegExp(`^${source.join("")}$`), names, route });
+    // Texts and names alternate, as in ["/.api/repos/", "NAME", "/sync"].
+    const parts = pattern.split(/([A-Z]{2,})/);
+    const texts = parts.filter((_, at) => at % 2 === 0);
+    this.#entries.push({ method, path: pattern, texts, names: parts.filter((_, at) => at % 2 === 1), route });
   }
 
   /** The first route that fits, in the order they were added. */
@@ -43,26 +36,37 @@ export type Found<Route> =
 interface Entry<Route> {
   readonly method: string;
   readonly path: string;
-  /** Undefined for a pattern that captures nothing, which is the path itself. */
-  readonly expression: RegExp | undefined;
+  /** What stands before, between and after the captures; only the path itself without captures. */
+  readonly texts: readonly string[];
   readonly names: readonly string[];
   readonly route: Route;
 }
 
 const noParams: Readonly<Record<string, string>> = {};
 
-const capture = /\b([A-Z]{2,})\b/;
-
 /** The captures, or undefined when the path is another one or holds a broken percent-encoding. */
-function match<Route>(entry: Entry<Route>, path: string): Readonly<Record<string, string>> | undefined {
-  if (entry.expression === undefined) return entry.path === path ? noParams : undefined;
-  const found = entry.expression.exec(path);
-  if (!found) return undefined;
-  const params: Record<string, string> = {};
+function match<Route>({ path: pattern, texts, names }: Entry<Route>, path: string): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return pattern === path ? noParams : undefined;
+  const captured = captures(texts, path);
+  if (captured === undefined) return undefined;
   try {
-    for (const [at, name] of entry.names.entries()) params[name] = decodeURIComponent(found[at + 1] ?? "");
+    return Object.fromEntries(names.map((name, at) => [name, decodeURIComponent(captured[at] ?? "")]));
   } catch {
     return undefined;
   }
-  return params;
+}
+
+/** What stands between the texts, each as long as those before it leave it; undefined where it is none. */
+function captures(texts: readonly string[], path: string): readonly string[] | undefined {
+  const [first = "", last = ""] = [texts[0], texts.at(-1)];
+  if (!path.startsWith(first) || !path.endsWith(last)) return undefined;
+  const found: string[] = [];
+  let end = path.length - last.length;
+  for (const text of texts.slice(1, -1).reverse()) {
+    const at = path.lastIndexOf(text, end - 1 - text.length);
+    if (at < first.length) return undefined;
+    found.unshift(path.slice(at + text.length, end));
+    end = at;
+  }
+  return end <= first.length ? undefined : [path.slice(first.length, end), ...found];
 }

@@ -1,18 +1,22 @@
 import type { Kernel } from "../kernel/kernel.js";
-import { detectLanguage } from "../model/language.js";
 import type { SkipReason } from "../model/skip-reason.js";
+import { compileRegexp } from "../regexp/compile.js";
+import { escapeRegexp } from "../regexp/escape.js";
+import { detectLanguage } from "./detect-language.js";
+
+type PathTest = (path: Buffer) => boolean;
 
 /** What decides whether a document's content is indexed. */
 export interface ContentLimits {
   readonly fileBytesMax: number;
   /** Matches paths that `fileBytesMax` does not hold for. */
-  readonly largeFiles: RegExp | undefined;
+  readonly largeFiles: PathTest | undefined;
   readonly trigramCountMax: number;
 }
 
 /** The limits, from options as they are configured. */
 export function contentLimitsOf(options: { readonly fileBytesMax: number; readonly largeFiles: readonly string[]; readonly trigramCountMax: number }): ContentLimits {
-  return { ...options, largeFiles: globsToRegExp(options.largeFiles) };
+  return { ...options, largeFiles: globTest(options.largeFiles) };
 }
 
 /** Below this size a content cannot have more trigrams than any sensible limit. */
@@ -32,7 +36,7 @@ export function skipReasonOfContent(content: Buffer, path: Buffer, limits: Conte
 }
 
 export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimits): boolean {
-  return byteCount > limits.fileBytesMax && !(limits.largeFiles?.test(path.toString()) ?? false);
+  return byteCount > limits.fileBytesMax && limits.largeFiles?.(path) !== true;
 }
 
 /** The linguist name of the document's language, "" when unknown. */
@@ -41,12 +45,13 @@ export function languageOf(path: Buffer, content: Buffer): string {
 }
 
 /**
- * One regexp for a list of globs: `*` and `?` stay within a path segment, `**` crosses them. A glob without a slash is
+ * A test for a list of globs: `*` and `?` stay within a path segment, `**` crosses them. A glob without a slash is
  * matched against the file name, another one against the whole path. Undefined for an empty list.
  */
-function globsToRegExp(globs: readonly string[]): RegExp | undefined {
+function globTest(globs: readonly string[]): PathTest | undefined {
   if (globs.length === 0) return undefined;
-  return new RegExp(globs.map((glob) => (glob.includes("/") ? `^${globSource(glob)}$` : `(?:^|/)${globSource(glob)}$`)).join("|"), "s");
+  const source = globs.map((glob) => (glob.includes("/") ? `\\A${globSource(glob)}\\z` : `(?:\\A|/)${globSource(glob)}\\z`)).join("|");
+  return (path) => compileRegexp(`(?s:${source})`, false).test(Buffer.from(path.toString()));
 }
 
 function globSource(glob: string): string {
@@ -56,7 +61,7 @@ function globSource(glob: string): string {
       case "**": return ".*";
       case "*": return "[^/]*";
       case "?": return "[^/]";
-      default: return `\\${part}`;
+      default: return escapeRegexp(part);
     }
   });
 }

@@ -1,5 +1,4 @@
 import * as linguist from "linguist-languages";
-import { chooseByHead } from "./language-heuristics.js";
 import { byPopularity } from "./language-popularity.js";
 
 /** A language as linguist knows it. */
@@ -77,24 +76,23 @@ function escapeRegexp(text: string): string {
   return text.replace(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
 }
 
-/**
- * The language of a file, from its path and the first bytes of its content: by file name, else by the longest known
- * extension, else by its first line. `head` is looked at only when the path leaves a choice or says nothing, so most
- * files cost a few look-ups.
- */
-export function detectLanguage(path: string, head: Buffer): Language | undefined {
-  const filename = path.slice(path.lastIndexOf("/") + 1);
-  const named = byFilename.get(filename);
-  if (named !== undefined) return named[0];
-  const extension = knownExtension(filename.toLowerCase());
-  const candidates = extension === undefined ? undefined : byExtension.get(extension);
-  if (extension === undefined || candidates === undefined) return languageOfHead(head);
-  if (candidates.length === 1 || head.length === 0) return candidates[0];
-  return languageAmong(candidates, extension, head);
+/** The languages of a file name, the most popular first. */
+export function languagesByFilename(filename: string): readonly Language[] | undefined {
+  return byFilename.get(filename);
 }
 
-/** Dots are tried from the left, so the first known extension is the longest. */
-function knownExtension(filename: string): string | undefined {
+/** The languages of an extension with its dot, in lower case, the most popular first. */
+export function languagesByExtension(extension: string): readonly Language[] | undefined {
+  return byExtension.get(extension);
+}
+
+/** The languages of a program that is named behind `#!`, the most popular first. */
+export function languagesByInterpreter(interpreter: string): readonly Language[] | undefined {
+  return byInterpreter.get(interpreter);
+}
+
+/** The longest extension of a file name (in lower case) that is known: dots are tried from the left. */
+export function knownExtension(filename: string): string | undefined {
   let dot = filename.indexOf(".", filename.length - extensionLengthMax);
   while (dot >= 0) {
     const extension = filename.slice(dot);
@@ -103,39 +101,3 @@ function knownExtension(filename: string): string | undefined {
   }
   return undefined;
 }
-
-function languageAmong(candidates: readonly Language[], extension: string, head: Buffer): Language {
-  const interpreted = languagesOfShebang(head).find((language) => candidates.includes(language));
-  if (interpreted !== undefined) return interpreted;
-  const chosen = chooseByHead(extension, candidates, head.toString("latin1"));
-  return candidates.find(({ name }) => name === chosen) ?? candidates[0];
-}
-
-function languageOfHead(head: Buffer): Language | undefined {
-  if (head.length === 0) return undefined;
-  return languagesOfShebang(head)[0] ?? languageOfModeline(head) ?? (head.indexOf("<?xml") === 0 ? languageByName("XML") : undefined);
-}
-
-/** As in `#!/usr/bin/env -S PYTHONPATH=lib python3.11 -u`: the first word after `env` that is no option or setting. */
-function languagesOfShebang(head: Buffer): readonly Language[] {
-  if (head[0] !== hash || head[1] !== exclamationMark) return [];
-  const [line] = head.toString("latin1", 2, shebangBytesMax).split("\n", 1);
-  const [program, ...parameters] = line.trim().split(/\s+/).map((word) => word.slice(word.lastIndexOf("/") + 1));
-  const interpreter = program === "env" ? parameters.find((word) => !/^-|=/.test(word)) : program;
-  if (interpreter === undefined) return [];
-  return byInterpreter.get(interpreter) ?? byInterpreter.get(interpreter.replace(/[-\d.]+$/, "")) ?? [];
-}
-
-/** As in `-*- mode: ruby -*-`, `-*- python -*-` and `vim: set ft=cpp:`. */
-function languageOfModeline(head: Buffer): Language | undefined {
-  const text = head.toString("latin1", 0, modelineBytesMax);
-  const emacs = /-\*-(?:.*[ \t;]mode[ \t]*:|[ \t]*mode[ \t]*:|(?![^\n]*:))[ \t]*([^\s;]+?)[ \t]*(?:;.*)?-\*-/i.exec(text);
-  const vim = /(?:^|[ \t])(?:vim?|ex):(?:.*[ \t:])?(?:ft|filetype|syn|syntax)=([\w+#-]+)/m.exec(text);
-  const name = emacs?.[1] ?? vim?.[1];
-  return name === undefined ? undefined : languageByName(name);
-}
-
-const hash = 0x23;
-const exclamationMark = 0x21;
-const shebangBytesMax = 256;
-const modelineBytesMax = 1024;

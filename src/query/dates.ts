@@ -6,12 +6,21 @@ import { TrawlError } from "../base/errors.js";
  * them. Throws `invalid date format`.
  */
 export function readDateMs(text: string, nowMs: number): number {
-  const trimmed = text.trim().replace(/^(["'])(.*)\1$/, "$2").trim();
+  if (text.length > dateLengthMax) throw new TrawlError("bad-query", `invalid date format: it is longer than ${dateLengthMax} characters`);
+  const trimmed = withoutQuotes(text.trim()).trim();
   for (const read of readers) {
     const found = read(trimmed, nowMs);
     if (found !== undefined && !Number.isNaN(found)) return found;
   }
   throw new TrawlError("bad-query", "invalid date format");
+}
+
+/** In UTF-16 units; the longest that is meant well has some 40. */
+const dateLengthMax = 200;
+
+function withoutQuotes(text: string): string {
+  const [quote] = text;
+  return text.length > 1 && (quote === "\"" || quote === "'") && text.endsWith(quote) ? text.slice(1, -1) : text;
 }
 
 type Reader = (text: string, nowMs: number) => number | undefined;

@@ -60,7 +60,31 @@ function readDescription(argument: string): string {
 
 /** Blanks in classes and behind a backslash stay. Elsewhere each run closes a group and opens another, which nests as before. */
 function replaceBlanks(source: string): string {
-  return source.replace(/\\.|\[(?:\\.|[^\]\\])*\]| +/gs, (piece) => (piece.startsWith(" ") ? ").*?(?:" : piece));
+  let replaced = "";
+  // A class that does not close is text; nor does one close that begins later.
+  let classesClose = true;
+  for (let at = 0; at < source.length;) {
+    const classEnd: number | undefined = classesClose && source[at] === "[" ? endOfClass(source, at) : undefined;
+    if (source[at] === "[" && classEnd === undefined) classesClose = false;
+    const end: number = classEnd ?? endOfPiece(source, at);
+    replaced += source[at] === " " ? ").*?(?:" : source.slice(at, end);
+    at = end;
+  }
+  return replaced;
+}
+
+/** The index behind the `]` of the class that begins here; undefined when there is none. */
+function endOfClass(source: string, from: number): number | undefined {
+  for (let at = from + 1; at < source.length; at += source[at] === "\\" ? 2 : 1) if (source[at] === "]") return at + 1;
+  return undefined;
+}
+
+/** The index behind a run of blanks, an escape, or one character. */
+function endOfPiece(source: string, from: number): number {
+  if (source[from] === "\\") return Math.min(source.length, from + 2);
+  let end = from + 1;
+  while (source[from] === " " && source[end] === " ") end++;
+  return end;
 }
 
 /** `key:value`, both bare. */
@@ -91,9 +115,9 @@ function leadingPart(text: string): string {
 }
 
 function readPart(text: string, what: string): FactText {
-  const delimited = /^(["'/])(.*)\1$/s.exec(text);
-  if (delimited === null) return plain(text);
-  const [, delimiter, inner = ""] = delimited;
+  const [delimiter = ""] = text;
+  if (!"\"'/".includes(delimiter) || text.length < 2 || !text.endsWith(delimiter)) return plain(text);
+  const inner = text.slice(1, -1);
   if (delimiter !== "/") return plain(inner.replace(/\\(["'\\])/g, "$1"));
   const source = inner.replaceAll("\\/", "/");
   checkRegexp(source, `has.meta ${what} argument: `);

@@ -44,18 +44,15 @@ export function readVisibility(value: string): "any" | "public" | "private" {
   return word === "public" || word === "private" ? word : "any";
 }
 
-const millisecondsOf: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
+const millisecondsOf: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-6], ["us", 1e-3], ["µs", 1e-3], ["μs", 1e-3], ["ms", 1], ["s", 1000], ["m", 60_000], ["h", 3_600_000],
+]);
 
-const durationPart = /([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)/y;
+const durationNumber = /[0-9]*(?:\.[0-9]*)?/y;
+const durationUnit = /[nuµμ]s|ms?|[sh]/y;
+
+/** What 292 years to the nanosecond need many times over. */
+const durationLengthMax = 100;
 
 /** What fits 64 bits of nanoseconds: 292 years. */
 const durationMsMax = 2 ** 63 / 1e6;
@@ -67,15 +64,25 @@ export function readTimeoutMs(value: string): number {
   const sign = value.startsWith("-") ? -1 : 1;
   const parts = value.replace(/^[+-]/, "");
   if (parts === "0") return 0;
+  if (parts === "") throw bad(badTimeout);
+  if (parts.length > durationLengthMax) throw bad(`${badTimeout}: it is longer than ${durationLengthMax} characters`);
   let milliseconds = 0;
-  durationPart.lastIndex = 0;
-  while (durationPart.lastIndex < parts.length || parts === "") {
-    const found = durationPart.exec(parts);
-    if (found === null) throw bad(badTimeout);
-    milliseconds += Number(found[1]) * (millisecondsOf[found[2] ?? ""] ?? 0);
+  for (let at = 0; at < parts.length;) {
+    const amount = wordAt(durationNumber, parts, at);
+    const unit = wordAt(durationUnit, parts, at + amount.length);
+    // Also NaN, which a dot alone is.
+    if (amount === "" || unit === "" || !(Number(amount) >= 0)) throw bad(badTimeout);
+    milliseconds += Number(amount) * (millisecondsOf.get(unit) ?? 0);
     if (milliseconds > durationMsMax) throw bad(badTimeout);
+    at += amount.length + unit.length;
   }
   return Math.max(0, sign * milliseconds);
+}
+
+/** What the sticky pattern takes at this index; "" for nothing. */
+function wordAt(pattern: RegExp, text: string, index: number): string {
+  pattern.lastIndex = index;
+  return pattern.exec(text)?.[0] ?? "";
 }
 
 /** The words of a `select:` path that may follow each other, and whether the results they ask for can be made. */

@@ -1,7 +1,7 @@
 import type { BlobReaderOptions } from "../../git/blob-reader.js";
 import { readBlobs } from "../../git/read-blobs.js";
 import { tableRows } from "../../base/html.js";
-import { detectLanguage } from "../../model/language.js";
+import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { HighlightTime, highlightText, plainLines } from "./highlight.js";

@@ -3,7 +3,8 @@ import { createContext, Script } from "node:vm";
 import { monotonicMs } from "../../base/deadline.js";
 import { TrawlError } from "../../base/errors.js";
 import { escapeHtml } from "../../base/html.js";
-import { detectLanguage, languageByName } from "../../model/language.js";
+import { detectLanguage } from "../../indexer/detect-language.js";
+import { languageByName } from "../../model/language.js";
 import type { HighlightedText, HighlightTexts, TextToHighlight } from "../git-messages.js";
 import type { ReadContext } from "./context.js";
 

@@ -1,6 +1,6 @@
 import { countFileLines } from "../../git/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects.js";
-import { detectLanguage } from "../../model/language.js";
+import { detectLanguage } from "../../indexer/detect-language.js";
 import type { CountLanguages, GitReadAnswer } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 

@@ -1,0 +1,21 @@
+/*
+ * Ends of texts. A regular expression such as `/\/+$/` tries every run of slashes again from each of its slashes, which
+ * is quadratic in the text; these are linear.
+ */
+
+/** The text without those characters at its end: `trimEndOf("a/b//", "/")` is `a/b`. */
+export function trimEndOf(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
+export function withoutSuffix(text: string, suffix: string): string {
+  return text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text;
+}
+
+/** The text before and after the first `separator`; undefined without one. */
+export function splitOnce(text: string, separator: string): readonly [before: string, after: string] | undefined {
+  const at = text.indexOf(separator);
+  return at < 0 ? undefined : [text.slice(0, at), text.slice(at + separator.length)];
+}

@@ -1,0 +1,66 @@
+import { trimEndOf } from "../base/text.js";
+import { knownExtension, languageByName, languagesByExtension, languagesByFilename, languagesByInterpreter, type Language } from "../model/language.js";
+import { TextPattern } from "../regexp/text-pattern.js";
+import { chooseByHead } from "./language-heuristics.js";
+
+/**
+ * The language of a file, from its path and the first bytes of its content: by file name, else by the longest known
+ * extension, else by its first line. `head` is looked at only when the path leaves a choice or says nothing, so most
+ * files cost a few look-ups.
+ */
+export function detectLanguage(path: string, head: Buffer): Language | undefined {
+  const filename = path.slice(path.lastIndexOf("/") + 1);
+  const named = languagesByFilename(filename);
+  if (named !== undefined) return named[0];
+  const extension = knownExtension(filename.toLowerCase());
+  const candidates = extension === undefined ? undefined : languagesByExtension(extension);
+  if (extension === undefined || candidates === undefined) return languageOfHead(head);
+  if (candidates.length === 1 || head.length === 0) return candidates[0];
+  return languageAmong(candidates, extension, head);
+}
+
+function languageAmong(candidates: readonly Language[], extension: string, head: Buffer): Language {
+  const interpreted = languagesOfShebang(head).find((language) => candidates.includes(language));
+  if (interpreted !== undefined) return interpreted;
+  const chosen = chooseByHead(extension, candidates, linesOf(head.subarray(0, headBytesMax)));
+  return candidates.find(({ name }) => name === chosen) ?? candidates[0];
+}
+
+function languageOfHead(head: Buffer): Language | undefined {
+  if (head.length === 0) return undefined;
+  return languagesOfShebang(head)[0] ?? languageOfModeline(head) ?? (head.indexOf("<?xml") === 0 ? languageByName("XML") : undefined);
+}
+
+/** As in `#!/usr/bin/env -S PYTHONPATH=lib python3.11 -u`: the first word after `env` that is no option or setting. */
+function languagesOfShebang(head: Buffer): readonly Language[] {
+  if (head[0] !== hash || head[1] !== exclamationMark) return [];
+  const [line] = head.toString("latin1", 2, shebangBytesMax).split("\n", 1);
+  const [program, ...parameters] = line.trim().split(/\s+/).map((word) => word.slice(word.lastIndexOf("/") + 1));
+  const interpreter = program === "env" ? parameters.find((word) => !/^-|=/.test(word)) : program;
+  if (interpreter === undefined) return [];
+  return languagesByInterpreter(interpreter) ?? languagesByInterpreter(trimEndOf(interpreter, "-.0123456789")) ?? [];
+}
+
+/** As Latin-1, with a line feed at the end of each line: in RE2 nothing else ends one. */
+function linesOf(head: Buffer): string {
+  return head.toString("latin1").replaceAll("\r", "\n");
+}
+
+/** `-*- mode: ruby -*-`, where other settings may stand before and behind the mode, and `-*- python -*-`. */
+const emacsMode = new TextPattern(
+  String.raw`-\*-(?:(?:.*[ \t;]|[ \t]*)mode[ \t]*:[ \t]*([^\s;]+?)[ \t]*(?:;.*)?-\*-|[ \t]*([^\s;:]+?)[ \t]*(?:;[^\n:]*)?-\*-[^\n:]*$)`, "im");
+/** `vim: set ft=cpp:`. */
+const vimMode = new TextPattern(String.raw`(?:^|[ \t])(?:vim?|ex):(?:.*[ \t:])?(?:ft|filetype|syn|syntax)=([\w+#-]+)`, "m");
+
+function languageOfModeline(head: Buffer): Language | undefined {
+  const text = linesOf(head.subarray(0, modelineBytesMax));
+  const emacs = emacsMode.exec(text);
+  const name = emacs?.[1] || emacs?.[2] || vimMode.exec(text)?.[1];
+  return name === undefined ? undefined : languageByName(name);
+}
+
+const hash = 0x23;
+const exclamationMark = 0x21;
+const headBytesMax = 8192;
+const shebangBytesMax = 256;
+const modelineBytesMax = 1024;
