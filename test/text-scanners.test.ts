@@ -9,9 +9,9 @@ import { parseContributor } from "../src/git/commits.js";
 import { includeGlob } from "../src/git/ref-glob.js";
 import { redactUrl } from "../src/git/remote-url.js";
 import { linksMarkdown } from "../src/graphql/markdown.js";
-import { splitRange } from "../src/graphql/resolvers/repository.js";
 import { nameOfCloneUrl } from "../src/graphql/urls.js";
 import { Router } from "../src/http/router.js";
+import { splitRange } from "../src/model/revision-syntax.js";
 import { readFact } from "../src/query/repository-facts.js";
 import { readTimeoutMs } from "../src/query/values.js";
 import { compileRegexp } from "../src/regexp/compile.js";
@@ -92,8 +92,8 @@ const rows: readonly Row[] = [
     pieces: [".", "..", "a", "~"],
     scanner: (text) => splitRange(text),
     oracle: (text) => {
-      const [, excluded, included] = /^(.*?)\.{2,3}(.*)$/.exec(text) ?? [undefined, undefined, text];
-      return { excluded, included };
+      const found = /^(.*?)\.{2,3}(.*)$/.exec(text);
+      return found === null ? undefined : { base: found[1], head: found[2] };
     },
   },
   {
