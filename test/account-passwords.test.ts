@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { operator } from "../src/account/audit-log.js";
+import { auditEntry, operator } from "../src/account/audit-log.js";
 import { AccountSite } from "./support/account-site.js";
 
 const [first, second, third] = ["correct horse", "battery staple", "twelve chars"];
 const dayMs = 86_400_000;
+const signIn = auditEntry("sign-in", operator, {});
 
 t.test("a password lets its user in, and nobody else", async (t) => {
   const site = new AccountSite(t);
@@ -74,23 +75,23 @@ t.test("a link sets a password once, for a day, and the latest only", async (t) 
   await site.reopen();
   await site.accounts.passwords.useReset(id, forced, second, "192.0.2.1");
   t.ok(await site.accounts.passwords.matches(id, second), "also after a restart");
-  t.notOk(JSON.stringify(site.audited).includes(forced));
-  t.match(site.audited.at(-1), { event: "password-changed", who: "bob", from: "192.0.2.1", user: "bob" });
+  t.notOk(JSON.stringify((await site.audited())).includes(forced));
+  t.match((await site.audited()).at(-1), { event: "password-changed", who: "bob", from: "192.0.2.1", user: "bob" });
 });
 
 t.test("sessions end with the password, the user and at sign-out", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("bob");
   await site.user("root", true);
-  const open = (): Promise<string> => site.accounts.sessions.open(bob, dayMs, () => true);
+  const open = (): Promise<string> => site.accounts.sessions.open(bob, dayMs, () => true, signIn);
   const isIn = (text: string, atMs = new Date().getTime()): boolean => site.accounts.sessions.find(text, atMs)?.id === bob.id;
   const [left, kept] = [await open(), await open()];
   t.match(kept, /^[0-9a-f]{64}$/);
   t.ok(isIn(left) && isIn(kept));
   t.notOk(isIn(kept, new Date().getTime() + dayMs + 5000));
   for (const wrong of ["", kept.slice(1), `${kept}0`, "0".repeat(64), kept.toUpperCase()]) t.notOk(isIn(wrong), wrong);
-  await site.accounts.sessions.close(left);
-  await site.accounts.sessions.close(left);
+  await site.accounts.sessions.close(left, signIn);
+  await site.accounts.sessions.close(left, signIn);
   t.notOk(isIn(left));
   await site.reopen();
   t.ok(isIn(kept), "one outlives the process");
@@ -101,7 +102,7 @@ t.test("sessions end with the password, the user and at sign-out", async (t) => 
   const forced = await open();
   await site.accounts.passwords.randomize("bob", operator);
   t.notOk(isIn(forced));
-  await t.rejects(site.accounts.sessions.open(bob, dayMs, () => false), { code: "forbidden" });
+  await t.rejects(site.accounts.sessions.open(bob, dayMs, () => false, signIn), { code: "forbidden" });
   const last = await open();
   await site.accounts.deleteUser("bob", operator);
   t.equal(site.accounts.sessions.find(last, new Date().getTime()), undefined);
@@ -112,7 +113,7 @@ t.test("a user's oldest session makes room for a further one", async (t) => {
   const site = new AccountSite(t);
   const bob = await site.user("bob");
   const texts: string[] = [];
-  for (let i = 0; i < 23; i++) texts.push(await site.accounts.sessions.open(bob, dayMs, () => true));
+  for (let i = 0; i < 23; i++) texts.push(await site.accounts.sessions.open(bob, dayMs, () => true, signIn));
   const now = new Date().getTime();
   t.equal(texts.filter((text) => site.accounts.sessions.find(text, now) !== undefined).length, 20);
   t.ok(site.accounts.sessions.find(texts.at(-1)!, now));

@@ -269,8 +269,8 @@ t.test("who tries too often waits, with the right password too", async (t) => {
     t.equal(tries.filter(({ status }) => status === 422).length, 7);
   }
   const locked = await post(daemon, "/-/sign-in", { email: "tom@example.org", password });
-  t.equal(`${locked.status} ${locked.text}`, "422 Too many attempts. Try again in 30 minutes, or ask a site admin for a link to set a password.\n");
-  t.ok(Number(locked.headers.get("retry-after")) > 1700);
+  t.match(`${locked.status} ${locked.text}`, /^422 Too many attempts\. Try again in [1-5] seconds, or ask a site admin for a link to set a password\.\n$/);
+  t.match(locked.headers.get("retry-after"), /^[1-5]$/);
   await signIn(daemon, "bob", password);
 
   const link = (await runCommand("user", "password", "tom", "--link", "--data", daemon.data)).out.trim();
@@ -288,6 +288,5 @@ t.test("who tries too often waits, with the right password too", async (t) => {
   t.ok(many.some(({ status }) => status === 422), "one address does not try all names");
   const refused = readFileSync(join(daemon.data, "audit.log"), "utf8").split("\n").filter((line) => line.includes("sign-in-refused"));
   t.ok(refused.some((line) => line.includes('"user":"tom"') && line.includes("wrong password")));
-  t.ok(refused.some((line) => line.includes("locked out")));
-  t.ok(refused.length <= 122, "and the log is bounded");
+  t.ok(refused.length < 20, "and the log is bounded");
 });

@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type AuditLog, type Doer } from "./audit-log.js";
 import { Changes } from "./changes.js";
 import { Emails } from "./emails.js";
 import { GroupIndex } from "./group-index.js";
@@ -119,7 +119,7 @@ export class Accounts {
 
   /** `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
-    this.#changes = new Changes(store);
+    this.#changes = new Changes(store, audit);
     this.#audit = audit;
     this.#onNameGone = onNameGone;
     this.#users = new RecordTable<User>(store, "user/", this.#observer("user", () => {
@@ -134,14 +134,14 @@ export class Accounts {
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
-    this.emails = new Emails(store, this.#changes, audit, finder);
-    this.sessions = new Sessions(store, this.#changes, audit, finder);
-    this.passwords = new Passwords(store, this.#changes, audit, this.sessions, finder);
-    this.contexts = new OwnContexts(store, this.#changes, audit);
+    this.emails = new Emails(store, this.#changes, finder);
+    this.sessions = new Sessions(store, this.#changes, finder);
+    this.passwords = new Passwords(store, this.#changes, this.sessions, finder);
+    this.contexts = new OwnContexts(store, this.#changes);
     const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisation(id) !== undefined;
-    this.teams = new Teams(store, this.#changes, this.#names, audit);
-    this.settings = new SettingsTable(store, this.#changes, audit, (id) => id === siteSubject || isOwner(id));
-    this.savedSearches = new SavedSearches(store, this.#changes, audit, isOwner);
+    this.teams = new Teams(store, this.#changes, this.#names);
+    this.settings = new SettingsTable(store, this.#changes, (id) => id === siteSubject || isOwner(id));
+    this.savedSearches = new SavedSearches(store, this.#changes, isOwner);
     this.lastUses = new LastUses(store, this.#changes, log, (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined);
   }
 
@@ -231,7 +231,7 @@ export class Accounts {
       if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
       const result = { ...user, ...changes };
       return { steps: [this.#users.put(result)], result };
-    }, (user) => this.#audit.note("user-changed", doer, { user: user.name, ...changes }));
+    }, (user) => auditEntry("user-changed", doer, { user: user.name, ...changes }));
   }
 
   /**
@@ -239,8 +239,15 @@ export class Accounts {
    * `conflict` rather than leave no site admin.
    */
   async deleteUser(name: string, doer: Doer): Promise<User> {
-    this.#requireOtherAdmin(this.#requireUser(name));
-    await this.#onNameGone(name);
+    const known = this.#requireUser(name);
+    this.#requireOtherAdmin(known);
+    return this.#audit.around(auditEntry("user-deleted", doer, { user: known.name }), async () => {
+      await this.#onNameGone(name);
+      return this.#deleteUser(name);
+    });
+  }
+
+  #deleteUser(name: string): Promise<User> {
     return this.#changes.commit(() => {
       const user = this.#requireUser(name);
       this.#requireOtherAdmin(user);
@@ -252,7 +259,7 @@ export class Accounts {
         this.#users.remove(user),
       ];
       return { steps, result: user };
-    }, (user) => this.#audit.note("user-deleted", doer, { user: user.name }));
+    }, () => undefined);
   }
 
   createOrganisation(given: Pick<Organisation, "name" | "displayName" | "memberIds">, doer: Doer): Promise<Organisation> {
@@ -263,7 +270,7 @@ export class Accounts {
       requireRoom(this.#organisations.count, organisationCountMax, "organisations");
       const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
       return { steps: [this.#organisations.put(organisation)], result: organisation };
-    }, ({ name }) => this.#audit.note("organisation-created", doer, { organisation: name }));
+    }, ({ name }) => auditEntry("organisation-created", doer, { organisation: name }));
   }
 
   updateOrganisation(name: string, changes: Pick<Organisation, "displayName">, doer: Doer): Promise<Organisation> {
@@ -271,13 +278,19 @@ export class Accounts {
     return this.#changes.commit(() => {
       const result = { ...this.#requireOrganisation(name), ...changes };
       return { steps: [this.#organisations.put(result)], result };
-    }, (organisation) => this.#audit.note("organisation-changed", doer, { organisation: organisation.name, ...changes }));
+    }, (organisation) => auditEntry("organisation-changed", doer, { organisation: organisation.name, ...changes }));
   }
 
   /** Deletes an organisation with its settings and saved searches. */
   async deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
-    this.#requireOrganisation(name);
-    await this.#onNameGone(name);
+    const known = this.#requireOrganisation(name);
+    return this.#audit.around(auditEntry("organisation-deleted", doer, { organisation: known.name }), async () => {
+      await this.#onNameGone(name);
+      return this.#deleteOrganisation(name);
+    });
+  }
+
+  #deleteOrganisation(name: string): Promise<Organisation> {
     return this.#changes.commit(() => {
       const organisation = this.#requireOrganisation(name);
       const steps = [
@@ -285,7 +298,7 @@ export class Accounts {
         this.#organisations.remove(organisation),
       ];
       return { steps, result: organisation };
-    }, (organisation) => this.#audit.note("organisation-deleted", doer, { organisation: organisation.name }));
+    }, () => undefined);
   }
 
   /** Makes a user a member, or no member any more; it may be so already. */
@@ -296,7 +309,7 @@ export class Accounts {
       const others = without(organisation, user.id);
       const result = isMember ? { ...others, memberIds: [...others.memberIds, user.id] } : others;
       return { steps: [this.#organisations.put(result)], result };
-    }, ({ name }) => this.#audit.note(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }));
+    }, ({ name }) => auditEntry(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }));
   }
 
   /** Makes a token; its text is known to the caller alone. */
@@ -313,7 +326,7 @@ export class Accounts {
         hash: hashOfToken(text) ?? "",
       };
       return { steps: [this.#tokens.put(stored)], result: stored };
-    }, ({ id, expiresAt }) => this.#audit.note("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
+    }, ({ id, expiresAt }) => auditEntry("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
     return { token: this.#shown(token), text };
   }
 
@@ -322,7 +335,7 @@ export class Accounts {
       const token = this.#tokens.get(id);
       if (token === undefined) throw new TrawlError("not-found", `there is no access token ${id}; \`trawl token list\` shows those there are`);
       return { steps: this.#removingToken(token), result: this.#shown(token) };
-    }, (token) => this.#audit.note("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }));
+    }, (token) => auditEntry("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }));
   }
 
   /**
@@ -384,7 +397,7 @@ export class Accounts {
         ...passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash),
       ];
       return { steps, result: user };
-    }, (user) => this.#audit.note("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
+    }, (user) => auditEntry("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
   }
 
   #requireUser(name: string): User {

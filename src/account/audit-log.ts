@@ -1,5 +1,6 @@
-import { monotonicMs } from "../base/deadline.js";
+import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { RefusalLines } from "./refusal-lines.js";
 
 /** Who does something, and from where. */
 export interface Doer {
@@ -9,6 +10,8 @@ export interface Doer {
   readonly sudoBy: string | undefined;
   /** Address of the client. */
   readonly from: string;
+  /** The credential, as "token 7" or "session". */
+  readonly via?: string | undefined;
 }
 
 /** A user who writes something that bears its name. */
@@ -27,44 +30,99 @@ export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "org
   | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted"
   | "settings-changed" | "saved-search-created" | "saved-search-changed" | "saved-search-deleted";
 
-/** Lines about refused credentials and passwords in one minute: who sends many must not fill the disk. */
-const refusalsPerMinuteMax = 60;
-const minuteMs = 60_000;
+/** A change that is about to be made, or another thing that is about to be done. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  readonly doer: Doer;
+  /** To whom or what, and how. */
+  readonly what: Readonly<Record<string, unknown>>;
+}
 
-/** Who did what to accounts, tokens and permissions, one line each, written before the answer is given. */
+/** For `Changes.commit`: what a line says of the change. */
+export function auditEntry(event: AuditEvent, doer: Doer, what: AuditEntry["what"]): AuditEntry {
+  return { event, doer, what };
+}
+
+/** Where lines go; each is on the disk when its promise resolves. */
+export interface AuditFile {
+  append(line: string): Promise<void>;
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Who did what to accounts, tokens and permissions: a line for each act, on the disk before the act begins. An act whose line
+ * cannot be written is refused. One that fails after its line has a second one, with `"outcome": "failed"`.
+ */
 export class AuditLog {
+  readonly #file: AuditFile;
   readonly #log: Log;
-  /** On the monotonic clock. */
-  #minute = 0;
-  #refusals = 0;
+  readonly #refusals: RefusalLines;
 
-  constructor(log: Log) {
+  constructor(file: AuditFile, log: Log) {
+    this.#file = file;
     this.#log = log;
+    this.#refusals = new RefusalLines((event, fields) => this.#try(lineOf(event, fields)));
   }
 
-  note(event: AuditEvent, { who, sudoBy, from }: Doer, what: Readonly<Record<string, unknown>>): void {
-    this.#log.info({ event, who, ...sudoBy === undefined ? {} : { sudoBy }, from, ...what });
+  /** Resolves when the act may begin. Rejects with `storage` or `overloaded`. */
+  async record(entry: AuditEntry): Promise<void> {
+    try {
+      await this.#file.append(lineOf(entry.event, fieldsOf(entry)));
+    } catch (error) {
+      this.#log.error({ err: error, event: entry.event }, "an act is refused, as its line in the audit log cannot be written");
+      const { code } = error instanceof TrawlError ? error : { code: "storage" as const };
+      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${messageOf(error)}`, { cause: error });
+    }
   }
 
-  /** A credential that was not accepted. When there are too many, a line of the next minute counts those without one. */
+  /** An act that was recorded came to nothing. */
+  recordFailure(entry: AuditEntry, error: unknown): void {
+    this.#try(lineOf(entry.event, { ...fieldsOf(entry), outcome: "failed", reason: messageOf(error) }));
+  }
+
+  /** Records, then acts. */
+  async around<T>(entry: AuditEntry, act: () => Promise<T> | T): Promise<T> {
+    await this.record(entry);
+    try {
+      return await act();
+    } catch (error) {
+      this.recordFailure(entry, error);
+      throw error;
+    }
+  }
+
+  /** A credential that was not accepted. */
   noteRefusal(from: string, reason: string): void {
-    this.#noteBounded("credential-refused", { from, reason });
+    this.#refusals.note("credential-refused", { from, reason });
   }
 
   /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
   noteSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
-    this.#noteBounded("sign-in-refused", { from, ...what });
+    this.#refusals.note("sign-in-refused", { from, ...what });
   }
 
-  #noteBounded(event: AuditEvent, what: Readonly<Record<string, unknown>>): void {
-    const minute = Math.floor(monotonicMs() / minuteMs);
-    if (minute !== this.#minute) {
-      const untold = this.#refusals - refusalsPerMinuteMax;
-      if (untold > 0) this.#log.info({ event: "credential-refused", untold });
-      this.#minute = minute;
-      this.#refusals = 0;
-    }
-    this.#refusals++;
-    if (this.#refusals <= refusalsPerMinuteMax) this.#log.info({ event, ...what });
+  /** Resolves when the lines so far are written or lost. */
+  settled(): Promise<void> {
+    return this.#file.settled();
   }
+
+  /** Writes what is not written yet. Idempotent. */
+  async close(): Promise<void> {
+    this.#refusals.flush();
+    await this.#file.close();
+  }
+
+  /** Nothing waits for these lines. */
+  #try(line: string): void {
+    this.#file.append(line).catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log is lost"));
+  }
+}
+
+function fieldsOf({ doer: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
+  return { who, ...sudoBy === undefined ? {} : { sudoBy }, from, ...via === undefined ? {} : { via }, ...what };
+}
+
+function lineOf(event: string, fields: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ time: new Date().toISOString(), event, ...fields });
 }

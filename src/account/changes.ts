@@ -1,4 +1,5 @@
 import type { RecordStore } from "../store/record-store.js";
+import type { AuditEntry, AuditLog } from "./audit-log.js";
 import type { Step } from "./record-table.js";
 
 /** What a change does, and what its caller gets. */
@@ -17,13 +18,15 @@ const countersKey = "account-counters";
  */
 export class Changes {
   readonly #store: RecordStore;
+  readonly #audit: AuditLog;
   #nextId = 1;
   /** The next id that the disk knows of. */
   #storedNextId = 1;
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(store: RecordStore) {
+  constructor(store: RecordStore, audit: AuditLog) {
     this.#store = store;
+    this.#audit = audit;
     const counters = store.get(countersKey);
     if (counters !== undefined) this.#nextId = (JSON.parse(counters.toString()) as { nextId: number }).nextId;
     this.#storedNextId = this.#nextId;
@@ -34,17 +37,16 @@ export class Changes {
     return this.#nextId++;
   }
 
-  /** Decides a change when all earlier ones are visible, makes it durable, shows it, and notes it. */
-  commit<T>(decide: () => Decision<T>, note: (result: T) => void): Promise<T> {
+  /**
+   * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any change
+   * when it cannot be recorded; `entryOf` returns undefined for what needs no record.
+   */
+  commit<T>(decide: () => Decision<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
     const done = this.#changes.then(async () => {
       const { steps, result } = decide();
-      const nextId = this.#nextId;
-      const records = steps.map(({ record }) => record);
-      const counters = nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
-      await this.#store.apply([...counters, ...records]);
-      this.#storedNextId = nextId;
-      for (const { show } of steps) show();
-      note(result);
+      const entry = entryOf(result);
+      if (entry === undefined) await this.#apply(steps);
+      else await this.#audit.around(entry, () => this.#apply(steps));
       return result;
     });
     this.#changes = done.catch(() => undefined);
@@ -54,5 +56,14 @@ export class Changes {
   /** Resolves when all changes so far are done or refused. */
   async settled(): Promise<void> {
     await this.#changes;
+  }
+
+  async #apply(steps: readonly Step[]): Promise<void> {
+    const nextId = this.#nextId;
+    const records = steps.map(({ record }) => record);
+    const counters = nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
+    await this.#store.apply([...counters, ...records]);
+    this.#storedNextId = nextId;
+    for (const { show } of steps) show();
   }
 }

@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { RecordTable, reindex, type Step } from "./record-table.js";
 import { checkEmail, requireRoom } from "./rules.js";
@@ -28,14 +28,12 @@ const emailsOfUserMax = 20;
  */
 export class Emails {
   readonly #changes: Changes;
-  readonly #audit: AuditLog;
   readonly #users: UserFinder;
   readonly #table: RecordTable<StoredEmails>;
   readonly #userIdOfAddress = new Map<string, number>();
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog, users: UserFinder) {
+  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#users = users;
     this.#table = new RecordTable(store, "email/", (before, after) => {
       reindex(this.#userIdOfAddress, before, after, ({ emails }) => emails.map(({ address }) => address.toLowerCase()));
@@ -65,24 +63,24 @@ export class Emails {
     return this.#changes.commit(() => {
       const email: Email = { address, isVerified, addedAt: new Date().toISOString() };
       return { steps: [this.adding(this.#users.require(userName), email)], result: email };
-    }, () => this.#audit.note("email-added", doer, { user: userName, email: address, isVerified }));
+    }, () => auditEntry("email-added", doer, { user: userName, email: address, isVerified }));
   }
 
   remove(userName: string, address: string, doer: Doer): Promise<void> {
     return this.#change(userName, address, (email, others) => [others, email], (email) =>
-      this.#audit.note("email-removed", doer, { user: userName, email: email.address }));
+      auditEntry("email-removed", doer, { user: userName, email: email.address }));
   }
 
   setPrimary(userName: string, address: string, doer: Doer): Promise<void> {
     return this.#change(userName, address, (email, others) => [[email, ...others], email], (email) =>
-      this.#audit.note("email-changed", doer, { user: userName, email: email.address, isPrimary: true }));
+      auditEntry("email-changed", doer, { user: userName, email: email.address, isPrimary: true }));
   }
 
   setVerified(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<void> {
     return this.#change(userName, address, (email, _, all) => {
       const changed = { ...email, isVerified };
       return [all.map((other) => (other === email ? changed : other)), changed];
-    }, (email) => this.#audit.note("email-changed", doer, { user: userName, email: email.address, isVerified }));
+    }, (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isVerified }));
   }
 
   /** The step of a change that gives the user one more address. Throws `conflict` when somebody has it. */
@@ -102,7 +100,7 @@ export class Emails {
   /** `decide` is given the address, the user's others and all of them in order; it returns what they are to be. */
   async #change(
     userName: string, address: string, decide: (email: Email, others: readonly Email[], all: readonly Email[]) => readonly [readonly Email[], Email],
-    note: (email: Email) => void,
+    entryOf: (email: Email) => AuditEntry,
   ): Promise<void> {
     await this.#changes.commit(() => {
       const user = this.#users.require(userName);
@@ -111,6 +109,6 @@ export class Emails {
       if (email === undefined) throw new TrawlError("not-found", `${user.name} has no e-mail address ${JSON.stringify(address)}`);
       const [emails, result] = decide(email, all.filter((other) => other !== email), all);
       return { steps: [this.#table.put({ id: user.id, emails })], result };
-    }, note);
+    }, entryOf);
   }
 }

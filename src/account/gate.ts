@@ -1,6 +1,6 @@
 import { anonymous, type Viewer } from "../model/viewer.js";
 import type { Accounts } from "./accounts.js";
-import type { AuditLog } from "./audit-log.js";
+import { auditEntry, type AuditLog } from "./audit-log.js";
 import { readCredential, readSession, type Credential } from "./credential.js";
 import type { Origins } from "./origins.js";
 
@@ -23,7 +23,12 @@ export interface Knock {
 }
 
 export type Entry =
-  | { readonly kind: "viewer"; readonly viewer: Viewer }
+  | {
+    readonly kind: "viewer";
+    readonly viewer: Viewer;
+    /** Where somebody acts as another: resolves when that is recorded. Nothing is done for the viewer before, and nothing at all when it rejects. */
+    readonly recorded?: Promise<void>;
+  }
   /** An HTTP status, and a sentence; whether there was no credential, so that signing in is what helps. */
   | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string; readonly wantsSignIn: boolean };
 
@@ -98,8 +103,10 @@ export class Gate {
     const subject = this.#accounts.userByName(credential.user);
     if (subject === undefined) return refused(403, "Unable to sudo to nonexistent user.");
     this.#noteUse(token.id, user.id, nowMs);
-    this.#audit.note("sudo", { who: subject.name, sudoBy: user.name, from: knock.remoteAddress }, { token: token.id, path: knock.path });
-    return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(subject), sudoBy: user.name } };
+    const doer = { who: subject.name, sudoBy: user.name, from: knock.remoteAddress };
+    const recorded = this.#audit.record(auditEntry("sudo", doer, { token: token.id, path: knock.path }));
+    recorded.catch(() => undefined);
+    return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(subject), sudoBy: user.name }, recorded };
   }
 
   /** Who acts as somebody else is here; the other one is not. */

@@ -3,7 +3,7 @@ import type { ContextRepository } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
 import { checkContextQuery } from "../query/search-contexts.js";
 import type { RecordStore } from "../store/record-store.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
 import { RecordTable, type Step } from "./record-table.js";
@@ -52,16 +52,14 @@ export function contextMark(context: { readonly id?: number; readonly name: stri
 /** Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping. */
 export class OwnContexts {
   readonly #changes: Changes;
-  readonly #audit: AuditLog;
   readonly #contexts: RecordTable<OwnContext>;
   readonly #marks: RecordTable<ContextMarks>;
   readonly #publicIdsOfOwner = new GroupIndex<OwnContext>((context) => (context.public ? [context.ownerId] : []));
   /** By owner and name. */
   readonly #idOf = new Map<string, number>();
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog) {
+  constructor(store: RecordStore, changes: Changes) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#contexts = new RecordTable<OwnContext>(store, "context/", (before, after) => {
       this.#publicIdsOfOwner.change(before, after);
       if (before !== undefined) this.#idOf.delete(keyOf(before));
@@ -92,7 +90,7 @@ export class OwnContexts {
       if (count >= ofOwnerMax) throw new TrawlError("overloaded", `this owner has ${ofOwnerMax} search contexts, and no room for more`);
       const context: OwnContext = { id: this.#changes.newId(), ownerId, ...text, updatedAt: new Date().toISOString() };
       return { steps: [this.#contexts.put(context)], result: context };
-    }, ({ id, name }) => this.#audit.note("context-created", doer, { context: id, name, ownerId }));
+    }, ({ id, name }) => auditEntry("context-created", doer, { context: id, name, ownerId }));
   }
 
   update(id: number, text: ContextText, doer: Doer): Promise<OwnContext> {
@@ -102,14 +100,14 @@ export class OwnContexts {
       this.#requireFree(context.ownerId, text.name, id);
       const result = { ...context, ...text, updatedAt: new Date().toISOString() };
       return { steps: [this.#contexts.put(result)], result };
-    }, ({ name }) => this.#audit.note("context-changed", doer, { context: id, name }));
+    }, ({ name }) => auditEntry("context-changed", doer, { context: id, name }));
   }
 
   delete(id: number, doer: Doer): Promise<OwnContext> {
     return this.#changes.commit(() => {
       const context = this.#require(id);
       return { steps: [this.#contexts.remove(context), ...this.#unmarking([context])], result: context };
-    }, ({ name }) => this.#audit.note("context-deleted", doer, { context: id, name }));
+    }, ({ name }) => auditEntry("context-deleted", doer, { context: id, name }));
   }
 
   isStarred(userId: number | undefined, mark: string): boolean {

@@ -7,8 +7,11 @@ import { TrawlError } from "../base/errors.js";
  */
 const cost = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** Passwords that wait for their turn; a further one is refused. 100 of them take two seconds. */
+/** Passwords that wait to be checked; a further one is refused. 100 of them take two seconds. */
 const waitingMax = 100;
+
+/** More of those who come from where they have signed in before: who floods the others does not keep them out. */
+const waitingOfKnownMax = 50;
 
 /**
  * Hashes of passwords, made and compared one at a time on a thread beside the main one: many who sign in at once take one
@@ -22,16 +25,16 @@ export class PasswordHasher {
 
   /** The text that is kept of a password: parameters, salt and hash. */
   hash(password: string): Promise<string> {
-    return this.#inTurn(() => hash(password, cost));
+    return this.#inTurn(() => hash(password, cost), waitingMax);
   }
 
   /** Whether the hash is that of the password; undefined is nobody's. */
-  matches(kept: string | undefined, password: string): Promise<boolean> {
-    return this.#inTurn(() => verify(kept ?? this.#ofNothing, password));
+  matches(kept: string | undefined, password: string, isKnown: boolean): Promise<boolean> {
+    return this.#inTurn(() => verify(kept ?? this.#ofNothing, password), isKnown ? waitingMax + waitingOfKnownMax : waitingMax);
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= waitingMax) throw new TrawlError("overloaded", `${this.#waiting} passwords are being checked; try again in a moment`);
+  async #inTurn<T>(work: () => Promise<T>, max: number): Promise<T> {
+    if (this.#waiting >= max) throw new TrawlError("overloaded", `${this.#waiting} passwords are being checked; try again in a moment`);
     this.#waiting++;
     const done = this.#last.then(work).finally(() => this.#waiting--);
     this.#last = done.catch(() => undefined);

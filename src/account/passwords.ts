@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { PasswordHasher } from "./password-hasher.js";
 import { RecordTable, type Step } from "./record-table.js";
@@ -42,16 +42,14 @@ const resetLifetimeMs = 24 * 3_600_000;
  */
 export class Passwords {
   readonly #changes: Changes;
-  readonly #audit: AuditLog;
   readonly #sessions: Sessions;
   readonly #users: UserFinder;
   readonly #hasher = new PasswordHasher();
   readonly #table: RecordTable<StoredPassword>;
   readonly #resets: RecordTable<StoredReset>;
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog, sessions: Sessions, users: UserFinder) {
+  constructor(store: RecordStore, changes: Changes, sessions: Sessions, users: UserFinder) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#sessions = sessions;
     this.#users = users;
     this.#table = new RecordTable(store, "password/", () => undefined);
@@ -68,8 +66,8 @@ export class Passwords {
   }
 
   /** Whether it is the user's password. It takes as long for those who have none, and for nobody. */
-  matches(userId: number | undefined, password: string): Promise<boolean> {
-    return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password);
+  matches(userId: number | undefined, password: string, isKnown = false): Promise<boolean> {
+    return this.#hasher.matches(userId === undefined ? undefined : this.#table.get(userId)?.hash, password, isKnown);
   }
 
   /** What is kept of a password. Throws `bad-request` when it is too short or too long. */
@@ -131,7 +129,7 @@ export class Passwords {
     return this.#changes.commit(() => {
       const user = requireUser();
       return { steps: [...this.adding(user, kept), ...this.#withoutReset(user), ...this.#sessions.removing(user)], result: user };
-    }, (user) => this.#audit.note("password-changed", doer, { user: user.name }));
+    }, (user) => auditEntry("password-changed", doer, { user: user.name }));
   }
 
   async #newReset(userName: string, moreSteps: (user: User) => readonly Step[], doer: Doer): Promise<ResetLink> {
@@ -140,7 +138,7 @@ export class Passwords {
     const { id } = await this.#changes.commit(() => {
       const user = this.#users.require(userName);
       return { steps: [this.#resets.put({ id: user.id, hash: hashOfSecretText(code), expiresAt }), ...moreSteps(user)], result: user };
-    }, (user) => this.#audit.note("password-link-created", doer, { user: user.name, expiresAt }));
+    }, (user) => auditEntry("password-link-created", doer, { user: user.name, expiresAt }));
     return { path: `/password-reset?code=${code}&userID=${id}`, expiresAt };
   }
 

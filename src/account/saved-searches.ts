@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
-import type { AuditLog, Author, Doer } from "./audit-log.js";
+import { auditEntry, type Author, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
 import { RecordTable, type Step } from "./record-table.js";
@@ -33,15 +33,13 @@ const queryCharsMax = 10_000;
 /** Saved searches, in memory and in the record store. */
 export class SavedSearches {
   readonly #changes: Changes;
-  readonly #audit: AuditLog;
   readonly #hasOwner: (id: number) => boolean;
   readonly #table: RecordTable<SavedSearch>;
   readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
   readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog, hasOwner: (id: number) => boolean) {
+  constructor(store: RecordStore, changes: Changes, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#hasOwner = hasOwner;
     this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => {
       this.#idsOfOwner.change(before, after);
@@ -69,7 +67,7 @@ export class SavedSearches {
       const now = new Date().toISOString();
       const result: SavedSearch = { id: this.#changes.newId(), ...given, createdBy: author.id, createdAt: now, updatedBy: author.id, updatedAt: now };
       return { steps: [this.#table.put(result)], result };
-    }, ({ id, ownerId }) => this.#audit.note("saved-search-created", author.doer, { savedSearch: id, owner: ownerId }));
+    }, ({ id, ownerId }) => auditEntry("saved-search-created", author.doer, { savedSearch: id, owner: ownerId }));
   }
 
   update(id: number, changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">>, author: Author): Promise<SavedSearch> {
@@ -79,14 +77,14 @@ export class SavedSearches {
       checkText(result);
       if (result.ownerId !== before.ownerId) this.#requireRoomOf(result.ownerId);
       return { steps: [this.#table.put(result)], result };
-    }, ({ ownerId, isPublic }) => this.#audit.note("saved-search-changed", author.doer, { savedSearch: id, owner: ownerId, isPublic }));
+    }, ({ ownerId, isPublic }) => auditEntry("saved-search-changed", author.doer, { savedSearch: id, owner: ownerId, isPublic }));
   }
 
   delete(id: number, doer: Doer): Promise<SavedSearch> {
     return this.#changes.commit(() => {
       const before = this.#require(id);
       return { steps: [this.#table.remove(before)], result: before };
-    }, () => this.#audit.note("saved-search-deleted", doer, { savedSearch: id }));
+    }, () => auditEntry("saved-search-deleted", doer, { savedSearch: id }));
   }
 
   /** The steps of a change that forget what belongs to who is gone. */

@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { RecordTable, type Step } from "./record-table.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
@@ -31,13 +31,11 @@ const textPattern = /^[0-9a-f]{64}$/;
 export class Sessions {
   readonly #changes: Changes;
   readonly #users: UserFinder;
-  readonly #audit: AuditLog;
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog, users: UserFinder) {
+  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#users = users;
     this.#table = new RecordTable(store, "session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
@@ -47,9 +45,9 @@ export class Sessions {
 
   /**
    * Opens a session; its text is known to the caller alone. `isStillAllowed` is asked when nothing can come between: a
-   * password that was changed while it was checked lets nobody in.
+   * password that was changed while it was checked lets nobody in. `entry` tells who comes in, and from where.
    */
-  async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean): Promise<string> {
+  async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean, entry: AuditEntry): Promise<string> {
     const text = newSecretText();
     await this.#changes.commit(() => {
       if (this.#users.get(user.id) === undefined || !isStillAllowed()) throw new TrawlError("forbidden", "Authentication failed");
@@ -58,7 +56,7 @@ export class Sessions {
         id: hashOfSecretText(text), userId: user.id, number: this.#changes.newId(), createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
       };
       return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
-    }, () => undefined);
+    }, () => entry);
     return text;
   }
 
@@ -70,17 +68,17 @@ export class Sessions {
   }
 
   /** Ends a session; it may have ended before. */
-  close(text: string): Promise<void> {
+  close(text: string, entry: AuditEntry): Promise<void> {
     return this.#changes.commit(() => {
       const session = this.#table.get(hashOfSecretText(text));
       return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
-    }, () => undefined);
+    }, () => entry);
   }
 
   /** Ends all sessions of the user. */
   closeAll(userName: string, doer: Doer): Promise<void> {
     return this.#changes.commit(() => ({ steps: this.removing(this.#users.require(userName)), result: undefined }), () =>
-      this.#audit.note("sessions-ended", doer, { user: userName }));
+      auditEntry("sessions-ended", doer, { user: userName }));
   }
 
   /** The steps of a change that end all sessions of the user. */

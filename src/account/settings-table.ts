@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
-import type { AuditLog, Author } from "./audit-log.js";
+import { auditEntry, type Author } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { RecordTable, type Step } from "./record-table.js";
 import { requireRoom } from "./rules.js";
@@ -28,15 +28,13 @@ const totalCharactersMax = 256 << 20;
 /** The settings of the site, of organisations and of users: the latest of each, in memory and in the record store. */
 export class SettingsTable {
   readonly #changes: Changes;
-  readonly #audit: AuditLog;
   readonly #hasSubject: (id: number) => boolean;
   readonly #table: RecordTable<WrittenSettings>;
   readonly #values = new WeakMap<WrittenSettings, SettingsValues>();
   #totalCharacters = 0;
 
-  constructor(store: RecordStore, changes: Changes, audit: AuditLog, hasSubject: (id: number) => boolean) {
+  constructor(store: RecordStore, changes: Changes, hasSubject: (id: number) => boolean) {
     this.#changes = changes;
-    this.#audit = audit;
     this.#hasSubject = hasSubject;
     this.#table = new RecordTable<WrittenSettings>(store, "settings/", (before, after) => {
       this.#totalCharacters += (after?.contents.length ?? 0) - (before?.contents.length ?? 0);
@@ -71,7 +69,7 @@ export class SettingsTable {
       requireRoom(this.#totalCharacters + contents.length - (before?.contents.length ?? 0), totalCharactersMax, "characters of settings");
       const result = { id: subject, version: this.#changes.newId(), authorId: author.id, createdAt: new Date().toISOString(), contents };
       return { steps: [this.#table.put(result)], result };
-    }, ({ id, version }) => this.#audit.note("settings-changed", author.doer, { subject: id === siteSubject ? "site" : id, version }));
+    }, ({ id, version }) => auditEntry("settings-changed", author.doer, { subject: id === siteSubject ? "site" : id, version }));
   }
 
   /** The steps of a change that forget the settings of who is gone. */

@@ -1,7 +1,10 @@
+import { BoundedMap } from "../base/bounded-map.js";
+import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Accounts, NewUser, User } from "./accounts.js";
-import { Attempts } from "./attempts.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type AuditLog, type Doer } from "./audit-log.js";
+import { GrowingDelays } from "./growing-delays.js";
+import { networkOf } from "./network.js";
 
 export interface SignInSettings {
   /** Whether anybody may make an account. */
@@ -24,26 +27,45 @@ export interface SignUp {
   readonly password: string;
 }
 
+/** Of a name that nobody has, this much is remembered. */
+const nameCharsMax = 320;
+
 const hourMs = 3_600_000;
 
-/** After these of one user in a row nobody gets in as that user for half an hour, with the right password neither. */
-const triesOfUser = { count: 5, periodMs: hourMs / 2 };
+/** Of one name from one network: 70 guesses in an hour. */
+const delaysOfPair = { freeCount: 5, firstMs: 5000, longestMs: 60_000, forgetMs: hourMs };
 
-/** From one address; accounts that are made there count, too. */
-const triesOfAddress = { count: 50, periodMs: hourMs };
+/** Of all names from one network, which may be a proxy that many are behind: so the wait stays short. */
+const delaysOfNetwork = { freeCount: 50, firstMs: 100, longestMs: 2000, forgetMs: hourMs };
+
+/** Accounts made from one network. */
+const delaysOfSignUp = { freeCount: 50, firstMs: 1000, longestMs: 60_000, forgetMs: hourMs };
+
+/** Passwords from one network that are checked or wait for it, of the 100 that may: 0.4 s of a core. */
+const checksOfNetworkMax = 20;
+
+/** Users and networks from which they have signed in, since the start. */
+const knownPairsMax = 100_000;
 
 /**
  * How somebody gets a session: by name and password, by making an account, or by a link.
  *
  * A wrong name and a wrong password are answered alike and equally late. Limits hold for names that nobody has as well, so
  * they tell nothing either.
+ *
+ * Who guesses is slowed down by network, an address of IPv4 or 64 bits of IPv6, and no account is ever locked: attempts from
+ * elsewhere have no effect on its owner. Where the owner has signed in before, attempts at other names have none either.
  */
 export class SignIn {
   readonly #accounts: Accounts;
   readonly #audit: AuditLog;
   readonly #settings: SignInSettings;
-  readonly #ofUser = new Attempts(triesOfUser);
-  readonly #ofAddress = new Attempts(triesOfAddress);
+  readonly #ofPair = new GrowingDelays(delaysOfPair);
+  readonly #ofNetwork = new GrowingDelays(delaysOfNetwork);
+  readonly #ofSignUp = new GrowingDelays(delaysOfSignUp);
+  readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
+  /** Checks that run or wait, by network. */
+  readonly #checks = new Map<string, number>();
 
   constructor(accounts: Accounts, audit: AuditLog, settings: SignInSettings) {
     this.#accounts = accounts;
@@ -58,24 +80,26 @@ export class SignIn {
   /** `nameOrEmail` is of the user, `from` the address of the client. */
   async signIn(nameOrEmail: string, password: string, from: string): Promise<SignInOutcome> {
     const user = this.#find(nameOrEmail);
-    const userKey = user === undefined ? `?${nameOrEmail.toLowerCase().slice(0, 320)}` : String(user.id);
-    const waitMs = this.#ofAddress.begin(networkOf(from)) || this.#ofUser.begin(userKey);
-    const doer: Doer = { who: user?.name ?? "", sudoBy: undefined, from };
+    const network = networkOf(from);
+    const pair = pairOf(user?.id ?? `?${nameOrEmail.toLowerCase().slice(0, nameCharsMax)}`, network);
+    const isKnown = this.#knownPairs.get(pair) === true;
+    const waitMs = this.#waitMs(pair, network, isKnown);
     if (waitMs > 0) {
-      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: "locked out" });
+      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: "too many attempts" });
       return { kind: "locked", waitMs };
     }
     const { passwords } = this.#accounts;
     const stamp = user === undefined ? undefined : passwords.stamp(user.id);
-    const isRight = await passwords.matches(user?.id, password);
+    const isRight = await this.#counted(network, () => passwords.matches(user?.id, password, isKnown));
     if (user === undefined || !isRight) {
       this.#audit.noteSignInRefusal(from, { user: user?.name, reason: user === undefined ? "no such user" : "wrong password" });
       return { kind: "wrong" };
     }
-    const session = await this.#open(user, () => passwords.stamp(user.id) === stamp);
-    this.#ofUser.forget(userKey);
-    this.#ofAddress.forgive(networkOf(from));
-    this.#audit.note("sign-in", doer, { user: user.name });
+    const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, from);
+    this.#ofPair.forget(pair);
+    // Who is known was not counted; else one who has an account could guess at others without end.
+    if (!isKnown) this.#ofNetwork.forgive(network);
+    this.#knownPairs.set(pair, true);
     return { kind: "signed-in", session };
   }
 
@@ -100,28 +124,46 @@ export class SignIn {
   async signOut(session: string, from: string): Promise<void> {
     const user = this.#accounts.sessions.find(session, new Date().getTime());
     if (user === undefined) return;
-    await this.#accounts.sessions.close(session);
-    this.#audit.note("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name });
+    await this.#accounts.sessions.close(session, auditEntry("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name }));
   }
 
   /** Sets a password by a link, after which its user may try to sign in at once. */
   async useReset(userId: number, code: string, password: string, from: string): Promise<void> {
     const { id } = await this.#accounts.passwords.useReset(userId, code, password, from);
-    this.#ofUser.forget(String(id));
+    this.#ofPair.forget(pairOf(id, networkOf(from)));
   }
 
   async #create(
     { name, email, password }: SignUp, from: string, create: (user: NewUser, doer: Doer) => Promise<User>,
   ): Promise<SignInOutcome> {
-    const waitMs = this.#ofAddress.begin(networkOf(from));
+    const waitMs = this.#ofSignUp.begin(networkOf(from), monotonicMs());
     if (waitMs > 0) return { kind: "locked", waitMs };
     const given = { name, displayName: "", isSiteAdmin: false, passwordHash: await this.#accounts.passwords.hashed(password) };
     const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, { who: name, sudoBy: undefined, from });
-    return { kind: "signed-in", session: await this.#open(user, () => true) };
+    return { kind: "signed-in", session: await this.#open(user, () => true, from) };
   }
 
-  #open(user: User, isStillAllowed: () => boolean): Promise<string> {
-    return this.#accounts.sessions.open(user, this.#settings.sessionLifetimeMs, isStillAllowed);
+  /** How long the attempt must wait; it is counted when that is zero. */
+  #waitMs(pair: string, network: string, isKnown: boolean): number {
+    const nowMs = monotonicMs();
+    if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return delaysOfNetwork.longestMs;
+    return this.#ofPair.begin(pair, nowMs) || (isKnown ? 0 : this.#ofNetwork.begin(network, nowMs));
+  }
+
+  async #counted(network: string, check: () => Promise<boolean>): Promise<boolean> {
+    this.#checks.set(network, (this.#checks.get(network) ?? 0) + 1);
+    try {
+      return await check();
+    } finally {
+      const count = (this.#checks.get(network) ?? 1) - 1;
+      if (count > 0) this.#checks.set(network, count);
+      else this.#checks.delete(network);
+    }
+  }
+
+  #open(user: User, isStillAllowed: () => boolean, from: string): Promise<string> {
+    const entry = auditEntry("sign-in", { who: user.name, sudoBy: undefined, from }, { user: user.name });
+    return this.#accounts.sessions.open(user, this.#settings.sessionLifetimeMs, isStillAllowed, entry);
   }
 
   #find(nameOrEmail: string): User | undefined {
@@ -131,8 +173,7 @@ export class SignIn {
   }
 }
 
-/** An address of IPv4, and of IPv6 the half that says which network: who has one there has all. */
-function networkOf(address: string): string {
-  const groups = address.split(":");
-  return groups.length === 8 && !address.startsWith("0000:0000:0000:0000:0000:ffff") ? groups.slice(0, 4).join(":") : address;
+/** What a name, known by its user's id, and a network are remembered by. */
+function pairOf(user: number | string, network: string): string {
+  return `${network} ${user}`;
 }

@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import type { RecordStore } from "../store/record-store.js";
-import type { AuditLog, Doer } from "./audit-log.js";
+import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
 import type { Names } from "./names.js";
@@ -27,15 +27,13 @@ const teamCountMax = 10_000;
 export class Teams {
   readonly #changes: Changes;
   readonly #names: Names;
-  readonly #audit: AuditLog;
   readonly #table: RecordTable<Team>;
   readonly #idsOfUser = new GroupIndex<Team>(({ memberIds }) => memberIds);
   readonly #idsOfParent = new GroupIndex<Team>(({ parentId }) => [parentId]);
 
-  constructor(store: RecordStore, changes: Changes, names: Names, audit: AuditLog) {
+  constructor(store: RecordStore, changes: Changes, names: Names) {
     this.#changes = changes;
     this.#names = names;
-    this.#audit = audit;
     const observeName = names.observer("team");
     this.#table = new RecordTable<Team>(store, "team/", (before, after) => {
       observeName(before, after);
@@ -75,7 +73,7 @@ export class Teams {
       if (given.parentId !== 0) this.#require(given.parentId);
       const team: Team = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
       return { steps: [this.#table.put(team)], result: team };
-    }, ({ name }) => this.#audit.note("team-created", doer, { team: name }));
+    }, ({ name }) => auditEntry("team-created", doer, { team: name }));
   }
 
   /** Changes what is given. Rejects with `conflict` rather than make a team a part of itself. */
@@ -88,7 +86,7 @@ export class Teams {
       if (changes.parentId !== undefined && changes.parentId !== 0) this.#requireOutside(team, changes.parentId);
       const result = { ...team, ...changes };
       return { steps: [this.#table.put(result)], result };
-    }, ({ name }) => this.#audit.note("team-changed", doer, { team: name, ...changes }));
+    }, ({ name }) => auditEntry("team-changed", doer, { team: name, ...changes }));
   }
 
   /** Rejects with `conflict` while other teams are parts of it. */
@@ -98,7 +96,7 @@ export class Teams {
       const part = this.partsOf(id).at(0);
       if (part !== undefined) throw new TrawlError("conflict", `team ${JSON.stringify(part.name)} is a part of it; delete or move that one first`);
       return { steps: [this.#table.remove(team)], result: team };
-    }, ({ name }) => this.#audit.note("team-deleted", doer, { team: name }));
+    }, ({ name }) => auditEntry("team-deleted", doer, { team: name }));
   }
 
   /** `choose` is given the members and answers those who are to be. */
@@ -107,7 +105,7 @@ export class Teams {
       const team = this.#require(id);
       const result = { ...team, memberIds: [...new Set(choose(team.memberIds))] };
       return { steps: [this.#table.put(result)], result };
-    }, ({ name, memberIds }) => this.#audit.note("team-changed", doer, { team: name, memberIds }));
+    }, ({ name, memberIds }) => auditEntry("team-changed", doer, { team: name, memberIds }));
   }
 
   /** The steps of a change that take a user out of all teams. */

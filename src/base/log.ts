@@ -23,12 +23,6 @@ export function createLog(level: LogLevel): Log {
   return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stream);
 }
 
-/** A log in a file that only its owner may read, JSON lines at its end, each written before the call returns. */
-export function createFileLog(path: string): Log {
-  const stream = destination({ dest: path, append: true, sync: true, mode: 0o600 });
-  return pino({ base: undefined, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stream);
-}
-
 /** A log that keeps nothing, for tests and for code that is used without a daemon. */
 export function silentLog(): Log {
   return pino({ level: "silent" });

@@ -1,6 +1,6 @@
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Accounts } from "../account/accounts.js";
-import { operator, type AuditLog } from "../account/audit-log.js";
+import { auditEntry, operator, type AuditEntry, type AuditLog } from "../account/audit-log.js";
 import type { AccessTokenPolicy } from "../account/gate.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
@@ -47,7 +47,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /.api/repos": async ({ body, progress }: ControlCall) => {
       const { sync, catalog, audit } = daemon();
       const config = resolveRepository(body);
-      if (config.private && catalog.repositoryByName(config.name) === undefined) notePermissions(audit, config.name, config);
+      if (config.private && catalog.repositoryByName(config.name) === undefined) await audit.record(permissionsEntry(config.name, config));
       await withActivity(sync, config.name, progress, () => sync.add(config)).catch((error: unknown) => {
         const isTaken = error instanceof TrawlError && error.code === "conflict";
         throw !isTaken && isAdded(catalog, config) ? withRemedy(error, config.name) : error;
@@ -67,8 +67,10 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
       const name = params["NAME"] ?? "";
       const facts = resolveFacts(body);
-      await daemon().sync.setFacts(name, facts);
-      notePermissions(daemon().audit, name, facts);
+      const { sync, audit } = daemon();
+      const { private: isPrivate, readers } = facts;
+      if (isPrivate === undefined && readers === undefined) await sync.setFacts(name, facts);
+      else await audit.around(permissionsEntry(name, facts), () => sync.setFacts(name, facts));
       return statusOf(name);
     },
     "POST /.api/repos/NAME/url": async ({ params, body, progress }: ControlCall) => {
@@ -100,10 +102,9 @@ function withRemedy(error: unknown, name: string): TrawlError {
   return new TrawlError(code, `${messageOf(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`, { cause: error });
 }
 
-/** Who may see a repository, where something is said of that. */
-function notePermissions(audit: AuditLog, repository: string, facts: Partial<RepositoryFacts>): void {
-  const { private: isPrivate, readers } = facts;
-  if (isPrivate !== undefined || readers !== undefined) audit.note("readers-changed", operator, { repository, private: isPrivate, readers });
+/** Who may see a repository. */
+function permissionsEntry(repository: string, { private: isPrivate, readers }: Partial<RepositoryFacts>): AuditEntry {
+  return auditEntry("readers-changed", operator, { repository, private: isPrivate, readers });
 }
 
 /** Shows what a sync is doing, each time it does something else. */

@@ -13,7 +13,7 @@ import { SignIn } from "../account/sign-in.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
-import { createFileLog, createLog, type Log, type LogLevel } from "../base/log.js";
+import { createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
@@ -34,6 +34,7 @@ import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
 import { CommitFactReader } from "../search/commit-facts.js";
 import { SliceScheduler } from "../search/slice-scheduler.js";
+import { LineFile } from "../store/line-file.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
@@ -147,7 +148,7 @@ class Daemon implements Controlled {
     this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, pools);
     const stored = new StoredShards(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
-    this.audit = new AuditLog(createFileLog(join(options.data, "audit.log")));
+    this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.reserveRepositoryId(largestMirrorId(options.data));
@@ -320,6 +321,7 @@ class Daemon implements Controlled {
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
     await Promise.all([this.#searchPool.close(), this.#ingestPool.close(), this.#readPool.close()]);
     await this.accounts.close();
+    await this.audit.close();
     await this.#records.close();
   }
 

@@ -1,4 +1,5 @@
 import type { Entry, Gate } from "../account/gate.js";
+import { messageOf } from "../base/errors.js";
 import type { Viewer } from "../model/viewer.js";
 import { plainText, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
 
@@ -9,7 +10,7 @@ export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewe
 export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = gate.enter(request);
-    return entry.kind === "viewer" ? handler(request, response, entry.viewer) : refuse(response, entry);
+    return entry.kind === "viewer" ? admit(entry, response, () => handler(request, response, entry.viewer)) : refuse(response, entry);
   };
 }
 
@@ -17,11 +18,18 @@ export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Hand
 export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = gate.enter(request);
-    return entry.kind === "viewer" ? handler(request, response, entry.viewer) : refusePage(request, response, entry);
+    return entry.kind === "viewer" ? admit(entry, response, () => handler(request, response, entry.viewer)) : refusePage(request, response, entry);
   };
 }
 
 type Refused = Entry & { readonly kind: "refused" };
+type Admitted = Entry & { readonly kind: "viewer" };
+
+/** Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. */
+export function admit({ recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+  if (recorded === undefined) return act();
+  return recorded.then(() => act(), (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`));
+}
 
 export function refuse(response: HttpResponse, { status, message }: Refused): void {
   response.reply(status, plainText, `${message}\n`);

@@ -6,7 +6,7 @@ import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
 import { escapeRegexp } from "../regexp/escape.js";
 import { commitOf, repositoryOf, withContext, type ContentServices, type Visit } from "./content.js";
-import { refuse, refusePage } from "./guard.js";
+import { admit, refuse, refusePage } from "./guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -40,13 +40,17 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
     }
     if (path.startsWith("/.")) return reply(response, 404, "no route");
     if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
-    const visit = { request, response, viewer: entry.viewer };
-    if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
-    if (request.path.startsWith("/-/")) return instancePage(visit, services);
-    const page = sitePageOf(request);
-    if (page !== undefined) return reply(response, 200, page);
-    return repositoryPage(visit, services, raw, place);
+    return admit(entry, response, () => sitePage({ request, response, viewer: entry.viewer }, services, raw, place));
   };
+}
+
+async function sitePage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath | undefined): Promise<void> {
+  const { request, response } = visit;
+  if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
+  if (request.path.startsWith("/-/")) return instancePage(visit, services);
+  const page = sitePageOf(request);
+  if (page !== undefined) return reply(response, 200, page);
+  return repositoryPage(visit, services, raw, place);
 }
 
 async function repositoryPage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath): Promise<void> {

@@ -3,6 +3,7 @@ import type { Gate } from "../account/gate.js";
 import type { Origins } from "../account/origins.js";
 import type { SignIn, SignInOutcome } from "../account/sign-in.js";
 import { TrawlError } from "../base/errors.js";
+import { admit } from "./guard.js";
 import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
 /** What signing in asks. */
@@ -57,7 +58,8 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     const entry = services.gate.enter(request);
     const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
     if (!isKnown && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
-    return response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
+    const tell = (): void => response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
+    return entry.kind === "viewer" ? admit(entry, response, tell) : tell();
   });
 }
 
@@ -67,7 +69,7 @@ function answer(response: HttpResponse, cookies: CookieSettings, outcome: SignIn
     case "wrong": return response.reply(401, plainText, "Authentication failed\n");
     case "locked": {
       const seconds = Math.ceil(outcome.waitMs / 1000);
-      return response.reply(422, { ...plainText, "Retry-After": String(seconds) }, `Too many attempts. Try again in ${Math.ceil(seconds / 60)} minutes, or ask a site admin for a link to set a password.\n`);
+      return response.reply(422, { ...plainText, "Retry-After": String(seconds) }, `Too many attempts. Try again in ${seconds} seconds, or ask a site admin for a link to set a password.\n`);
     }
   }
 }

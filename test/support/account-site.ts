@@ -6,7 +6,9 @@ import { Accounts, type TokenRequest, type User } from "../../src/account/accoun
 import { AuditLog, operator } from "../../src/account/audit-log.js";
 import { Gate } from "../../src/account/gate.js";
 import { Origins } from "../../src/account/origins.js";
-import { createFileLog, silentLog } from "../../src/base/log.js";
+import { TrawlError } from "../../src/base/errors.js";
+import { silentLog } from "../../src/base/log.js";
+import { LineFile } from "../../src/store/line-file.js";
 import { RecordStore } from "../../src/store/record-store.js";
 
 export const plainToken: TokenRequest = { scopes: ["user:all"], note: "", lifetimeMs: undefined };
@@ -17,6 +19,8 @@ export class AccountSite {
   store: RecordStore;
   audit: AuditLog;
   accounts: Accounts;
+  /** No line of the audit log can be written. */
+  failAudit = false;
 
   constructor(t: Test) {
     this.folder = mkdtempSync(join(tmpdir(), "trawl-"));
@@ -44,19 +48,23 @@ export class AccountSite {
     return (await this.accounts.createToken(user, request, operator)).text;
   }
 
-  /** Lines of the audit log. */
-  get audited(): readonly Readonly<Record<string, unknown>>[] {
+  /** Lines of the audit log, when all so far are written. */
+  async audited(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    await this.audit.settled();
     return readFileSync(join(this.folder, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
   #open(): [RecordStore, AuditLog, Accounts] {
     const store = new RecordStore(join(this.folder, "catalog"));
-    const audit = new AuditLog(createFileLog(join(this.folder, "audit.log")));
+    const file = new LineFile(join(this.folder, "audit.log"));
+    const append = (line: string): Promise<void> => (this.failAudit ? Promise.reject(new TrawlError("storage", "the disk is full")) : file.append(line));
+    const audit = new AuditLog({ append, settled: () => file.settled(), close: () => file.close() }, silentLog());
     return [store, audit, new Accounts(store, audit, silentLog(), async () => undefined)];
   }
 
   async #close(): Promise<void> {
     await this.accounts.close();
+    await this.audit.close();
     await this.store.close();
   }
 }

@@ -1,5 +1,5 @@
 import { messageOf, TrawlError } from "../../base/errors.js";
-import type { AuditEvent, Doer } from "../../account/audit-log.js";
+import { auditEntry, type AuditEntry, type Doer } from "../../account/audit-log.js";
 import { checkName } from "../../account/rules.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository } from "../../model/repository.js";
@@ -25,8 +25,7 @@ export const repositoryMutations: Pick<Mutation, "addRepoMetadata" | "updateRepo
     const { doer, found } = administered(repository, context);
     // It would come back with the next start.
     if (found.configured) throw new TrawlError("conflict", `${found.name} is listed in the configuration file or on the command line: remove it there`);
-    await context.services.orders.remove(found.name);
-    return noted(context, "repository-removed", doer, { repository: found.name });
+    return audited(context, auditEntry("repository-removed", doer, { repository: found.name }), () => context.services.orders.remove(found.name));
   },
   updateMirrorRepository: (_, { repository }, context) => order("fetch", repository, context),
   checkMirrorRepositoryConnection: async (_, { repository, name }, context) => {
@@ -43,15 +42,15 @@ export const repositoryMutations: Pick<Mutation, "addRepoMetadata" | "updateRepo
     const readers = [...new Set(userPermissions.map(({ bindID }) => bindID))];
     if (readers.length > readerCountMax) throw new TrawlError("bad-request", `a repository has at most ${readerCountMax} readers; make an organisation one of them`);
     for (const reader of readers) checkName(reader);
-    await context.services.orders.setFacts(found.name, { private: true, readers });
-    return noted(context, "readers-changed", doer, { repository: found.name, private: true, readers });
+    const entry = auditEntry("readers-changed", doer, { repository: found.name, private: true, readers });
+    return audited(context, entry, () => context.services.orders.setFacts(found.name, { private: true, readers }));
   },
   setRepositoryPermissionsUnrestricted: async (_, { repositories, unrestricted }, context) => {
     context.requireSiteAdmin();
     const all = repositories.map((repository) => administered(repository, context));
     for (const { doer, found } of all) {
-      await context.services.orders.setFacts(found.name, { private: !unrestricted });
-      noted(context, "readers-changed", doer, { repository: found.name, private: !unrestricted });
+      const entry = auditEntry("readers-changed", doer, { repository: found.name, private: !unrestricted });
+      await audited(context, entry, () => context.services.orders.setFacts(found.name, { private: !unrestricted }));
     }
     return nothing;
   },
@@ -62,8 +61,10 @@ export const repositoryMutations: Pick<Mutation, "addRepoMetadata" | "updateRepo
   syncExternalService: (_, { id }, context) => {
     const doer = context.requireSiteAdmin();
     numericKey(id, "ExternalService");
-    for (const { id: repositoryId } of context.repositories.values()) context.services.orders.request(repositoryId);
-    return noted(context, "repository-ordered", doer, { order: "fetch", repositories: context.repositories.count });
+    const entry = auditEntry("repository-ordered", doer, { order: "fetch", repositories: context.repositories.count });
+    return audited(context, entry, () => {
+      for (const { id: repositoryId } of context.repositories.values()) context.services.orders.request(repositoryId);
+    });
   },
 };
 
@@ -79,19 +80,20 @@ function administered(id: string, context: RequestContext): { readonly doer: Doe
 
 async function changeMetadata(repo: string, change: MetadataChange, context: RequestContext): Promise<typeof nothing> {
   const { doer, found } = administered(repo, context);
-  await context.services.orders.changeMetadata(found.name, change);
-  return noted(context, "metadata-changed", doer, { repository: found.name, change });
+  return audited(context, auditEntry("metadata-changed", doer, { repository: found.name, change }), () => context.services.orders.changeMetadata(found.name, change));
 }
 
-function order(what: "fetch" | "index" | "clone", id: string, context: RequestContext): typeof nothing {
+function order(what: "fetch" | "index" | "clone", id: string, context: RequestContext): Promise<typeof nothing> {
   const { doer, found } = administered(id, context);
-  const { orders } = context.services;
+  return audited(context, auditEntry("repository-ordered", doer, { order: what, repository: found.name }), () => giveOrder(what, found, context));
+}
+
+function giveOrder(what: "fetch" | "index" | "clone", { id }: Repository, { services: { orders } }: RequestContext): void {
   switch (what) {
-    case "fetch": orders.request(found.id); break;
-    case "index": orders.requestIndexing(found.id); break;
-    case "clone": orders.requestCloning(found.id); break;
+    case "fetch": return orders.request(id);
+    case "index": return orders.requestIndexing(id);
+    case "clone": return orders.requestCloning(id);
   }
-  return noted(context, "repository-ordered", doer, { order: what, repository: found.name });
 }
 
 /** Why it cannot be fetched; null when it can. A fetch that takes longer than the request goes on without it. */
@@ -105,8 +107,9 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
   }
 }
 
-function noted(context: RequestContext, event: AuditEvent, doer: Doer, what: Readonly<Record<string, unknown>>): typeof nothing {
-  context.services.audit.note(event, doer, what);
+/** Records an act, does it, and answers for it. */
+async function audited(context: RequestContext, entry: AuditEntry, act: () => Promise<unknown> | void): Promise<typeof nothing> {
+  await context.services.audit.around(entry, act);
   return nothing;
 }
 
