@@ -22,7 +22,7 @@ import { cases as queries } from "./cases/queries.js";
 import { revisionCases } from "./cases/revisions.js";
 import type { CaseRow } from "./cases/row.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "./support/daemon.js";
-import { runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
+import { neverStopped, runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { until } from "./support/waiting.js";
 
@@ -176,7 +176,7 @@ function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly 
   const resolution = resolveRepositories(table, filter);
   const conditions = conditionsOf(filter, resolution);
   for (const condition of conditions) {
-    for (const shard of shards) new ShardFind(condition, shard.reader, shard, kernel, () => undefined).run(0, noStats(), () => false);
+    for (const shard of shards) new ShardFind(condition, shard.reader, shard, kernel, () => undefined, neverStopped, () => undefined).run(0, noStats(), () => false);
   }
   return narrow(filter, resolution, conditions.map(({ found }) => found)).selection;
 }

@@ -6,7 +6,7 @@ import { loadKernel } from "../src/kernel/load.js";
 import type { SearchPlan, TextPlan } from "../src/query/plan.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { noStats, type FindCondition } from "../src/task/search-options.js";
-import { testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
+import { neverStopped, testShard, runEngine, type TestDocument, type TestShard } from "./support/engine.js";
 import { engineLines, naiveSearch } from "./support/naive.js";
 import { corpus, expression, filters, planOrSkip, repositories } from "./support/search-generator.js";
 import { fc, runs } from "./support/property.js";
@@ -79,7 +79,7 @@ t.test("repositories that hold a file equal the oracle's", (t) => {
 
 function findInShard(condition: FindCondition, shard: TestShard, kernel: Kernel, pauses: boolean): void {
   let from: number | undefined = 0;
-  while (from !== undefined) from = new ShardFind(condition, shard.reader, shard, kernel, () => undefined).run(from, noStats(), () => pauses);
+  while (from !== undefined) from = new ShardFind(condition, shard.reader, shard, kernel, () => undefined, neverStopped, () => undefined).run(from, noStats(), () => pauses);
 }
 
 function holds(text: TextPlan, documents: readonly { path: string; content: string }[]): boolean {

@@ -17,17 +17,19 @@ interface Scan {
 
 const newline = 10;
 
-/** All rows, taken from a kernel in portions of `capacity`. */
-function rowsOf(kernel: Kernel, { text, needle, ranges, fold }: Scan, byLine: boolean, capacity: number): Pair[] {
+const unlimited = 0xffffffff;
+
+/** All rows, taken from a kernel in portions of `capacity`, by calls of so much work. */
+function rowsOf(kernel: Kernel, { text, needle, ranges, fold }: Scan, byLine: boolean, capacity: number, workMax = unlimited): Pair[] {
   const stride = byLine ? 4 : 3;
   const words = Uint32Array.from(ranges.flatMap((range) => range.slice(0, stride)));
   const rows = new Uint32Array(2 * capacity);
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   const found: Pair[] = [];
   for (let isDone = false; !isDone;) {
     isDone = byLine
-      ? kernel.scanLines(text, words, ranges.length, needle, fold, newline, rows, cursor)
-      : kernel.scan(text, words, ranges.length, needle, fold, rows, cursor);
+      ? kernel.scanLines(text, words, ranges.length, needle, fold, newline, workMax, rows, cursor)
+      : kernel.scan(text, words, ranges.length, needle, fold, workMax, rows, cursor);
     for (let i = 0; i < cursor[2]; i++) found.push([rows[2 * i], rows[2 * i + 1]]);
     cursor[2] = 0;
   }
@@ -134,13 +136,13 @@ forEachKernel("ranges bound starts, ends and lines", (t, kernel) => {
 forEachKernel("rows are added after those that the cursor counts", (t, kernel) => {
   const { text, needle } = wholeText("a a a", "a", false);
   const rows = new Uint32Array(4);
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   const ranges = Uint32Array.of(0, 5, 5);
-  t.equal(kernel.scan(text, ranges, 1, needle, false, rows, cursor), false, "full");
-  t.equal(kernel.scan(text, ranges, 1, needle, false, rows, cursor), false, "still full");
+  t.equal(kernel.scan(text, ranges, 1, needle, false, unlimited, rows, cursor), false, "full");
+  t.equal(kernel.scan(text, ranges, 1, needle, false, unlimited, rows, cursor), false, "still full");
   const grown = new Uint32Array(8);
   grown.set(rows);
-  t.equal(kernel.scan(text, ranges, 1, needle, false, grown, cursor), true, "done");
+  t.equal(kernel.scan(text, ranges, 1, needle, false, unlimited, grown, cursor), true, "done");
   t.same([...grown], [0, 1, 2, 3, 4, 5, 0, 0]);
   t.equal(cursor[2], 3);
 });
@@ -148,9 +150,9 @@ forEachKernel("rows are added after those that the cursor counts", (t, kernel) =
 forEachKernel("a list of names is scanned by its own delimiter", (t, kernel) => {
   const text = bytes("src/a.c\0src/a\nb.c\0doc/x");
   const rows = new Uint32Array(8);
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   const ranges = Uint32Array.of(0, text.length, text.length, 0);
-  t.ok(kernel.scanLines(text, ranges, 1, bytes("src"), false, 0, rows, cursor));
+  t.ok(kernel.scanLines(text, ranges, 1, bytes("src"), false, 0, unlimited, rows, cursor));
   t.same([...rows.subarray(0, 2 * cursor[2])], [0, 7, 8, 17]);
 });
 
@@ -201,6 +203,50 @@ forEachKernel("equals the contract spelled out, in portions of any size", (t, ke
   }));
 });
 
+forEachKernel("equals the contract spelled out, by calls of little work", (t, kernel) => {
+  holds(t, 1500, fc.property(anyScan, fc.boolean(), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), (scan, byLine, capacity, workMax) => {
+    assert.deepEqual(rowsOf(kernel, scan, byLine, capacity, workMax), naiveRows(scan, byLine));
+  }));
+});
+
+interface Work {
+  readonly callCount: number;
+  /** Of the last content, by the cursor of the last call. */
+  readonly contentWork: number;
+}
+
+function workOf(kernel: Kernel, { text, needle, ranges, fold }: Scan, capacity: number, workMax: number): Work {
+  const words = Uint32Array.from(ranges.flatMap((range) => range.slice(0, 3)));
+  const rows = new Uint32Array(2 * capacity);
+  const cursor = new Uint32Array(4);
+  for (let callCount = 1; ; callCount++) {
+    if (kernel.scan(text, words, ranges.length, needle, fold, workMax, rows, cursor)) return { callCount, contentWork: cursor[3] };
+    cursor[2] = 0;
+  }
+}
+
+forEachKernel("work on a content is the same wherever calls end", (t, kernel) => {
+  holds(t, 500, fc.property(anyScan, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), (scan, capacity, workMax) => {
+    assert.equal(workOf(kernel, scan, capacity, workMax).contentWork, workOf(kernel, scan, 1000, unlimited).contentWork);
+  }));
+});
+
+/** A needle that fits for most of its length at every second byte of the text. */
+function nearMisses(textBytes: number, needleBytes: number): Scan {
+  const text = new Uint8Array(textBytes).map((_, i) => (i % needleBytes === 0 ? 0x63 : 0x61 + (i % 2)));
+  const needle = new Uint8Array(needleBytes).map((_, i) => 0x61 + (i % 2));
+  return { text, needle, ranges: [[0, textBytes, textBytes, 0]], fold: false };
+}
+
+forEachKernel("a call ends after its work, so that its caller can look whether to go on", (t, kernel) => {
+  const text = new Uint8Array(100_000).fill(0x61);
+  const plain = { text, needle: bytes("ab"), ranges: [[0, text.length, text.length, 0]], fold: false } as const;
+  t.equal(workOf(kernel, plain, 10, 1000).callCount, 100, "of starts");
+  const { callCount, contentWork } = workOf(kernel, nearMisses(100_000, 1001), 10, 10_000);
+  t.ok(contentWork <= callCount * (10_000 + 1001), `${contentWork} bytes of near misses in ${callCount} calls`);
+  if (kernel.name !== "ts") t.ok(contentWork > 10 * text.length, "bytes of near misses count");
+});
+
 forEachKernel("newlines", (t, kernel) => {
   const manyNewlines = fc.array(fc.constantFrom(10, 10, 13, 0x61, 0x8a), { maxLength: 300 });
   const position = fc.nat(300);
@@ -229,13 +275,13 @@ forEachKernel("dense runs cost one step for each row", (t, kernel) => {
     const ranges: Range[] = [[0, text.length, text.length, 0]];
     const words = Uint32Array.from(byLine ? ranges[0] : ranges[0].slice(0, 3));
     const rows = new Uint32Array(2 * 8192);
-    const cursor = new Uint32Array(3);
+    const cursor = new Uint32Array(4);
     let found = 0;
     let calls = 0;
     for (let isDone = false; !isDone; calls++) {
       isDone = byLine
-        ? kernel.scanLines(text, words, 1, bytes(needle), fold, newline, rows, cursor)
-        : kernel.scan(text, words, 1, bytes(needle), fold, rows, cursor);
+        ? kernel.scanLines(text, words, 1, bytes(needle), fold, newline, unlimited, rows, cursor)
+        : kernel.scan(text, words, 1, bytes(needle), fold, unlimited, rows, cursor);
       found += cursor[2];
       cursor[2] = 0;
     }
@@ -256,16 +302,18 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
   const text = bytes("abc");
   const needle = bytes("a");
   const rows = new Uint32Array(4);
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   const { scan } = kernel;
-  const range = (...words: number[]) => () => scan(text, Uint32Array.from(words), 1, needle, false, rows, cursor);
+  const range = (...words: number[]) => () => scan(text, Uint32Array.from(words), 1, needle, false, unlimited, rows, cursor);
   t.throws(range(0, 4, 4), TypeError, "range past the text");
   t.throws(range(0, 3, 4), TypeError, "end past the text");
   t.throws(range(2, 1, 3), TypeError, "from after to");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 2, needle, false, rows, cursor), TypeError, "too few ranges");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes(""), false, rows, cursor), TypeError, "empty needle");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes("A"), true, rows, cursor), TypeError, "needle not lowered");
-  t.throws(() => scan("abc" as never, Uint32Array.of(0, 3, 3), 1, needle, false, rows, cursor), TypeError, "a string");
+  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 2, needle, false, unlimited, rows, cursor), TypeError, "too few ranges");
+  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes(""), false, unlimited, rows, cursor), TypeError, "empty needle");
+  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes("A"), true, unlimited, rows, cursor), TypeError, "needle not lowered");
+  t.throws(() => scan("abc" as never, Uint32Array.of(0, 3, 3), 1, needle, false, unlimited, rows, cursor), TypeError, "a string");
+  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, needle, false, 0, rows, cursor), TypeError, "no work");
+  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, needle, false, 9, rows, new Uint32Array(3)), TypeError, "no place for the work");
   t.throws(() => kernel.countNewlines(text, 0, 4), TypeError, "past the text");
   t.throws(() => kernel.countNewlines(text, -1, 3), TypeError, "negative");
   t.throws(() => kernel.countNewlines(text, 0.5, 3), TypeError, "a fraction");
@@ -276,7 +324,7 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
     const result = { pathTo: 1, tailTo: 1, contentTo: 3, rowTo: row.length / 2, ...changed };
     for (const [name, value] of Object.entries(result)) words[resultWords[name as keyof typeof resultWords]] = value;
     kernel.encodeResults(text, bytes("p"), Uint32Array.of(0), 8, bytes("}"), words, 1, Uint32Array.from(row), false, 0, 99, new Uint8Array(999), 999,
-      new Uint32Array(3));
+      new Uint32Array(4));
   };
   t.doesNotThrow(encode([1, 2], {}), "sound");
   t.throws(encode([1, 4], {}), TypeError, "row past the content");

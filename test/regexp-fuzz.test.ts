@@ -10,6 +10,7 @@ import { analyseLiteral, analyseRegexp } from "../src/regexp/analyse.js";
 import type { RegexpAnalysis } from "../src/regexp/analysis.js";
 import { compileRegexp } from "../src/regexp/compile.js";
 import { lowerAscii } from "../src/regexp/folding.js";
+import { Matcher, type WindowSizes } from "../src/regexp/matcher.js";
 import { parseRegexp } from "../src/regexp/parse.js";
 import { escapeRegexp } from "../src/regexp/escape.js";
 import { printSource } from "../src/regexp/print.js";
@@ -43,6 +44,15 @@ const notEmpty = (matches: readonly Match[]): Match[] => matches.filter(([start,
 function foundByMatcher(source: string, foldCase: boolean, text: Buffer, base: number): Match[] {
   const found: Match[] = [];
   compileRegexp(source, foldCase).findAll(text, base, { push: (start, end) => found.push([start, end]) });
+  return found;
+}
+
+/** So small that most matches go on past a window. */
+const smallWindows: WindowSizes = { wholeBytesMax: 0, bytesMin: 4, bytesFirst: 4, bytesMax: 8, attemptCountMax: 2 };
+
+function foundInWindows(source: string, foldCase: boolean, text: Buffer): Match[] {
+  const found: Match[] = [];
+  new Matcher(parseRegexp(source, foldCase), foldCase, smallWindows).findAll(text, 0, { push: (start, end) => found.push([start, end]) });
   return found;
 }
 
@@ -86,6 +96,7 @@ function checkAnalysis(analysis: RegexpAnalysis, source: string, foldCase: boole
   const all = naiveMatches(source, foldCase, text);
   const matches = notEmpty(all);
   same(foundByMatcher(source, foldCase, text, 0), matches, "the matcher finds what a loop over exec finds");
+  same(foundInWindows(source, foldCase, text), matches, "the matcher finds it in small windows as well");
   assert(compileRegexp(source, foldCase).test(text) === all.length > 0, "test says whether there is a match");
   if (matches.length < all.length) assert(matchesEmpty, "a match is empty");
   if (!/[$^]|\\[AbBz]/.test(source)) assert(matchesEmpty === new RE2(`^(?:${source})$`, "u").test(""), "no match is empty");

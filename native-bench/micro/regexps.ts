@@ -1,4 +1,5 @@
-import { compileRegexp, type Matcher } from "../../src/regexp/compile.js";
+import { compileRegexp } from "../../src/regexp/compile.js";
+import type { Matcher } from "../../src/regexp/matcher.js";
 import { timed, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 import { scanAllLines } from "./scan.js";

@@ -3,6 +3,9 @@ import { unitBytes } from "../../src/shard/format.js";
 import { timed, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 
+/** A call ends when it is done or its rows are full. */
+const unlimitedWork = 0xffffffff;
+
 const newline = 10;
 const gigabyte = 1e9;
 
@@ -84,7 +87,7 @@ function linesSubjects(fixture: Fixture, needle: string): Subject[] {
   const ranges = Uint32Array.of(0, content.length, content.length, 0);
   const bytes = Buffer.from(needle);
   return fixture.eachKernel((kernel) => countingSubject(ranges.subarray(0, 3), () => countRows((rows, cursor) =>
-    kernel.scanLines(content, ranges, 1, bytes, false, newline, rows, cursor))));
+    kernel.scanLines(content, ranges, 1, bytes, false, newline, unlimitedWork, rows, cursor))));
 }
 
 /** A subject that finds `count()` in the ranges. */
@@ -101,13 +104,13 @@ function countingSubject(ranges: Uint32Array, count: () => number): Omit<Subject
 }
 
 function countMatches(kernel: Kernel, text: Uint8Array, ranges: Uint32Array, needle: Uint8Array, foldAscii: boolean): number {
-  return countRows((rows, cursor) => kernel.scan(text, ranges, ranges.length / 3, needle, foldAscii, rows, cursor));
+  return countRows((rows, cursor) => kernel.scan(text, ranges, ranges.length / 3, needle, foldAscii, unlimitedWork, rows, cursor));
 }
 
 /** Calls a scan until it is done and counts its rows. */
 function countRows(scan: (rows: Uint32Array, cursor: Uint32Array) => boolean): number {
   const rows = new Uint32Array(2 * rowCount);
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   for (let count = 0; ;) {
     const isDone = scan(rows, cursor);
     count += cursor[2];
@@ -119,17 +122,17 @@ function countRows(scan: (rows: Uint32Array, cursor: Uint32Array) => boolean): n
 /** The matches of `needle` in all of the text, as pairs (start, end). */
 export function scanAll(kernel: Kernel, text: Uint8Array, needle: Uint8Array): Uint32Array {
   const whole = Uint32Array.of(0, text.length, text.length);
-  return allRows((rows, cursor) => kernel.scan(text, whole, 1, needle, false, rows, cursor));
+  return allRows((rows, cursor) => kernel.scan(text, whole, 1, needle, false, unlimitedWork, rows, cursor));
 }
 
 /** The lines that hold `needle`, as pairs (start, end). */
 export function scanAllLines(kernel: Kernel, text: Uint8Array, needle: Uint8Array): Uint32Array {
   const whole = Uint32Array.of(0, text.length, text.length, 0);
-  return allRows((rows, cursor) => kernel.scanLines(text, whole, 1, needle, false, newline, rows, cursor));
+  return allRows((rows, cursor) => kernel.scanLines(text, whole, 1, needle, false, newline, unlimitedWork, rows, cursor));
 }
 
 function allRows(scan: (rows: Uint32Array, cursor: Uint32Array) => boolean): Uint32Array {
-  const cursor = new Uint32Array(3);
+  const cursor = new Uint32Array(4);
   let rows = new Uint32Array(2 * rowCount);
   while (!scan(rows, cursor)) {
     const grown = new Uint32Array(2 * rows.length);

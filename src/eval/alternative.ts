@@ -3,8 +3,10 @@ import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js"
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
+import type { MatchWork } from "../regexp/match-work.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
+import { StoppableWork } from "./content-work.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { planLeaf, type LeafPlan } from "./leaf-plan.js";
 import { LeafScan } from "./leaf-scan.js";
@@ -12,6 +14,7 @@ import { PathFinder } from "./path-finder.js";
 import { matchPaths } from "./path-match.js";
 import type { People } from "./people.js";
 import type { Rows } from "./rows.js";
+import type { StopCheck } from "../task/stop-check.js";
 import type { CommitSets, RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
 
 /** What a search sees of a live shard, besides its bytes. */
@@ -80,6 +83,9 @@ export class Alternative {
   readonly documents: number[] = [];
   /** 1 where `documents[i]` satisfies the pattern. */
   satisfied: Uint8Array = noBits;
+  /** Those of `documents` whose content takes too much work to look for the pattern in: they are not satisfied. */
+  readonly tooCostly: number[] = [];
+  readonly #stop: StopCheck;
   readonly #root: BoundNode | undefined;
   readonly #leaves: BoundLeaf[] = [];
   readonly #kernel: Kernel;
@@ -104,7 +110,8 @@ export class Alternative {
   readonly #contentPlaces: number[] = [];
 
   constructor(text: TextPlan, selection: RepositorySelection, reader: ShardReader, sight: ShardSight, kernel: Kernel,
-    useIndex: boolean, people: People | undefined) {
+    useIndex: boolean, people: People | undefined, stop: StopCheck) {
+    this.#stop = stop;
     this.#people = people;
     this.#peopleFilters = text.people;
     this.#selection = selection;
@@ -114,7 +121,7 @@ export class Alternative {
     this.#choices = new Array(reader.repositories.length);
     this.#cards = new Array(reader.repositories.length);
     this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
-    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(reader, filter.source, filter.foldCase) }));
+    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(reader, filter.source, filter.foldCase, new StoppableWork(stop)) }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text.leaves, kernel, useIndex);
     this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
   }
@@ -147,7 +154,7 @@ export class Alternative {
   #decideFilters(): void {
     this.#filterVerdicts.fill(passes);
     for (const { filter, finder } of this.#filters) {
-      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, finder);
+      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, finder, this.#stop);
       const failing = filter.negated ? 1 : 0;
       for (let document = 0; document < matches.length; document++) {
         if (matches[document] === failing) this.#filterVerdicts[document] = fails;
@@ -165,20 +172,39 @@ export class Alternative {
   /** Takes no document of the block. */
   skip(): void {
     this.documents.length = 0;
+    this.tooCostly.length = 0;
   }
 
+  /** Throws `cancelled` when the search is stopped. */
   decide(contents: Uint32Array): void {
     this.#takeDocuments(contents);
-    for (const leaf of this.#leaves) leaf.result = noBits;
+    for (const leaf of this.#leaves) {
+      leaf.result = noBits;
+      leaf.scan?.tooCostly.clear();
+    }
     const alive = new Uint8Array(this.documents.length).fill(1);
     this.satisfied = this.#root === undefined || this.documents.length === 0 ? alive : this.#evaluate(this.#root, alive, contents);
+    this.#dropTooCostly(contents);
     this.#heldRevisions = [];
     if (this.#people !== undefined && this.#peopleFilters.length > 0) this.satisfied = this.#keepByPeople(this.#people, this.satisfied);
+  }
+
+  /** What is not known of a content is no result, and neither is what is not in it. */
+  #dropTooCostly(contents: Uint32Array): void {
+    this.tooCostly.length = 0;
+    if (this.#leaves.every(({ scan }) => scan === undefined || scan.tooCostly.size === 0)) return;
+    for (let i = 0; i < this.documents.length; i++) {
+      const content = contents[this.#contentPlaces[i]];
+      if (!this.#leaves.some(({ scan }) => scan?.tooCostly.has(content))) continue;
+      this.satisfied[i] = 0;
+      this.tooCostly.push(this.documents[i]);
+    }
   }
 
   /** Of the satisfying documents those for which the filters on people hold at some revision. Comes last, as it is dear. */
   #keepByPeople(people: People, satisfied: Uint8Array): Uint8Array {
     return satisfied.map((bit, i) => {
+      this.#stop.check();
       const held = bit === 0 ? [] : this.#searchedRevisions(i).filter((choice) => this.#isHeld(people, this.documents[i], choice));
       this.#heldRevisions.push(held);
       return held.length > 0 ? 1 : 0;
@@ -238,9 +264,10 @@ export class Alternative {
 
   #bindLeaf(leaf: Leaf, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
-    const finders = findersOf(leaf, this.#reader);
-    const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase);
-    const plan = planLeaf(leaf, this.#reader, kernel, useIndex);
+    const work = new StoppableWork(this.#stop);
+    const finders = findersOf(leaf, this.#reader, work);
+    const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase, work);
+    const plan = planLeaf(leaf, this.#reader, kernel, useIndex, this.#stop);
     const { inContent } = leaf;
     const bound: BoundLeaf = {
       kind: "leaf",
@@ -248,8 +275,8 @@ export class Alternative {
       finders,
       inContent,
       highlighted: leaf.highlighted,
-      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf) : undefined,
-      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, anyFinder) : undefined,
+      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf, this.#stop) : undefined,
+      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, anyFinder, this.#stop) : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),
       result: noBits,
@@ -288,6 +315,7 @@ export class Alternative {
     this.documents.length = 0;
     this.#contentPlaces.length = 0;
     for (let place = 0; place < contents.length; place++) {
+      this.#stop.check();
       const end = reader.contentFirstDocument[contents[place] + 1];
       for (let document = reader.contentFirstDocument[contents[place]]; document < end; document++) {
         if (!this.#isVisible(document) || !this.#passesFilters(document)) continue;
@@ -431,8 +459,8 @@ function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: nu
   return false;
 }
 
-function findersOf({ source, either, foldCase }: Leaf, reader: ShardReader): readonly PathFinder[] {
-  return (either.length === 0 ? [source] : either).map((one) => new PathFinder(reader, one, foldCase));
+function findersOf({ source, either, foldCase }: Leaf, reader: ShardReader, work: MatchWork): readonly PathFinder[] {
+  return (either.length === 0 ? [source] : either).map((one) => new PathFinder(reader, one, foldCase, work));
 }
 
 /** Positive leaves by number of candidates, then the rest in written order. */

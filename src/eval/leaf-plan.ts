@@ -2,6 +2,7 @@ import type { Kernel } from "../kernel/kernel.js";
 import { literalsOf, trigramBytes } from "../query/leaf-literals.js";
 import type { Leaf } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
+import type { StopCheck } from "../task/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { lookUpLiteral, unitsOf, type LiteralLists } from "./posting-lookup.js";
 
@@ -51,21 +52,23 @@ export interface LeafPlan {
 }
 
 /** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
-export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean): LeafPlan {
+export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
   const { exact, clauses } = literalsOf(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
-  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader) : [];
+  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, stop) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;
-  const scans = best.alternatives.filter((found) => found.lists.length > 0)
-    .map((found) => ({ needle: found.literal, units: unitsOf(reader, kernel, found) }));
+  const scanOf = (found: LiteralLists): LiteralScan => {
+    stop.check();
+    return { needle: found.literal, units: unitsOf(reader, kernel, found) };
+  };
+  const scans = best.alternatives.filter((found) => found.lists.length > 0).map(scanOf);
   let candidates = contentsOfScans(scans, reader);
   let postingBytes = best.cost;
   for (const clause of others) {
     if (clause.cost > best.cost * clauseCostFactor) continue;
     postingBytes += clause.cost;
-    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map((found) =>
-      ({ needle: found.literal, units: unitsOf(reader, kernel, found) })), reader));
+    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map(scanOf), reader));
   }
   candidates = unite(candidates, exceptions);
   if (exact !== undefined) {
@@ -103,11 +106,14 @@ interface ClauseLookup {
 }
 
 /** The clauses whose literals all have a trigram, cheapest first. */
-function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardReader): ClauseLookup[] {
+function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardReader, stop: StopCheck): ClauseLookup[] {
   return clauses
     .filter((clause) => clause.every((literal) => literal.length >= trigramBytes))
     .map((clause) => {
-      const alternatives = clause.map((literal) => lookUpLiteral(reader, literal));
+      const alternatives = clause.map((literal) => {
+        stop.check();
+        return lookUpLiteral(reader, literal);
+      });
       return { alternatives, cost: alternatives.reduce((sum, found) => sum + found.cost, 0) };
     })
     .sort((a, b) => a.cost - b.cost);

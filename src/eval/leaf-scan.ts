@@ -1,12 +1,19 @@
+import { bordersOf } from "../kernel/borders.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf } from "../query/plan.js";
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { compileRegexp } from "../regexp/compile.js";
+import type { Matcher } from "../regexp/matcher.js";
 import { unitBytes } from "../shard/format.js";
-import type { ShardReader } from "../shard/shard-reader.js";
+import { lastAtMost, type ShardReader } from "../shard/shard-reader.js";
+import type { StopCheck } from "../task/stop-check.js";
+import { ContentWork, workBytesMax } from "./content-work.js";
 import type { LeafPlan, LiteralScan } from "./leaf-plan.js";
 import { Rows } from "./rows.js";
 
 const newline = 10;
+
+/** The kernel returns after so much work, for a look at the stop flag: 0.4 ms at its speed in memory. */
+const scanBytesMax = 4 * 1024 * 1024;
 
 /** Capacity that a leaf's rows begin with: most shards hold few matches, and what is dense makes it grow quickly. */
 const rowCountInitial = 128;
@@ -16,11 +23,13 @@ const rowCountInitial = 128;
  *
  * Contract: `scan` is called with ascending contents, and over all calls contents only ascend. After it, the rows of
  * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted, until the next `scan`. Those of one pattern
- * are disjoint; of an `or` of texts those of each text are.
+ * are disjoint; of an `or` of texts those of each text are. Rows of contents in `tooCostly` are not all there.
  */
 export class LeafScan {
   readonly rows = new Rows(rowCountInitial);
   rowStart = new Uint32Array(64);
+  /** Contents of the last call in which the search took more work than `workBytesMax`, and was given up. */
+  readonly tooCostly = new Set<number>();
   /** Bytes of text looked at, over all calls. */
   scannedBytes = 0;
   readonly #plan: LeafPlan;
@@ -32,14 +41,16 @@ export class LeafScan {
   readonly #either: readonly string[];
   /** True when one row of each text that RE2 searches is enough, as none is reported. */
   readonly #firstSuffices: boolean;
-  readonly #cursor = new Uint32Array(3);
+  readonly #stop: StopCheck;
+  readonly #work: ContentWork;
+  readonly #cursor = new Uint32Array(4);
   readonly #lines = new Rows(rowCountInitial);
   readonly #unitCursors: number[];
   #ranges = new Uint32Array(256);
   #rangeCount = 0;
   #exceptionCursor = 0;
 
-  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">) {
+  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">, stop: StopCheck) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
@@ -48,10 +59,14 @@ export class LeafScan {
     this.#either = leaf.either;
     this.#firstSuffices = !leaf.highlighted;
     this.#unitCursors = plan.scans.map(() => 0);
+    this.#stop = stop;
+    this.#work = new ContentWork(stop);
   }
 
+  /** Throws `cancelled` when the search is stopped. */
   scan(contents: Uint32Array): void {
     this.rows.clear();
+    this.tooCostly.clear();
     if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
     switch (this.#plan.method) {
       case "literals": this.#scanLiterals(contents); break;
@@ -67,13 +82,7 @@ export class LeafScan {
     for (let i = 0; i < scans.length; i++) {
       const before = rows.count;
       this.#makeRanges(contents, scans[i], i, 3);
-      this.#cursor.fill(0);
-      this.#cursor[2] = before;
-      while (!this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, rows.words, this.#cursor)) {
-        rows.count = this.#cursor[2];
-        rows.grow();
-      }
-      rows.count = this.#cursor[2];
+      this.#runKernel(rows, (cursor) => this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, scanBytesMax, rows.words, cursor), 3);
       if (scans.length > 1 && this.#either.length === 0) this.#addOverlapping(contents, scans[i].needle, before);
     }
     if (scans.length > 1) this.#order();
@@ -86,17 +95,29 @@ export class LeafScan {
    */
   #addOverlapping(contents: Uint32Array, needle: Buffer, rowFrom: number): void {
     const shifts = shiftsOf(needle);
+    if (shifts.length === 0) return;
     const { contentStart } = this.#reader;
     const rowTo = this.rows.count;
-    let at = 0;
-    for (let row = rowFrom; shifts.length > 0 && row < rowTo; row++) {
+    let at = -1;
+    for (let row = rowFrom; row < rowTo; row++) {
       const start = this.rows.words[row * 2];
-      while (contentStart[contents[at] + 1] <= start) at++;
-      for (const shift of shifts) {
-        const end = start + shift + needle.length;
-        if (end <= contentStart[contents[at] + 1] && this.#isAt(start + shift, needle)) this.rows.push(start + shift, end);
+      if (at < 0 || contentStart[contents[at] + 1] <= start) {
+        do at++; while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
+        this.#work.begin(contentStart[contents[at] + 1] - contentStart[contents[at]]);
       }
+      if (this.tooCostly.has(contents[at])) continue;
+      if (!this.#addShifted(start, contentStart[contents[at] + 1], needle, shifts)) this.tooCostly.add(contents[at]);
     }
+  }
+
+  /** False when that took too much work. */
+  #addShifted(start: number, contentEnd: number, needle: Buffer, shifts: readonly number[]): boolean {
+    for (const shift of shifts) {
+      if (!this.#work.spend(needle.length)) return false;
+      const end = start + shift + needle.length;
+      if (end <= contentEnd && this.#isAt(start + shift, needle)) this.rows.push(start + shift, end);
+    }
+    return true;
   }
 
   #isAt(start: number, needle: Buffer): boolean {
@@ -115,18 +136,54 @@ export class LeafScan {
     const scans = this.#plan.scans;
     for (let i = 0; i < scans.length; i++) {
       this.#makeRanges(contents, scans[i], i, 4);
-      const before = lines.count;
-      this.#cursor.fill(0);
-      this.#cursor[2] = before;
-      while (!this.#kernel.scanLines(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, newline, lines.words, this.#cursor)) {
-        lines.count = this.#cursor[2];
-        lines.grow();
-      }
-      lines.count = this.#cursor[2];
+      this.#runKernel(lines, (cursor) => this.#kernel.scanLines(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, newline, scanBytesMax, lines.words, cursor), 4);
     }
     if (scans.length > 1) lines.makeDisjoint(0);
-    for (let i = 0; i < lines.count; i++) this.#search(lines.words[i * 2], lines.words[i * 2 + 1]);
+    this.#searchLines(contents);
     this.#searchExceptions(contents);
+  }
+
+  /** Lets the kernel go on until all ranges are done, of `width` words each; appends to `rows`. */
+  #runKernel(rows: Rows, call: (cursor: Uint32Array) => boolean, width: 3 | 4): void {
+    const cursor = this.#cursor;
+    cursor.fill(0);
+    cursor[2] = rows.count;
+    while (!call(cursor)) {
+      rows.count = cursor[2];
+      if (rows.count * 2 === rows.words.length) rows.grow();
+      this.#stop.check();
+      this.#skipTooCostly(cursor, width);
+    }
+    rows.count = cursor[2];
+  }
+
+  /** Goes on behind the content that the kernel is in, when it has taken too much work: a long needle that nearly fits everywhere. */
+  #skipTooCostly(cursor: Uint32Array, width: 3 | 4): void {
+    const end = this.#ranges[cursor[0] * width + 2];
+    const content = lastAtMost(this.#reader.contentStart, end - 1, this.#reader.contentCount);
+    if (cursor[3] <= workBytesMax(end - this.#reader.contentStart[content])) return;
+    this.tooCostly.add(content);
+    while (cursor[0] < this.#rangeCount && this.#ranges[cursor[0] * width + 2] <= end) cursor[0]++;
+    cursor[1] = end;
+    cursor[3] = 0;
+  }
+
+  /** Searches the lines that hold a literal, which are in the order of `contents`. */
+  #searchLines(contents: Uint32Array): void {
+    const { contentStart } = this.#reader;
+    const { words, count } = this.#lines;
+    let at = -1;
+    let end = 0;
+    for (let i = 0; i < count; i++) {
+      const [start, lineEnd] = [words[i * 2], words[i * 2 + 1]];
+      if (at < 0 || start >= end) {
+        do at++; while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
+        end = contentStart[contents[at] + 1];
+        this.#work.begin(end - contentStart[contents[at]]);
+      }
+      if (this.tooCostly.has(contents[at])) continue;
+      if (!this.#search(start, lineEnd)) this.tooCostly.add(contents[at]);
+    }
   }
 
   /** Searches the exceptions among `contents` whole, and sorts what was found in among the rest. */
@@ -149,15 +206,18 @@ export class LeafScan {
   }
 
   #searchContent(content: number): void {
-    if (content < this.#reader.contentCount) this.#search(this.#reader.contentStart[content], this.#reader.contentStart[content + 1]);
+    if (content >= this.#reader.contentCount) return;
+    const [start, end] = [this.#reader.contentStart[content], this.#reader.contentStart[content + 1]];
+    this.#work.begin((end - start) * Math.max(1, this.#either.length));
+    if (!this.#search(start, end)) this.tooCostly.add(content);
   }
 
-  #search(from: number, to: number): void {
+  /** False when that took too much work. */
+  #search(from: number, to: number): boolean {
     this.scannedBytes += to - from;
     const text = this.#reader.content.subarray(from, to);
-    if (this.#either.length > 0) for (const source of this.#either) compileRegexp(source, this.#foldCase).findAll(text, from, this.rows);
-    else if (!this.#firstSuffices) this.#matcher.findAll(text, from, this.rows);
-    else if (this.#matcher.next(text, 0)) this.rows.push(from + this.#matcher.start, from + this.#matcher.end);
+    if (this.#either.length === 0) return this.#matcher.findAll(text, from, this.rows, this.#work, this.#firstSuffices ? 1 : Infinity);
+    return this.#either.every((source) => compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work));
   }
 
   /** Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start). */
@@ -223,10 +283,9 @@ export class LeafScan {
 
 /** The distances at which the needle overlaps itself: 3 for `abba`. */
 function shiftsOf(needle: Buffer): number[] {
+  const borders = bordersOf(needle);
   const shifts: number[] = [];
-  for (let shift = 1; shift < needle.length; shift++) {
-    if (needle.subarray(shift).equals(needle.subarray(0, needle.length - shift))) shifts.push(shift);
-  }
+  for (let border = borders[needle.length]; border > 0; border = borders[border]) shifts.push(needle.length - border);
   return shifts;
 }
 

@@ -1,4 +1,6 @@
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { compileRegexp } from "../regexp/compile.js";
+import type { MatchWork } from "../regexp/match-work.js";
+import type { Matcher } from "../regexp/matcher.js";
 import { plainFormOf, type PlainForm } from "../regexp/plain-form.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { Rows } from "./rows.js";
@@ -17,8 +19,11 @@ export class PathFinder {
   #form: PlainForm | undefined | null = null;
   #compiled: Matcher | undefined;
 
-  constructor(reader: ShardReader, source: string, foldCase: boolean) {
+  readonly #work: MatchWork;
+
+  constructor(reader: ShardReader, source: string, foldCase: boolean, work: MatchWork) {
     this.#reader = reader;
+    this.#work = work;
     this.#source = source;
     this.#foldCase = foldCase;
     this.#isDot = source === ".";
@@ -33,7 +38,7 @@ export class PathFinder {
   /** Adds the ranges of all matches that are not empty. */
   findAll(document: number, rows: Rows): void {
     const text = this.#isDot || this.#plain?.findsRanges === true ? this.#textOf(document) : undefined;
-    if (text === undefined) this.#matcher.findAll(this.#reader.pathOf(document), 0, rows);
+    if (text === undefined) this.#matcher.findAll(this.#reader.pathOf(document), 0, rows, this.#work);
     else if (this.#isDot) for (let i = 0; i < text.length; i++) rows.push(i, i + 1);
     else this.#plain?.findAll(text, rows);
   }

@@ -2,6 +2,7 @@ import type { Kernel } from "../kernel/kernel.js";
 import type { TextPlan } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../task/search-options.js";
+import type { StopCheck } from "../task/stop-check.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { Blocks } from "./shard-search.js";
 
@@ -19,14 +20,20 @@ export class ShardFind {
   readonly #alternative: Alternative;
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
+  readonly #onLeftOut: (document: number, repository: string) => void;
   /** Numbers of the repositories that have a branch in which nothing is found. */
   #pending: readonly number[];
 
-  /** `checkContent` is called before the first content is read; it throws when the content is damaged. */
-  constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void) {
+  /**
+   * `checkContent` is called before the first content is read; it throws when the content is damaged. `stop` ends the look, and
+   * `onLeftOut` is told of documents that are not looked at as that takes too much work.
+   */
+  constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void,
+    stop: StopCheck, onLeftOut: (document: number, repository: string) => void) {
+    this.#onLeftOut = onLeftOut;
     this.#reader = reader;
     this.#file = file;
-    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true, undefined);
+    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true, undefined, stop);
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) => this.#alternative.leaveOut(number, this.#maskOf(number)));
@@ -34,7 +41,7 @@ export class ShardFind {
 
   /**
    * Goes on from content `from` until no repository is left or the shard is done (undefined), or `pause` says so between
-   * blocks: then it returns the content to go on from.
+   * blocks: then it returns the content to go on from. Throws `cancelled` when the search is stopped within a block.
    */
   run(from: number, stats: SearchStats, pause: () => boolean): number | undefined {
     if (this.#pending.length === 0) return undefined;
@@ -53,6 +60,8 @@ export class ShardFind {
     if (block.length > 0 && readsContent) this.#checkContent();
     while (block.length > 0) {
       this.#alternative.decide(block);
+      stats.documentsTooCostly += this.#alternative.tooCostly.length;
+      for (const document of this.#alternative.tooCostly) this.#onLeftOut(document, this.#alternative.cardOf(document).name);
       stats.documentsFiltered += this.#alternative.documents.length;
       this.#noteFound();
       this.#pending = this.#pending.filter((number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)));

@@ -8,6 +8,7 @@ import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js"
 import { RuleGather, type Hit, type RuleCut } from "./rule-gather.js";
 import { Rows } from "./rows.js";
 import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
+import { StopCheck } from "../task/stop-check.js";
 
 /**
  * A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. With
@@ -71,12 +72,19 @@ export class ShardSearch {
   /** The last result that was counted, also when it was one too many. */
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
+  readonly #onLeftOut: (document: number, repository: string) => void;
+  readonly #stop: StopCheck;
   /** The same whenever a slice comes back to this shard. */
   readonly #blockContentCountMax: number;
 
-  /** `checkContent` is called before the first content is read; it throws when the content is damaged. */
+  /**
+   * `checkContent` is called before the first content is read; it throws when the content is damaged. `onLeftOut` is told of
+   * documents that are not searched as that takes too much work; of the same ones again when a slice comes back to their block.
+   */
   constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, kernel: Kernel,
-    writer: ResultWriter, checkContent: () => void) {
+    writer: ResultWriter, checkContent: () => void, onLeftOut: (document: number, repository: string) => void) {
+    this.#onLeftOut = onLeftOut;
+    this.#stop = new StopCheck(writer.control);
     this.#checkContent = checkContent;
     this.#reader = reader;
     this.#writer = writer;
@@ -84,7 +92,7 @@ export class ShardSearch {
     const rulesOf = new Map<Alternative, number>();
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
-      const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex, people);
+      const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex, people, this.#stop);
       if (alternative.hasRepositories) this.#alternatives.push(alternative);
       rulesOf.set(alternative, basic.rules);
     });
@@ -96,9 +104,18 @@ export class ShardSearch {
 
   /**
    * Goes on from `position` until the shard is done (undefined), or `pause` says so between blocks, or the credit is
-   * used up: then it returns where to go on.
+   * used up: then it returns where to go on. Throws `cancelled` when the search is stopped within a block.
    */
   run(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
+    try {
+      return this.#searchBlocks(position, stats, pause);
+    } finally {
+      for (const alternative of this.#alternatives) alternative.addStats(stats);
+    }
+  }
+
+  #searchBlocks(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
+    this.#stop.finishesCounted = position.counted !== undefined;
     const candidates = this.#alternatives.map((alternative) => alternative.candidates()).reduce(unite, new Uint32Array(0));
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
@@ -116,39 +133,32 @@ export class ShardSearch {
     }
     while (block.length > 0) {
       const stopped = this.#searchBlock(block, from, stats);
-      if (stopped !== undefined) {
-        this.#addStats(stats);
-        return stopped;
-      }
+      if (stopped !== undefined) return stopped;
       const done = block[block.length - 1];
       block = blocks.next(bytesMax);
       from = shardStart;
       if (this.#writer.isStopped) break;
-      if (block.length > 0 && pause()) {
-        this.#addStats(stats);
-        return { ...shardStart, content: done + 1 };
-      }
+      if (block.length > 0 && pause()) return { ...shardStart, content: done + 1 };
     }
-    this.#addStats(stats);
     return undefined;
   }
 
-  #addStats(stats: SearchStats): void {
-    for (const alternative of this.#alternatives) alternative.addStats(stats);
-  }
-
   #searchBlock(block: Uint32Array, from: ShardPosition, stats: SearchStats): ShardPosition | undefined {
+    this.#stop.finishesCounted = from.counted !== undefined;
     this.#ruleGather?.startBlock(from.counted?.cuts);
     for (const alternative of this.#alternatives) {
       if (from.counted === undefined && this.#ruleGather?.isOver(alternative) === true) alternative.skip();
-      else alternative.decide(block);
+      else this.#decide(alternative, block, stats);
       stats.documentsFiltered += alternative.documents.length;
     }
+    // From here on results are counted, and those are written whatever the limit says.
+    this.#stop.finishesCounted = true;
     this.#rows.clear();
     this.#added.length = 0;
     this.#shownRows = from.counted?.shownRows ?? 0;
     this.#lastCounted.document = -1;
     this.#forFoundDocuments((document, hits) => {
+      this.#stop.check();
       if (document < from.result.document) return true;
       if (!isCounted(from.counted, document, 0)) {
         if (this.#writer.isStopped) return false;
@@ -159,6 +169,12 @@ export class ShardSearch {
     });
     const stop = this.#writer.write(this.#rows, from.rowsDone);
     return stop === undefined ? undefined : this.#positionAt(stop, from);
+  }
+
+  #decide(alternative: Alternative, block: Uint32Array, stats: SearchStats): void {
+    alternative.decide(block);
+    stats.documentsTooCostly += alternative.tooCostly.length;
+    for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name);
   }
 
   /** Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those alternatives. */

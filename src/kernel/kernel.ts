@@ -23,11 +23,16 @@ export interface Kernel {
    * other bytes compare exactly.
    *
    * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
-   * `rows`): the caller zeroes it before the first call, and a later call with the same cursor goes on where the former
+   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor goes on where the former
    * stopped, after the pairs that `rows` holds. A caller that has taken the pairs away sets `cursor[2]` to 0. Returns
-   * true when all ranges are done, false when `rows` is full, which may be right after the last row.
+   * true when all ranges are done, false when `rows` is full, which may be right after the last row, or when `workMax`
+   * is used up, so that the caller can look whether to go on.
+   *
+   * Work is counted in bytes: of starts tried, of the needle compared with the text past its first 32 bytes, and of the lines that
+   * are rows. `cursor[3]` is the work on ranges with the `end` of the current one, over all calls; it depends on nothing
+   * else. Caller guarantees: `workMax` is at least 1.
    */
-  scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean,
+  scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean, workMax: number,
     rows: Uint32Array, cursor: Uint32Array): boolean;
 
   /**
@@ -38,7 +43,7 @@ export interface Kernel {
    * the delimiter belongs to the line it starts on.
    */
   scanLines(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean,
-    delimiter: number, rows: Uint32Array, cursor: Uint32Array): boolean;
+    delimiter: number, workMax: number, rows: Uint32Array, cursor: Uint32Array): boolean;
 
   /** Number of newline bytes (10) in `text[from, to)`. */
   countNewlines(text: Uint8Array, from: number, to: number): number;

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { charactersOf } from "./char-ranges.js";
-import type { RangeSink } from "./compile.js";
+import type { RangeSink } from "./matcher.js";
 import { isCaseless, lowerAscii } from "./folding.js";
 import { parseRegexp } from "./parse.js";
 import type { ClassNode, LiteralNode, Regexp } from "./syntax.js";

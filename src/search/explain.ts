@@ -11,7 +11,7 @@ import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { makeRuleLimits } from "../task/rule-limits.js";
-import { firstSlotWord } from "../worker/messages.js";
+import { firstSlotWord, type LeftOutFile } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
 import { explainRounds } from "./revision-rounds.js";
@@ -59,7 +59,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     }));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
       pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
-      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message)),
+      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(tooCostly)),
       onLost: (error) => failures.push(messageOf(error)),
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
@@ -101,7 +101,7 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
       byShard.set(shard, known);
     }
     addStats(sum, result.stats);
-    failures.push(...result.failures.map((failure) => failure.error.message));
+    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(tooCostly));
     resume = result.resume;
   } while (resume !== undefined);
   const rows = [...byShard].map(([shard, stats]) => {
@@ -110,6 +110,10 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   });
   const total = view.shards.reduce((bytes, shard) => bytes + shard.record.contentBytes, 0);
   return [...rows, `all ${view.shards.length} shards: ${describe(sum, total)}`, `matches: ${Atomics.load(control, controlWords.matchCount)}`, ...failures];
+}
+
+function tooCostly({ repository, path }: LeftOutFile): string {
+  return `${repository}: ${path} is left out, as looking for the pattern there takes too much work`;
 }
 
 function describe(stats: SearchStats, contentBytes: number): string {

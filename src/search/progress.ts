@@ -14,6 +14,13 @@ export interface NotSearched {
   readonly timedOut: readonly string[];
 }
 
+/** Files that were not searched, as looking for the pattern in them takes too much work. */
+export interface CostlyFiles {
+  readonly count: number;
+  /** The first ones, as a repository and a path. */
+  readonly names: readonly string[];
+}
+
 /** What the skipped items are made from. */
 export interface SkippedSource extends NotSearched {
   readonly limitHit: boolean;
@@ -21,6 +28,7 @@ export interface SkippedSource extends NotSearched {
   readonly matchCountMax: number | undefined;
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
+  readonly costlyFiles: CostlyFiles;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
   /** The display limit when it kept results back, else undefined. */
@@ -44,6 +52,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) {
     skipped.push({ reason: "shard-timeout", title: `${number(timedOut.length)} timed out`, severity: "warn", message: namesMessage(timedOut, "could not be searched in time") });
   }
+  if (source.costlyFiles.count > 0) skipped.push(leftOutFiles(source.costlyFiles));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.excludedForkCount > 0) {
     skipped.push(excluded("repository-fork", source.excludedForkCount, "forked", "fork:yes"));
@@ -89,6 +98,22 @@ function failedShards(sentences: readonly string[]): Skipped {
   return {
     reason: "backend-missing", title, severity: "warn",
     message: ["Part of the index could not be searched; the results are incomplete. It is being built again: try again in a while.", ...lines, ...rest].join("\n"),
+  };
+}
+
+/** A reason that the clients of this interface know: it says that files may hold more results than are shown. */
+function leftOutFiles({ count, names }: CostlyFiles): Skipped {
+  const files = count === 1 ? "1 file" : `${number(count)} files`;
+  const were = count === 1 ? "It was" : "They were";
+  const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
+  const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];
+  return {
+    reason: "document-match-limit", title: `${files} too costly`, severity: "warn",
+    message: [
+      `${files} could not be searched: to find this pattern there, their text would have to be read more than 50 times. ${were} left out.`
+      + " Use a pattern whose matches end soon, for example without an optional part that may go on to the end of the line or of the file.",
+      ...lines, ...rest,
+    ].join("\n"),
   };
 }
 

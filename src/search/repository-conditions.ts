@@ -30,7 +30,7 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
   });
   let isComplete = true;
   const whole = { ...context, onLost: (error: unknown) => { isComplete = false; context.onLost(error); },
-    onResult: (result: FindTaskResult) => { isComplete &&= result.failures.length === 0; context.onResult(result); } };
+    onResult: (result: FindTaskResult) => { isComplete &&= result.failures.length + result.leftOut.length === 0; context.onResult(result); } };
   await find([...asked.values()].flat(), whole);
   const isKept = isComplete && !isStopped(context.control);
   for (const [key, conditions] of asked) {

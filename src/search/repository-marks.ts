@@ -1,7 +1,8 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { RepositoryFact } from "../query/plan.js";
-import { compileRegexp, type Matcher } from "../regexp/compile.js";
+import { compileRegexp } from "../regexp/compile.js";
+import type { Matcher } from "../regexp/matcher.js";
 import { compileFact } from "./repository-fact.js";
 
 /** One match in so many names, or more, is dense: asking each name alone is cheaper then than going from match to match. */

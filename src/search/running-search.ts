@@ -83,6 +83,7 @@ export class RunningSearch {
       id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane,
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
+      onLeftOut: (files) => this.#report.noteLeftOut(files),
       onBatch: (batch, giveBack) => this.#results.addBatch(batch, giveBack),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),

@@ -1,5 +1,6 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { SearchPlan } from "../query/plan.js";
+import type { LeftOutFile } from "../worker/messages.js";
 import { chooseAlert } from "./alerts.js";
 import type { Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
@@ -30,6 +31,8 @@ export class SearchReport {
   readonly leftOut: LeftOut[] = [];
   /** Sentences, one for each thing that went wrong. */
   readonly failures: string[] = [];
+  /** Files that take too much work, by shard and document, each once. */
+  readonly #costlyFiles = new Map<string, string>();
   /** Whether the time of the whole search is over. */
   isTimedOut = false;
   /** Rules whose time is over. */
@@ -39,6 +42,10 @@ export class SearchReport {
   constructor(search: ReportedSearch, resolutions: readonly Resolution[]) {
     this.#search = search;
     this.resolutions = resolutions;
+  }
+
+  noteLeftOut(files: readonly LeftOutFile[]): void {
+    for (const { shardId, document, repository, path } of files) this.#costlyFiles.set(`${shardId}:${document}`, `\`${repository}\` ${path}`);
   }
 
   get durationMs(): number {
@@ -64,7 +71,7 @@ export class SearchReport {
 
   filters(final: boolean): Filter[] {
     const { results, repositories } = this.#search;
-    const isComplete = final && !results.isLimitHit && !this.#hasTimedOut && this.failures.length + this.leftOut.length === 0;
+    const isComplete = final && !results.isLimitHit && !this.#hasTimedOut && this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
     return makeFilters({
       tally: results.tally,
       repositoryResultCount: results.repositoryCount,
@@ -101,6 +108,7 @@ export class SearchReport {
       limitHit: results.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
       shardFailures: this.failures,
+      costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
       ...this.#excludedCounts(),
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
     });

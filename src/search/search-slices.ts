@@ -3,7 +3,7 @@ import type { CatalogView } from "../catalog/catalog.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { giveCredit } from "../task/credit.js";
 import { addStats, controlWordCount, controlWords, isStopped, noStats, stopReasons, type SearchOptions } from "../task/search-options.js";
-import { firstSlotWord, type BatchMessage, type KeptSight, type Lane, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
+import { firstSlotWord, type BatchMessage, type KeptSight, type Lane, type LeftOutFile, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /**
@@ -41,6 +41,7 @@ export interface SlicedSearch {
   /** Bytes of results that the client has not taken. */
   readonly unreadBytes: () => number;
   readonly onFailure: (sentence: string) => void;
+  readonly onLeftOut: (files: readonly LeftOutFile[]) => void;
   readonly onBatch: (batch: ResultBatch, giveBack: () => void) => void;
   /** Before a slice is scheduled. */
   readonly onScheduled: () => void;
@@ -128,8 +129,9 @@ export class SearchSlices {
   }
 
   /** Adds up what a worker did, and notes the shards that failed. */
-  addWork({ stats, failures }: Pick<SearchTaskResult, "stats" | "failures">): void {
-    const { environment, onFailure } = this.#search;
+  addWork({ stats, failures, leftOut }: Pick<SearchTaskResult, "stats" | "failures" | "leftOut">): void {
+    const { environment, onFailure, onLeftOut } = this.#search;
+    onLeftOut(leftOut);
     addStats(this.stats, stats);
     for (const { shardId, error } of failures) {
       onFailure(error.message);

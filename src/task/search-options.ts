@@ -122,10 +122,12 @@ export interface SearchStats {
   documentsFiltered: number;
   /** Documents with at least one result. */
   documentsMatched: number;
+  /** Documents left out because looking for the pattern in them takes too much work. */
+  documentsTooCostly: number;
 }
 
 export function noStats(): SearchStats {
-  return { shardsSearched: 0, shardsRuledOut: 0, postingBytes: 0, candidateContents: 0, scannedBytes: 0, documentsFiltered: 0, documentsMatched: 0 };
+  return { shardsSearched: 0, shardsRuledOut: 0, postingBytes: 0, candidateContents: 0, scannedBytes: 0, documentsFiltered: 0, documentsMatched: 0, documentsTooCostly: 0 };
 }
 
 export function addStats(sum: SearchStats, other: SearchStats): void {

@@ -88,11 +88,20 @@ export interface FindPlace {
   readonly content: number;
 }
 
+/** A file that a search left out, as looking for the pattern in it takes too much work. */
+export interface LeftOutFile {
+  readonly shardId: number;
+  readonly document: number;
+  readonly repository: string;
+  readonly path: string;
+}
+
 export interface FindTaskResult {
   /** Where to go on; undefined when there is nothing left or the search was stopped. */
   readonly resume: FindPlace | undefined;
   readonly stats: SearchStats;
   readonly failures: readonly ShardFailure[];
+  readonly leftOut: readonly LeftOutFile[];
 }
 
 export interface SearchTaskResult {
@@ -103,6 +112,8 @@ export interface SearchTaskResult {
   /** Batches that this slice has posted: they arrive on another channel, before or after this result. */
   readonly batchCount: number;
   readonly failures: readonly ShardFailure[];
+  /** Some may be there again when the slice goes on. */
+  readonly leftOut: readonly LeftOutFile[];
 }
 
 export interface ShardFailure {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, isStopped, noStats, type SearchStats } from "../task/search-options.js";
+import { StopCheck } from "../task/stop-check.js";
 import { ResultWriter } from "../eval/result-writer.js";
 import { columnTextOf } from "../eval/column-text.js";
 import type { DocumentSets } from "../eval/alternative.js";
@@ -17,7 +18,7 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LeftOutFile, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
 import { Rest } from "./rest.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
@@ -84,10 +85,13 @@ class FindSlice {
   readonly #table: ShardTable;
   readonly #stats = noStats();
   readonly #failures: ShardFailure[] = [];
+  readonly #leftOut: LeftOutFile[] = [];
   readonly #startedMs = performance.now();
+  readonly #stop: StopCheck;
 
   constructor(task: FindTask) {
     this.#task = task;
+    this.#stop = new StopCheck(task.control);
     this.#table = new ShardTable(task.table);
   }
 
@@ -97,7 +101,7 @@ class FindSlice {
       from = this.#findInShard(snapshot, from) ?? this.#nextShard();
       if (this.#mustPause()) break;
     }
-    return { resume: this.#isStopped ? undefined : from, stats: this.#stats, failures: this.#failures };
+    return { resume: this.#isStopped ? undefined : from, stats: this.#stats, failures: this.#failures, leftOut: this.#leftOut };
   }
 
   get #isStopped(): boolean {
@@ -117,12 +121,13 @@ class FindSlice {
       const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place), sets: undefined };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
-          () => verifyOnce(reader, this.#table, place, "content", contentVerified));
+          () => verifyOnce(reader, this.#table, place, "content", contentVerified),
+          this.#stop, (document, repository) => noteLeftOut(this.#leftOut, reader, document, repository));
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
     } catch (error) {
-      this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
+      if (!isCancelled(error)) this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
     }
     return undefined;
   }
@@ -137,6 +142,18 @@ function isOverdue(startedMs: number, lane: Lane): boolean {
   return Atomics.load(settings.pressure, 0) > 0 && performance.now() - startedMs > sliceMsOf[lane];
 }
 
+/** Files that one slice names at most as left out: a client is shown the first ten. */
+const leftOutCountMax = 1000;
+
+function noteLeftOut(leftOut: LeftOutFile[], reader: ShardReader, document: number, repository: string): void {
+  if (leftOut.length < leftOutCountMax) leftOut.push({ shardId: reader.id, document, repository, path: reader.pathOf(document).toString() });
+}
+
+/** Whether work ended within because the search is stopped: that is no failure of the shard. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof TrawlError && error.code === "cancelled";
+}
+
 class Slice {
   readonly #task: SearchTask;
   readonly #table: ShardTable;
@@ -144,6 +161,7 @@ class Slice {
   readonly #stats = noStats();
   readonly #shardStats: { shard: number; stats: SearchStats }[] = [];
   readonly #failures: ShardFailure[] = [];
+  readonly #leftOut: LeftOutFile[] = [];
   readonly #startedMs = performance.now();
   #flushedMs = performance.now();
   #batchCount = 0;
@@ -185,7 +203,7 @@ class Slice {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
     this.#writer.close();
     const isEnd = resume === undefined || resume.shard >= this.#task.places.length || !this.#isWanted(resume.position);
-    return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures };
+    return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures, leftOut: this.#leftOut };
   }
 
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
@@ -195,9 +213,11 @@ class Slice {
     try {
       const { reader, cards, tombstones, checkContent } = place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
       const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
-      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent);
+      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent,
+        (document, repository) => noteLeftOut(this.#leftOut, reader, document, repository));
       return search.run(position, stats, () => this.#mustPause());
     } catch (error) {
+      if (isCancelled(error)) return undefined;
       const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#keptAt(place).id;
       this.#failures.push({ shardId, error: serializeError(error) });
       return undefined;

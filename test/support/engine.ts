@@ -2,6 +2,7 @@ import { setBit } from "../../src/base/bits.js";
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
 import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
+import { StopCheck } from "../../src/task/stop-check.js";
 import { makeRuleLimits, type RuleLimits } from "../../src/task/rule-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
@@ -29,6 +30,9 @@ export interface TestShard {
   readonly tombstones: Uint32Array | undefined;
   readonly sets: undefined;
 }
+
+/** Of a search that goes on to its end. */
+export const neverStopped = new StopCheck(new Int32Array(controlWordCount));
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
   return {
@@ -77,6 +81,8 @@ export interface EngineResult {
   readonly matchCount: number;
   readonly limitHit: boolean;
   readonly stats: SearchStats;
+  /** Paths of files that take too much work. */
+  readonly leftOut: readonly string[];
 }
 
 export interface EngineOptions {
@@ -88,6 +94,8 @@ export interface EngineOptions {
   readonly people?: SharedArrayBuffer;
   /** Credit in bytes per slice: small values make the search stop and go on. */
   readonly credit?: number;
+  /** Called with the control block before the first content of a shard is read. */
+  readonly onContent?: (control: Int32Array) => void;
 }
 
 const all = 99_999_999;
@@ -113,6 +121,7 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
   const matches: MatchObject[] = [];
   const selected: SelectedResult[] = [];
   const stats = noStats();
+  const leftOut = new Set<string>();
   for (const shard of shards) {
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
     while (position !== undefined && (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)) {
@@ -121,10 +130,10 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
         matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
         selected.push(...batch.selected);
       });
-      const search = new ShardSearch(shard.reader, shard, options, kernel, writer, () => undefined);
+      const search = new ShardSearch(shard.reader, shard, options, kernel, writer, () => given.onContent?.(control), (document) => leftOut.add(shard.reader.pathOf(document).toString()));
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.close();
     }
   }
-  return { matches, selected, matchCount: control[controlWords.matchCount], limitHit: control[controlWords.limitHit] === 1, stats };
+  return { matches, selected, matchCount: control[controlWords.matchCount], limitHit: control[controlWords.limitHit] === 1, stats, leftOut: [...leftOut] };
 }

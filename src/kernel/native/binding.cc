@@ -25,7 +25,7 @@ bool isLowered(Text needle) {
   return true;
 }
 
-// scan(text, ranges, rangeCount, needle, foldAscii, rows, cursor); scanLines has a delimiter before the rows.
+// scan(text, ranges, rangeCount, needle, foldAscii, workMax, rows, cursor); scanLines has a delimiter before `workMax`.
 napi_value scanWith(napi_env env, napi_callback_info info, bool byLine) {
   Arguments given(env, info);
   Text text = given.bytes(0);
@@ -35,13 +35,14 @@ napi_value scanWith(napi_env env, napi_callback_info info, bool byLine) {
   bool fold = given.flag(4);
   size_t index = 5;
   uint32_t delimiter = byLine ? given.number(index++) : 0;
+  size_t workMax = given.number(index++);
   Words rows = given.words(index++);
   Words cursor = given.words(index);
   given.need(rangeCount * (byLine ? 4 : 3) <= ranges.length && needle.length > 0 && delimiter < 256);
-  given.need(cursor.length >= 3 && (!fold || isLowered(needle)));
+  given.need(cursor.length >= 4 && workMax > 0 && (!fold || isLowered(needle)));
   if (!given.sound()) return misuse(env, byLine ? "scanLines" : "scan");
   ScanJob job = {text, ranges.data, rangeCount, makeNeedle(needle.data, needle.length, fold),
-                 static_cast<uint8_t>(delimiter), rows.data, rows.length / 2, cursor.data};
+                 static_cast<uint8_t>(delimiter), rows.data, rows.length / 2, workMax, cursor.data};
   Outcome outcome = byLine ? loopsFor(given).scanLines(job) : loopsFor(given).scan(job);
   if (outcome == Outcome::misuse) return misuse(env, byLine ? "scanLines: ranges" : "scan: ranges");
   return boolean(env, outcome == Outcome::done);

@@ -12,7 +12,7 @@ namespace trawl {
 
 enum class Outcome {
   done,
-  full,    // The output has no room for more; call again.
+  full,    // The output has no room for more, or the work is used up; call again.
   misuse,  // Ranges or rows that are unsorted or outside the text.
 };
 
@@ -25,6 +25,8 @@ struct ScanJob {
   uint8_t delimiter;
   uint32_t* rows;
   size_t rowCapacity;
+  // Bytes of work after which to return.
+  size_t workMax;
   uint32_t* cursor;
 };
 

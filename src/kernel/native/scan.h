@@ -25,6 +25,10 @@ struct MatchRows {
         length(job.needle.length) {}
 
   bool enter(const uint32_t*) { return true; }
+  void forgetRead() {}
+
+  // Bytes read to make rows.
+  static constexpr size_t readBytes = 0;
 
   // False when that was the last row there is room for.
   bool add(size_t start) {
@@ -48,6 +52,8 @@ struct LineRows {
   size_t next;
   size_t floor = 0;
   size_t end = 0;
+  // Bytes read to make rows.
+  size_t readBytes = 0;
 
   explicit LineRows(const ScanJob& job)
       : text(job.text), delimiter(job.delimiter), out(job.rows), capacity(job.rowCapacity),
@@ -59,9 +65,13 @@ struct LineRows {
     return floor <= range[0];
   }
 
+  void forgetRead() { readBytes = 0; }
+
   bool add(size_t start) {
+    size_t lineStart = afterLast<V>(text, floor, start, delimiter);
     size_t lineEnd = findFirst<V>(text, start, end, delimiter);
-    out[2 * written] = static_cast<uint32_t>(afterLast<V>(text, floor, start, delimiter));
+    readBytes += lineEnd - lineStart;
+    out[2 * written] = static_cast<uint32_t>(lineStart);
     out[2 * written + 1] = static_cast<uint32_t>(lineEnd);
     // Not past `end`: the next content may begin right there.
     next = lineEnd < end ? lineEnd + 1 : end;
@@ -81,8 +91,13 @@ struct Scanner {
   // The needle from its start, zero-padded, and the lanes it fills.
   Reg head;
   Mask headLanes;
+  // Work of this call that is left, and work on the content so far.
+  size_t left;
+  size_t contentWork;
+  // Bytes of the needle that were compared past its first lane.
+  mutable size_t comparedBytes = 0;
 
-  explicit Scanner(const ScanJob& job) : text(job.text), needle(job.needle), rows(job) {
+  explicit Scanner(const ScanJob& job) : text(job.text), needle(job.needle), rows(job), left(job.workMax), contentWork(job.cursor[3]) {
     firstByte = V::splat(needle.bytes[needle.first]);
     firstCase = V::splat(caseBit(needle.bytes[needle.first]));
     secondByte = V::splat(needle.bytes[needle.second]);
@@ -123,6 +138,7 @@ struct Scanner {
   // The needle past its first lane; the last lane overlaps the one before.
   bool verifyRest(size_t start) const {
     for (size_t done = V::width; done < needle.length; done += V::width) {
+      comparedBytes += V::width;
       size_t at = done + V::width <= needle.length ? done : needle.length - V::width;
       Reg value = folded(V::load(text.data + start + at));
       if (V::mask(V::equal(value, V::load(needle.bytes + at))) != headLanes) return false;
@@ -139,7 +155,9 @@ struct Scanner {
     return true;
   }
 
-  // Takes up the candidates of one lane; false when the rows are full.
+  bool isUsedUp() const { return comparedBytes + rows.readBytes >= left; }
+
+  // Takes up the candidates of one lane; false when the rows are full or the work is used up.
   bool take(size_t at, Mask candidate) {
     if (candidate == 0) return true;
     if (rows.next > at) candidate = keepFrom<V>(candidate, rows.next - at);
@@ -147,9 +165,11 @@ struct Scanner {
       size_t start = at + laneOf<V>(candidate);
       if (!verify(start)) {
         candidate &= candidate - 1;
-        continue;
+        if (!isUsedUp()) continue;
+        rows.next = start + 1;
+        return false;
       }
-      if (!rows.add(start)) return false;
+      if (!rows.add(start) || isUsedUp()) return false;
       candidate = keepFrom<V>(candidate, rows.next - at);
     }
     return true;
@@ -190,10 +210,30 @@ struct Scanner {
     for (size_t at = 0; at < bytes; at += cacheLine) __builtin_prefetch(text.data + from + at);
   }
 
+  // Scans starts in [from, limit) as far as the work goes; false when there is more to do.
+  bool scanRange(size_t from, size_t limit) {
+    if (from < rows.next) from = rows.next;
+    if (from >= limit) return true;
+    comparedBytes = 0;
+    rows.forgetRead();
+    size_t stop = limit - from > left ? from + left : limit;
+    bool passed = scanStarts(from, stop);
+    // Counted so that it comes to the same wherever a call ends.
+    size_t reached = rows.next < limit ? rows.next : limit;
+    if (passed && reached < stop) reached = stop;
+    size_t spent = reached - from + comparedBytes + rows.readBytes;
+    left -= spent < left ? spent : left;
+    contentWork += spent;
+    if (!passed) return false;
+    if (rows.next < stop) rows.next = stop;
+    return stop == limit;
+  }
+
   Outcome run(const ScanJob& job) {
     if (rows.written >= rows.capacity) return Outcome::full;
     Outcome outcome = Outcome::done;
     size_t index = job.cursor[0];
+    size_t contentEnd = index < job.rangeCount ? job.ranges[Rows::rangeStride * index + 2] : 0;
     for (; index < job.rangeCount; index++) {
       const uint32_t* range = job.ranges + Rows::rangeStride * index;
       size_t from = range[0], to = range[1], end = range[2];
@@ -201,13 +241,16 @@ struct Scanner {
       if (index + 1 < job.rangeCount && range[Rows::rangeStride] > to) fetchAhead(range[Rows::rangeStride]);
       if (end < needle.length) continue;
       size_t limit = to < end - needle.length + 1 ? to : end - needle.length + 1;
-      if (scanStarts(from, limit)) continue;
+      if (end != contentEnd) contentWork = 0;
+      contentEnd = end;
+      if (left > 0 && scanRange(from, limit)) continue;
       outcome = Outcome::full;
       break;
     }
     job.cursor[0] = static_cast<uint32_t>(index);
     job.cursor[1] = static_cast<uint32_t>(rows.next);
     job.cursor[2] = static_cast<uint32_t>(rows.written);
+    job.cursor[3] = contentWork < UINT32_MAX ? static_cast<uint32_t>(contentWork) : UINT32_MAX;
     return outcome;
   }
 };

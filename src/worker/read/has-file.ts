@@ -2,6 +2,7 @@ import { BlobReader } from "../../git/blob-reader.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects.js";
 import { contentLimitsOf, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
 import { compileRegexp } from "../../regexp/compile.js";
+import { untilStopped } from "../../regexp/match-work.js";
 import type { HasFile } from "../read-messages.js";
 import type { ReadContext } from "./context.js";
 
@@ -39,7 +40,7 @@ async function hasText({ content: source, limits }: HasFile, entries: readonly T
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
       if (skipReasonOfContent(outcome.content, files[i].path, contentLimits, context.kernel) !== "none") return;
-      isFound = compileRegexp(source, true).next(outcome.content, 0);
+      compileRegexp(source, true).findAll(outcome.content, 0, { push: () => { isFound = true; } }, untilStopped(context.stop), 1);
     });
   } finally {
     reader.close();

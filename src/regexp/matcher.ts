@@ -1,0 +1,153 @@
+import { itemCount } from "./extent.js";
+import { Finder } from "./finder.js";
+import { unboundedWork, type MatchWork } from "./match-work.js";
+import { withOpenEnd } from "./open-end.js";
+import type { Regexp } from "./syntax.js";
+
+/** Takes match after match, as byte offsets. A plain array of numbers is one. */
+export interface RangeSink {
+  push(start: number, end: number): unknown;
+}
+
+/** How a text is cut into windows. */
+export interface WindowSizes {
+  /** A text of so many bytes or fewer is one window, whatever it holds. */
+  readonly wholeBytesMax: number;
+  /** 4 or more, which is the longest character. */
+  readonly bytesMin: number;
+  readonly bytesFirst: number;
+  /** Bounds what is read between two looks at the stop flag, unless a match goes on past the window. */
+  readonly bytesMax: number;
+  /** Attempts to find a match in one window: each counts what follows in it as looked at. */
+  readonly attemptCountMax: number;
+}
+
+export const usualWindows: WindowSizes = { wholeBytesMax: 128, bytesMin: 16, bytesFirst: 64 * 1024, bytesMax: 1024 * 1024, attemptCountMax: 16 };
+
+/** Where RE2 falls back on simulating each item of the regexp, a byte takes time in proportion to them. */
+const itemsPerWindow = 64;
+
+/**
+ * A compiled regexp over UTF-8 bytes. Bytes that are not UTF-8 are matched by nothing, not even by `.`.
+ *
+ * RE2 reads on behind a match for as long as a better one may follow: with `\w(?s:.*zqz)?` up to the end of the text, for each
+ * match, and one call of RE2 cannot be interrupted. So it is given a window of the text at a time, in which the regexp with an
+ * open end says which matches do not depend on what follows; only for one that does, a larger window is taken.
+ *
+ * Each attempt to find a match counts what is left of the window as looked at. A window ends after 16 attempts, and the next one is
+ * as large as 16 of them take there, so that usual patterns come to 10 to 20 times the text, however dense their matches are.
+ */
+export class Matcher {
+  /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */
+  readonly isLocal: boolean;
+  readonly #tree: Regexp;
+  readonly #foldCase: boolean;
+  readonly #sizes: WindowSizes;
+  readonly #whole: Finder;
+  /** For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one window. */
+  #windowed: Finder | undefined | null = null;
+
+  constructor(tree: Regexp, foldCase: boolean, sizes: WindowSizes) {
+    this.#tree = tree;
+    this.#foldCase = foldCase;
+    this.#whole = new Finder(tree, foldCase);
+    this.isLocal = !hasTextAnchor(tree);
+    const bytesMax = Math.max(sizes.bytesMin, Math.ceil(sizes.bytesMax / (1 + itemCount(tree) / itemsPerWindow)));
+    this.#sizes = { ...sizes, bytesMax, bytesFirst: Math.min(sizes.bytesFirst, bytesMax) };
+  }
+
+  /** Whether the text has a match; it may be empty. */
+  test(text: Uint8Array): boolean {
+    return this.#whole.test(text);
+  }
+
+  /** Where the leftmost match at or after `from` starts, which may be empty; -1 without one. */
+  startFrom(text: Uint8Array, from: number): number {
+    return from < text.length ? this.#whole.search(text, from, text.length) : -1;
+  }
+
+  /**
+   * Gives `base` + start and `base` + end of every match that is not empty, leftmost first and without overlap; no more than
+   * `countMax`. False when `work` said that it is too much, after some matches. Anchors see the whole text, and nothing beyond it.
+   */
+  findAll(text: Uint8Array, base: number, sink: RangeSink, work: MatchWork = unboundedWork, countMax = Infinity): boolean {
+    const isShort = text.length <= this.#sizes.wholeBytesMax;
+    const attemptCountMax = isShort ? Infinity : this.#sizes.attemptCountMax;
+    let bytes = isShort ? text.length : this.#sizes.bytesFirst;
+    let at = 0;
+    let left = countMax;
+    while (at < text.length) {
+      const from = at;
+      let to = from + bytes >= text.length ? text.length : characterStart(text, from + bytes);
+      const finder = to === text.length ? this.#whole : this.#windowFinder;
+      if (finder === this.#whole) to = text.length;
+      let attempts = 0;
+      while (attempts < attemptCountMax && at < to) {
+        if (!work.spend(to - at)) return false;
+        attempts++;
+        const start = finder.search(text, at, to);
+        const end = start < 0 ? to : finder.endOf(text, start, to);
+        if (end === to && to < text.length) {
+          // What begins at `start` goes on past the window, and nothing before it does.
+          at = start < 0 ? to : start;
+          break;
+        }
+        at = start < 0 ? to : end > start ? end : nextCharacter(text, start);
+        if (end === start || start < 0) continue;
+        sink.push(base + start, base + end);
+        if (--left === 0) return true;
+      }
+      bytes = this.#nextWindow(bytes, at - from, attempts);
+    }
+    return true;
+  }
+
+  /** The size of the window after one of `bytes`, of which `doneBytes` are done. */
+  #nextWindow(bytes: number, doneBytes: number, attempts: number): number {
+    const { bytesMin, bytesMax, attemptCountMax } = this.#sizes;
+    // A match that goes on past the window needs a larger one, however large.
+    if (doneBytes === 0) return bytes * 2;
+    if (attempts >= attemptCountMax) return Math.max(bytesMin, doneBytes);
+    return bytes > bytesMax ? Math.max(bytesMax, Math.ceil(bytes / 2)) : Math.min(bytes * 2, bytesMax);
+  }
+
+  get #windowFinder(): Finder {
+    if (this.#windowed === null) this.#windowed = openFinder(this.#tree, this.#foldCase);
+    return this.#windowed ?? this.#whole;
+  }
+}
+
+function openFinder(tree: Regexp, foldCase: boolean): Finder | undefined {
+  try {
+    return new Finder(withOpenEnd(tree), foldCase);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The place behind the character at `at`; a byte that is not UTF-8 counts as one. */
+function nextCharacter(text: Uint8Array, at: number): number {
+  let next = at + 1;
+  while (next < text.length && (text[next] & 0xc0) === 0x80) next++;
+  return next;
+}
+
+/** The last position at or before `at` that does not part a character, unless it is not UTF-8 there anyway. */
+function characterStart(text: Uint8Array, at: number): number {
+  for (let back = 0; back < 4; back++) if ((text[at - back] & 0xc0) !== 0x80) return at - back;
+  return at;
+}
+
+function hasTextAnchor(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "anchor":
+      return tree.at === "text-start" || tree.at === "text-end";
+    case "repeat":
+      return hasTextAnchor(tree.child);
+    case "concat":
+    case "alternate":
+      return tree.children.some(hasTextAnchor);
+    default:
+      return false;
+  }
+}
