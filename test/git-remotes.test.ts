@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { parseRemoteUrl } from "../src/git/remote-url.js";
 import { neverStop } from "../src/git/run.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { errorOf, fixture, testMirrorOptions } from "./support/git-mirror.js";
+import { sshTo, type Harm } from "./support/hostile-remote.js";
 import { within } from "./support/waiting.js";
 
 const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
@@ -165,3 +166,35 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<string>
   const address = server.address();
   return `http://ada:s3cret@127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}/repo.git`;
 }
+
+t.test("a remote that means harm is left in bounded time, and the mirror stays as it is", { jobs: 3 }, async (t) => {
+  const bounds = { silenceMs: 2_000, fetchTimeoutMs: 60_000, fetchBytesMax: 1 << 20, memoryBytesMax: 1 << 28, listTimeoutMs: 60_000 };
+  const rows: readonly (readonly [harm: Harm, changed: Partial<typeof bounds> & { readonly reserveBytes?: number }, message: RegExp])[] = [
+    ["endless references", {}, /git ls-remote needed more than 192 MiB of memory/],
+    ["mere signs of life", {}, /git fetch made no progress for \d+ s: .* raise sync\.timeoutSeconds/],
+    ["a byte now and then", {}, /git fetch made no progress for \d+ s/],
+    ["counts that grow for ever", { fetchTimeoutMs: 5_000 }, /git fetch took longer than 5000 ms/],
+    ["an endless pack", {}, /git fetch received more than 1048576 bytes; raise git\.maxFetchBytes/],
+    ["an object of 3 GiB", { silenceMs: 20_000 }, /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/],
+  ];
+  for (const [harm, changed, message] of rows) {
+    void t.test(harm, async (t) => {
+      const source = fixture(t);
+      const access = { ...strictRemoteAccess, sshCommand: sshTo(t, harm) };
+      const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("git@example.org:x"), { ...testMirrorOptions, ...bounds, ...changed, access });
+      const error = await within(errorOf(mirror.sync(neverStop)), harm);
+      t.match({ code: error.code, message: error.message }, { code: "git", message });
+      t.same((await mirror.state(neverStop)).branches.size, 0);
+    });
+  }
+});
+
+t.test("a fetch leaves the disk its reserve", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "1" } });
+  const full = { ...testMirrorOptions, reserveBytes: 2 ** 50 };
+  const room = statfsSync(source.path);
+  const isFull = room.bavail < room.blocks / 20;
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(`file://${source.path}`), full);
+  if (!isFull) t.equal((await mirror.sync(neverStop)).changed, true, "a twentieth of the disk is enough");
+});

@@ -13,9 +13,12 @@ const descriptorCountMax = 1024;
  * `shortlog` of all 96, `blame` and `diff-tree --patch` over 1,000,000 lines 128. Walks grow with the commits, by some 200 bytes
  * each; the 1.3 million of Linux were not measured.
  */
-export const readLimits: ProcessLimits = { dataBytesMax: 512 * mebibyte, cpuSecondsMax: 300, fileBytesMax: 0, descriptorCountMax };
+export const readLimits: ProcessLimits = { dataBytesMax: 384 * mebibyte, cpuSecondsMax: 300, fileBytesMax: 0, descriptorCountMax };
 
-/** The same for a command that serves a whole task: many blobs, a whole history, an archive. Linux takes 10 to 60 s of each. */
+/** For a list of what a remote has, which it may make endless: about 800,000 references. */
+export const listLimits: ProcessLimits = { ...readLimits, dataBytesMax: 192 * mebibyte };
+
+/** As `readLimits` for a command that serves a whole task: many blobs, a whole history, an archive. Linux takes 10 to 60 s of each. */
 export const longReadLimits: ProcessLimits = { ...readLimits, cpuSecondsMax: 3_600 };
 
 /**

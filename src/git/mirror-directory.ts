@@ -135,6 +135,12 @@ export function objectStoreSize(directory: string): ObjectStoreSize {
   return { packCount: filesIn(join(objects, "pack"), /\.pack$/).length, looseCount };
 }
 
+/** The size of the largest pack that a command has begun and not finished; 0 when there is none. */
+export function unfinishedPackBytes(directory: string): number {
+  const packs = join(directory, "objects", "pack");
+  return Math.max(0, ...filesIn(packs, /^tmp_pack_/).map((name) => statSync(join(packs, name)).size));
+}
+
 /** A ref cannot end in `.lock`, so every such file is a lock. Names are bytes: refs need not be UTF-8. */
 function lockedRefs(directory: Buffer): Buffer[] {
   return readdirSync(directory, { withFileTypes: true, encoding: "buffer" }).flatMap((entry) => {

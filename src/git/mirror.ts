@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { assert } from "../base/assert.js";
 import { messageOf, TrawlError } from "../base/errors.js";
-import { readLimits, writeLimits } from "./child-limits.js";
+import { listLimits, readLimits, writeLimits } from "./child-limits.js";
 import { copyObjects } from "./copy-objects.js";
 import { lackOfRoom } from "./disk-room.js";
 import { localEnvironment, remoteEnvironment, type RemoteAccess } from "./environment.js";
@@ -17,6 +17,7 @@ import {
   readHead,
   removeLeftovers,
   trustedSourceFile,
+  unfinishedPackBytes,
   writeHead,
   writeMirrorConfig,
   writeRefs,
@@ -249,7 +250,7 @@ export class Mirror {
     if (lack !== null) throw new TrawlError("git", `git fetch ${lack}`);
     const watch = new FetchWatch(silenceMs);
     const report = onProgress === null ? null : progressReader(onProgress);
-    await this.#remote([`--git-dir=${directory}`, "fetch", ...flags, ...quiet], [this.url.text, ...refspecs], {
+    await this.#cleanly(directory, () => this.#remote([`--git-dir=${directory}`, "fetch", ...flags, ...quiet], [this.url.text, ...refspecs], {
       timeoutMs: fetchTimeoutMs,
       process: writeLimits(memoryBytesMax, fetchBytesMax, fetchTimeoutMs),
       guard: () => watch.complaint() ?? lackOfRoom(directory, reserveBytes),
@@ -257,11 +258,24 @@ export class Mirror {
         watch.note(line);
         report?.(line);
       },
-    }, stop);
+    }, stop));
+  }
+
+  /** Frees the disk of what a fetch that failed has received. git only says "invalid index-pack output" of a pack that was too large. */
+  async #cleanly(directory: string, fetch: () => Promise<unknown>): Promise<void> {
+    const { fetchBytesMax } = this.#options;
+    try {
+      await fetch();
+    } catch (error) {
+      const isTooLarge = unfinishedPackBytes(directory) >= fetchBytesMax;
+      removeLeftovers(this.directory);
+      if (!isTooLarge) throw error;
+      throw new TrawlError("git", `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`, { cause: error });
+    }
   }
 
   async #listRemote(stop: StopSignal): Promise<RefListing> {
-    const limits = { timeoutMs: this.#options.listTimeoutMs, process: readLimits, onErrorLine: null };
+    const limits = { timeoutMs: this.#options.listTimeoutMs, process: listLimits, onErrorLine: null };
     const { stdout } = await this.#remote(["ls-remote", "--symref"], [this.url.text], limits, stop);
     return onlyMirrored(parseRemoteRefs(stdout));
   }

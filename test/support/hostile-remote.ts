@@ -1,0 +1,119 @@
+/**
+ * A remote that ssh could lead to, and that means harm: run as a program, it speaks the beginning of git's protocol (version 0) on its
+ * standard streams, and then does what its argument says.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { deflateSync } from "node:zlib";
+import type { Test } from "tap";
+import { sleep } from "../../src/base/deadline.js";
+
+export type Harm = keyof typeof harms;
+
+const head = createHash("sha1").update("a commit that nobody has").digest("hex");
+
+/** An `sshCommand` that leads to it, whatever the host. */
+export function sshTo(t: Test, harm: Harm): string {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-hostile-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "ssh");
+  writeFileSync(path, `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' '${fileURLToPath(import.meta.url)}' '${harm}'\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function packet(bytes: Buffer | string): Buffer {
+  const content = Buffer.from(bytes);
+  return Buffer.concat([Buffer.from((content.length + 4).toString(16).padStart(4, "0")), content]);
+}
+
+/** Resolves when the pipe takes more; a reader that has gone ends the program. */
+function send(bytes: Buffer | string): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.write(bytes)) resolve();
+    else process.stdout.once("drain", resolve);
+  });
+}
+
+async function advertise(): Promise<void> {
+  await send(packet(`${head} HEAD\0side-band-64k ofs-delta symref=HEAD:refs/heads/main\n`));
+  await send(packet(`${head} refs/heads/main\n`));
+  await send("0000");
+}
+
+/** Bytes of the pack, on their channel. */
+const data = (bytes: Buffer): Promise<void> => send(packet(Buffer.concat([Buffer.from([1]), bytes])));
+const progress = (text: string): Promise<void> => send(packet(`\x02${text}`));
+
+function packHeader(objectCount: number): Buffer {
+  const header = Buffer.from("PACK\0\0\0\x02\0\0\0\0", "latin1");
+  header.writeUInt32BE(objectCount, 8);
+  return header;
+}
+
+/** Type and size before an object: 1 is a commit, 2 a tree, 3 a blob. */
+function objectHeader(type: number, size: number): Buffer {
+  const bytes: number[] = [];
+  let [low, rest] = [(type << 4) | (size & 15), Math.floor(size / 16)];
+  for (; rest > 0; rest = Math.floor(rest / 128)) {
+    bytes.push(low | 128);
+    low = rest & 127;
+  }
+  return Buffer.from([...bytes, low]);
+}
+
+const periodMs = 50;
+
+const harms = {
+  "endless references": async () => {
+    for (let i = 0; ; i++) await send(packet(`${head} refs/heads/b${i}${i === 0 ? "\0side-band-64k" : ""}\n`));
+  },
+  "mere signs of life": async () => {
+    for (;; await sleep(periodMs)) {
+      await data(Buffer.alloc(0));
+      await progress("still here\n");
+    }
+  },
+  "a byte now and then": async () => {
+    const content = randomBytes(1 << 20);
+    await data(Buffer.concat([packHeader(1_000), objectHeader(3, content.length)]));
+    for (const byte of deflateSync(content, { level: 0 })) {
+      await data(Buffer.from([byte]));
+      await sleep(periodMs);
+    }
+  },
+  "counts that grow for ever": async () => {
+    for (let i = 0; ; i++, await sleep(periodMs)) await progress(`Counting objects: ${i}\r`);
+  },
+  "an endless pack": async () => {
+    await data(packHeader(100_000));
+    for (;;) {
+      const content = randomBytes(32_000);
+      await data(Buffer.concat([objectHeader(3, content.length), deflateSync(content, { level: 0 })]));
+    }
+  },
+  "an object of 3 GiB": async () => {
+    await data(packHeader(200));
+    await data(Buffer.concat([objectHeader(2, 3 * 2 ** 30), deflateSync(Buffer.alloc(60_000)).subarray(0, 40)]));
+    for (;; await sleep(periodMs)) await progress("still here\n");
+  },
+};
+
+async function run(harm: Harm): Promise<void> {
+  process.stdout.on("error", () => process.exit());
+  if (harm === "endless references") return harms[harm]();
+  await advertise();
+  let asked = "";
+  for await (const part of process.stdin) {
+    asked += String(part);
+    if (asked === "0000") return;
+    if (!asked.includes("done\n")) continue;
+    await send(packet("NAK\n"));
+    await harms[harm]();
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await run(process.argv[2] as Harm);
