@@ -27,7 +27,7 @@ help:
 	@echo "make build            install what the lockfile says, compile the kernel and the TypeScript"
 	@echo "make test             build and run all tests; make test TESTS=http-sse runs one file"
 	@echo "make check            types and house rules only"
-	@echo "make fuzz             give the query parser ten million random texts; INPUTS=N for another number"
+	@echo "make fuzz             half a minute of random inputs for each reader; TARGET=name, INPUTS=N, SEED=N"
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
@@ -86,7 +86,7 @@ check: build
 	@echo "types and house rules: good"
 
 fuzz: build
-	@TAP_TIMEOUT=36000 FUZZ_INPUTS=$(or $(INPUTS),10000000) node dist/test/query-fuzz.test.js
+	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) node dist/test/fuzz/main.js
 
 config: build
 	@node dist/scripts/write-config.js

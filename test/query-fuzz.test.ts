@@ -1,27 +1,20 @@
 import t from "tap";
-import { TrawlError } from "../src/base/errors.js";
 import { BalancedScanner } from "../src/query/balanced.js";
 import { isSpaceAt } from "../src/query/characters.js";
 import { fieldAt } from "../src/query/fields.js";
 import { parseQuery } from "../src/query/parse.js";
 import { choosePatternType } from "../src/query/pattern-type.js";
-import { planQuery } from "../src/query/plan-query.js";
-import { printPlan, printTree } from "../src/query/print.js";
+import { printTree } from "../src/query/print.js";
 import { QueryError } from "../src/query/query-error.js";
-import type { QueryType } from "../src/query/query-type.js";
-import { randomFrom } from "./support/random.js";
-import { fc, runs, seed } from "./support/property.js";
+import { fc, runs } from "./support/property.js";
+import { outcomeOf, pieces, types } from "./support/query-outcome.js";
 
 /** More by hand: `SEED=random RUNS=200 node dist/test/query-fuzz.test.js`. */
 const runCount = runs(1000);
 
-/** `make fuzz` runs ten million. */
-const inputCount = Number(process.env["FUZZ_INPUTS"] ?? 5000);
-
 /** Generous: on an idle core the slowest text below takes a fifth of it. */
 const planMsMax = 4000;
 
-const types: readonly QueryType[] = ["keyword", "standard", "literal", "regexp", "structural"];
 const anyType = fc.constantFrom(...types);
 
 /** Anything that a search box or a socket can send, lone surrogates included. */
@@ -31,47 +24,14 @@ const anyText = fc.oneof(
   fc.string({ unit: "binary-ascii", maxLength: 60 }),
 );
 
-/** Pieces that mean something to some part of the parser, glued with and without space. */
-const pieces = [
-  "(", "(", ")", ")", "and", "or", "not", "AND", "Or", "NOT", `"`, "'", "/", "\\", "-", "a", "b", "aé", " ", " ", " ", "\n", "\u00a0", "@", ":", ".", "*", "[", "|", "{2}",
-  "repo:", "r:", "-repo:", "file:", "-f:", "lang:go", "lang:", "content:", "-content:", "count:", "count:2", "count:all", "timeout:1s", "type:", "type:repo", "type:path",
-  "case:", "case:yes", "fork:", "rev:", "select:", "select:repo", "patternType:", "patterntype:regexp", "repo:has.path(", "repo:has.file(path:", "file:has.content(", "rev:at.time(",
-  "author:", "before:", "index:only", "context:", "g:", "foo:", "()", "(?i)", "\\b", "\\.", "\u{1f600}",
-];
 const piece = fc.constantFrom(...pieces);
 const soup = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
 const spacedSoup = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.join(" "));
-
-/** The printed plan, or the error's message; throws for an outcome that a client must never see. */
-function outcomeOf(text: string, type: QueryType): string {
-  try {
-    return printPlan(planQuery(text, type));
-  } catch (error) {
-    if (type === "structural" && error instanceof TrawlError && error.code === "bad-request") return error.message;
-    if (!(error instanceof QueryError)) throw error;
-    const length = Buffer.byteLength(text);
-    const isPlaced = Number.isInteger(error.from) && error.from >= 0 && error.from <= error.to && error.to <= length;
-    if (!isPlaced) throw new TrawlError("internal", `${error.message}: place ${error.from}-${error.to} of ${length}`);
-    if (error.message === "" || error.description === "" || !error.printWithCaret().includes("^")) throw new TrawlError("internal", "says nothing");
-    return error.message;
-  }
-}
 
 t.test("any text gives a plan or an error with a place", async () => {
   for (const text of [anyText, soup, spacedSoup]) {
     fc.assert(fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""), { numRuns: runCount });
   }
-});
-
-t.test(`random inputs (seed ${seed})`, async (t) => {
-  const random = randomFrom(seed);
-  const inputs = { bytes: () => Buffer.from(Array.from({ length: random(48) }, () => random(256))).toString(), pieces: () => Array.from({ length: random(20) }, () => pieces[random(pieces.length)]).join(random(2) === 0 ? "" : " ") };
-  for (let i = 0; i < inputCount; i++) {
-    const text = random(3) === 0 ? inputs.bytes() : inputs.pieces();
-    const type = types[random(types.length)];
-    if (outcomeOf(text, type) === "") t.fail(`${type}: ${JSON.stringify(text)}`);
-  }
-  t.pass(`${inputCount} inputs`);
 });
 
 /** What `BalancedScanner.wordEnd` promises, without its memory. */

@@ -41,6 +41,7 @@ export function unitsOf(reader: ShardReader, kernel: Kernel, found: LiteralLists
   const units = new Uint32Array(found.cost);
   const [first, ...others] = found.lists;
   let count = kernel.decodePostings(reader.postings, reader.postingStart[first], reader.postingStart[first + 1], units);
+  reader.requireUnits(units.subarray(0, count));
   for (const place of others.slice(0, mergedListsMax)) {
     const from = reader.postingStart[place];
     const to = reader.postingStart[place + 1];

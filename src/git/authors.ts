@@ -52,7 +52,7 @@ export async function visitHistory(directory: string, commit: string, visitor: H
 }
 
 /** Reads `\0NAME\0EMAIL\0`, then `\nPATH\0` and further `PATH\0` for each commit. An empty path is where the next begins. */
-class LogParser {
+export class LogParser {
   readonly #visitor: HistoryVisitor;
   /** The start of a text whose end has not come. */
   #rest: Buffer = Buffer.alloc(0);

@@ -38,7 +38,7 @@ export async function readBlame(directory: string, request: BlameRequest, stop: 
 }
 
 /** A header for each line, facts at a commit's first one, then the line itself behind a tab. */
-function parseBlame(output: Buffer): BlameHunk[] {
+export function parseBlame(output: Buffer): BlameHunk[] {
   const hunks: BlameHunk[] = [];
   const pathOf = new Map<string, string>();
   let open: { startLine: number; lineCount: number; byteCount: number; commit: string; path: string } | undefined;

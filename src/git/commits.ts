@@ -85,7 +85,7 @@ function historyFilters({ messageText, author, path, follow, after, before }: Hi
   ];
 }
 
-function parseCommits(output: Buffer): CommitData[] {
+export function parseCommits(output: Buffer): CommitData[] {
   const fields = output.toString("utf8").split("\0");
   const commits: CommitData[] = [];
   for (let at = 0; at + fieldCount < fields.length; at += fieldCount) {

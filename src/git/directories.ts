@@ -61,7 +61,7 @@ async function list(directory: string, commit: string, flags: readonly string[],
 }
 
 /** `MODE TYPE OID SIZE\tPATH`. */
-function parseEntry(record: string): EntryData[] {
+export function parseEntry(record: string): EntryData[] {
   const tab = record.indexOf("\t");
   if (tab < 0) return [];
   const [mode, type, oid, size] = record.slice(0, tab).split(/ +/);

@@ -58,9 +58,14 @@ export async function readDiff(directory: string, base: string | null, head: str
     ],
     exitCodes: [],
   });
-  const rawEnd = endOfRaw(stdout);
-  const files = parseRaw(stdout.toString("utf8", 0, rawEnd));
-  const patch = stdout.toString("utf8", Math.min(stdout.length, rawEnd + 1));
+  return parseDiff(stdout);
+}
+
+/** Reads the list of changed files, a zero byte, and their patches. */
+export function parseDiff(output: Buffer): DiffData {
+  const rawEnd = endOfRaw(output);
+  const files = parseRaw(output.toString("utf8", 0, rawEnd));
+  const patch = output.toString("utf8", Math.min(output.length, rawEnd + 1));
   return { files: withHunks(files, patch), patch };
 }
 

@@ -124,7 +124,7 @@ const space = 32;
 const nul = 0;
 
 /** Reads `MODE TYPE OID[ SIZE]\tPATH\0` records. */
-function parseTree(output: Buffer): TreeEntry[] {
+export function parseTree(output: Buffer): TreeEntry[] {
   const entries: TreeEntry[] = [];
   const modes = new ModeReader(output);
   for (let start = 0; start < output.length; ) {
@@ -143,7 +143,7 @@ function parseTree(output: Buffer): TreeEntry[] {
 }
 
 /** Reads `:OLDMODE NEWMODE OLDOID NEWOID STATUS\0PATH\0` records. */
-function parseChanges(output: Buffer): TreeChange[] {
+export function parseChanges(output: Buffer): TreeChange[] {
   const changes: TreeChange[] = [];
   for (let start = 0; start < output.length; ) {
     const headEnd = output.indexOf(nul, start);

@@ -22,7 +22,7 @@ export async function listRefs(directory: string, stop: StopSignal): Promise<Ref
   return stdout.toString("utf8").split("\n").flatMap(parseRef);
 }
 
-function parseRef(line: string): RefData[] {
+export function parseRef(line: string): RefData[] {
   const [oid, type, peeledOid, peeledType, seconds, ...name] = line.split(" ");
   if (name.length === 0 || name.join(" ") === detachedHeadRef) return [];
   const commit = type === "commit" ? oid : peeledType === "commit" ? peeledOid : null;

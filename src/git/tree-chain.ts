@@ -151,7 +151,7 @@ const pathsPerPairMax = 500_000;
 const recordBytesMax = 1 << 20;
 
 /** Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair, `:MODE MODE OID OID LETTER\0PATH\0` for each difference. */
-class ChainBuilder {
+export class ChainBuilder {
   readonly paths = new Map<string, PathState[]>();
   /** Commits whose differences are whole. */
   commitCount = 0;

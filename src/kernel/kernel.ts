@@ -66,7 +66,8 @@ export interface Kernel {
 
   /**
    * Decodes one posting list into `out` (unit numbers) from index 0; returns how many. The list occupies
-   * `postings[from, to)`.
+   * `postings[from, to)`, and `out` has room for as many numbers. Units ascend, whatever the bytes are: a list ends before
+   * what is no further unit.
    */
   decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number;
 

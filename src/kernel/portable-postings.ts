@@ -110,37 +110,50 @@ export function distinctTrigrams(text: Uint8Array, from: number, to: number, lim
   return distinct;
 }
 
-export function decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number {
-  let count = 0;
-  let unit = -1;
-  for (let at = from; at < to;) {
-    let byte = postings[at++];
-    let delta = byte & 0x7f;
-    for (let shift = 7; byte >= 0x80; shift += 7) {
-      byte = postings[at++];
-      delta |= (byte & 0x7f) << shift;
-    }
-    unit += delta;
-    out[count++] = unit;
+/** The varints of one posting list. A list ends before a number that breaks off, or that is none of a list. */
+class Deltas {
+  readonly #postings: Uint8Array;
+  readonly #to: number;
+  #at: number;
+  /** The last unit, plus 1. */
+  number = 0;
+
+  constructor(postings: Uint8Array, from: number, to: number) {
+    this.#postings = postings;
+    this.#at = from;
+    this.#to = to;
   }
+
+  /** Goes on to the next unit; false at the end. */
+  next(): boolean {
+    let delta = 0;
+    for (let scale = 1; this.#at < this.#to && scale <= 2 ** 28; scale *= 128) {
+      const byte = this.#postings[this.#at++];
+      delta += (byte & 0x7f) * scale;
+      if (byte >= 0x80) continue;
+      this.number += delta;
+      return delta > 0 && this.number < 2 ** 32;
+    }
+    return false;
+  }
+}
+
+export function decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number {
+  const deltas = new Deltas(postings, from, to);
+  let count = 0;
+  while (deltas.next()) out[count++] = deltas.number - 1;
   return count;
 }
 
 export function intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array,
   count: number): number {
-  let kept = 0;
+  const deltas = new Deltas(postings, from, to);
+  let left = 0;
   let next = 0;
-  let unit = -1;
-  for (let at = from; at < to && next < count;) {
-    let byte = postings[at++];
-    let delta = byte & 0x7f;
-    for (let shift = 7; byte >= 0x80; shift += 7) {
-      byte = postings[at++];
-      delta |= (byte & 0x7f) << shift;
-    }
-    unit += delta;
+  while (next < count && deltas.next()) {
+    const unit = deltas.number - 1;
     while (next < count && units[next] < unit) next++;
-    if (next < count && units[next] === unit) units[kept++] = units[next++];
+    if (next < count && units[next] === unit) units[left++] = units[next++];
   }
-  return kept;
+  return left;
 }

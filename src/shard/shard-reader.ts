@@ -6,6 +6,7 @@ import {
   type Section,
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
+import { structureFault } from "./structure.js";
 
 const newline = 10;
 
@@ -103,13 +104,23 @@ export class ShardReader {
     return this.#section("languages").toString().split("\n");
   }
 
-  /** Throws `corrupt-shard` when a section's checksum differs. `part` chooses the text or everything beside it. */
+  /**
+   * Throws `corrupt-shard` when a section's checksum differs, or when positions lead out of the sections that they are
+   * positions in. `part` chooses the text or everything beside it.
+   */
   verify(part: "index" | "content"): void {
     sections.forEach((section, i) => {
       if ((section === "content") !== (part === "content")) return;
       const entry = headerWordCount + i * sectionWordCount;
       if (crc32(this.#section(section)) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
     });
+    const fault = part === "index" ? structureFault(this) : undefined;
+    if (fault !== undefined) this.#fail(fault);
+  }
+
+  /** Throws `corrupt-shard` unless the shard has all of these units, which ascend. */
+  requireUnits(units: Uint32Array): void {
+    if (units.length > 0 && units[units.length - 1] >= this.unitCount) this.#fail("a posting list names a unit that is not there");
   }
 
   /** Throws `corrupt-shard` when this is not the shard that the catalog means; undefined where the catalog does not know. */

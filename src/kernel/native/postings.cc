@@ -74,6 +74,8 @@ class Varints {
     for (unsigned shift = 7; byte >= 0x80; shift += 7) {
       if (next_ == end_ || shift > 28) return false;
       byte = *next_++;
+      // Units have 32 bits.
+      if (shift == 28 && byte > 15) return false;
       value |= (byte & 0x7f) << shift;
     }
     return true;
@@ -182,13 +184,14 @@ size_t distinctTrigrams(Text text, size_t from, size_t to, size_t limit) {
 
 size_t decodePostings(Text postings, size_t from, size_t to, uint32_t* out, size_t outRoom) {
   Varints deltas(postings, from, to);
-  uint32_t unit = UINT32_MAX;  // One before unit 0.
+  uint64_t number = 0;  // The last unit, plus 1.
   uint32_t delta;
   size_t count = 0;
   while (deltas.read(delta)) {
+    number += delta;
+    if (delta == 0 || number > UINT32_MAX) break;
     if (count == outRoom) return noRoom;
-    unit += delta;
-    out[count++] = unit;
+    out[count++] = static_cast<uint32_t>(number - 1);
   }
   return count;
 }

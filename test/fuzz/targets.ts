@@ -1,0 +1,13 @@
+import { gitOutputTargets } from "./git-output-targets.js";
+import { graphqlTargets } from "./graphql-targets.js";
+import { httpTargets } from "./http-targets.js";
+import { packTargets } from "./pack-targets.js";
+import { queryTargets } from "./query-targets.js";
+import type { FuzzTarget } from "./runner.js";
+import { shardTargets } from "./shard-targets.js";
+import { textFileTargets } from "./text-file-targets.js";
+
+/** All readers of what a client sends, a remote says or a commit holds. */
+export const targets: readonly FuzzTarget[] = [
+  ...queryTargets, ...httpTargets, ...graphqlTargets, ...gitOutputTargets, ...textFileTargets, ...packTargets, ...shardTargets,
+];
