@@ -96,6 +96,6 @@ export const gitOutputTargets: readonly FuzzTarget[] = [
       inTwo(input, (piece) => parser.add(piece));
     },
   },
-  { name: "diff", cpuMsMax: 100, testCount: 400, make: (random) => makeText(random, diff), run: (input) => void parseDiff(input) },
+  { name: "diff", cpuMsMax: 300, testCount: 400, make: (random) => makeText(random, diff), run: (input) => void parseDiff(input) },
   { name: "fetch-progress", cpuMsMax: 100, testCount: 400, make: (random) => makeText(random, progress), run: (input) => void parseProgress(input.toString()) },
 ];

@@ -112,7 +112,7 @@ export const httpTargets: readonly FuzzTarget[] = [
       if (page !== undefined && `${page.name}${page.revision}${page.page}${page.path}`.includes("\0")) throw new RangeError("a zero byte in a path");
       router.find("GET", text);
       const redacted = redactUrl(text);
-      if (redacted.includes("secret@")) throw new RangeError(`a password is left: ${redacted}`);
+      if (/:\/\/[^\s/?#'"]*secret@/.test(redacted)) throw new RangeError(`a password is left: ${redacted}`);
       nameOfCloneUrl(text);
       codeHostOf(text);
       escapePath(text);

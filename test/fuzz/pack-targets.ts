@@ -165,14 +165,14 @@ function hostilePack(random: Random): Buffer {
 
 export const packTargets: readonly FuzzTarget[] = [
   {
-    name: "pack", cpuMsMax: 200, testCount: 150,
+    name: "pack", cpuMsMax: 200, testCount: 60,
     make: (random) => joined(truth().index, mutated(random, truth().pack)),
     run: (input) => readAll(input, parted(input).index.equals(truth().index)),
   },
   {
-    name: "pack-index", cpuMsMax: 200, testCount: 150,
+    name: "pack-index", cpuMsMax: 200, testCount: 60,
     make: (random) => joined(mutated(random, truth().index), truth().pack),
     run: (input) => readAll(input, false),
   },
-  { name: "pack-objects", cpuMsMax: 500, testCount: 150, make: hostilePack, run: readHostile },
+  { name: "pack-objects", cpuMsMax: 500, testCount: 60, make: hostilePack, run: readHostile },
 ];

@@ -106,6 +106,6 @@ function bytesOf(words: Uint32Array): Uint8Array {
 }
 
 export const shardTargets: readonly FuzzTarget[] = [
-  { name: "shard", cpuMsMax: 500, testCount: 150, make: damaged, run: search },
+  { name: "shard", cpuMsMax: 500, testCount: 60, make: damaged, run: search },
   { name: "posting-list", cpuMsMax: 100, testCount: 1000, make: (random) => Buffer.from(Array.from({ length: random(300) }, () => (random(3) === 0 ? random(256) : random(128)))), run: decode },
 ];

@@ -1,6 +1,6 @@
 import { checkSettings, editedSettings, mergedSettings, settingsValues } from "../../src/account/settings-text.js";
 import { CodeOwners, readOwner } from "../../src/eval/code-owners.js";
-import { detectLanguage } from "../../src/model/language.js";
+import { detectLanguage } from "../../src/indexer/detect-language.js";
 import { parseSubmodules } from "../../src/worker/read/parse-submodules.js";
 import { makeText, pick, type Vocabulary } from "./inputs.js";
 import { allowing } from "./query-targets.js";
@@ -35,7 +35,7 @@ const head: Vocabulary = {
 
 export const textFileTargets: readonly FuzzTarget[] = [
   {
-    name: "codeowners", cpuMsMax: 100, testCount: 400,
+    name: "codeowners", cpuMsMax: 500, testCount: 400,
     make: (random) => makeText(random, codeOwners),
     run: (input) => {
       const owners = new CodeOwners(input.toString());
