@@ -44,7 +44,7 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSi
   const limits = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 };
   const made = new GraphqlExecutor(createSchema(), services, limits, 5_000, silentLog(), createMetrics().metrics);
   const ask = async (query: string, onGone: (cancel: () => void) => void = () => undefined): Promise<unknown> => {
-    const { json } = await made.answer({ query, operationName: undefined, variables: {} }, anonymous, "192.0.2.1", onGone);
+    const { json } = await made.answer({ query, operationName: undefined, variables: {} }, anonymous, "192.0.2.1", (running) => onGone(() => running.cancel()));
     return JSON.parse(Buffer.from(json).toString());
   };
   return { ask, reads };

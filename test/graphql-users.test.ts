@@ -132,9 +132,9 @@ t.test("users", async (t) => {
         accessTokens: {
           totalCount: 3,
           nodes: [
-            { creator: { username: "bob" }, subject: { username: "bob" }, lastUsedAt: /^20/, expiresAt: null },
+            { creator: { username: "bob" }, subject: { username: "bob" }, lastUsedAt: /^20/, expiresAt: /^20/ },
             { id: first.id, note: "for a test", scopes: ["user:all"], expiresAt: /^20/, lastUsedAt: /^20/ },
-            { id: second.id, expiresAt: null, lastUsedAt: null },
+            { id: second.id, expiresAt: /^20/, lastUsedAt: null },
           ],
         },
       },

@@ -77,7 +77,7 @@ t.test("public mode: anyone may search, a wrong token is refused all the same", 
   const { status, text } = await request(daemon, stream, "token nonsense");
   t.equal(`${status} ${text}`, "401 Invalid access token.\n");
 
-  const sudo = await lineOf("token", "create", "admin", "--scope", "user:all,site-admin:sudo", "--expires", "never", "--data", data);
+  const sudo = await lineOf("token", "create", "admin", "--scope", "user:all,site-admin:sudo", "--data", data);
   await daemon.control("POST", "/.api/users", { name: "bob" });
   t.equal((await request(daemon, stream, `token-sudo user="bob",token="${sudo}"`)).status, 200);
   t.equal((await request(daemon, stream, `token-sudo user="eve",token="${sudo}"`)).text, "Unable to sudo to nonexistent user.\n");
@@ -131,7 +131,7 @@ t.test("each refusal is a status and a line of plain text", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
   const tokenOf = async (user: string, ...scopes: string[]): Promise<string> =>
-    (await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "never" }) as { text: string }).text;
+    (await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" }) as { text: string }).text;
   await daemon.control("POST", "/.api/users", { name: "eve", isSiteAdmin: true });
   const [plain, sudo, former] = [await tokenOf("admin"), await tokenOf("admin", "site-admin:sudo"), await tokenOf("eve", "site-admin:sudo")];
   await daemon.control("POST", "/.api/users/eve", { isSiteAdmin: false });

@@ -8,6 +8,7 @@ import { Changes } from "./changes.js";
 import { Emails } from "./emails.js";
 import { GroupIndex } from "./group-index.js";
 import { LastUses } from "./last-uses.js";
+import { Leases } from "./leases.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
@@ -94,6 +95,8 @@ const expiredKeptMs = 30 * 86_400_000;
  * Lives on the main thread.
  */
 export class Accounts {
+  /** What is being answered to whom; it ends with the credential. */
+  readonly leases = new Leases();
   readonly emails: Emails;
   readonly contexts: OwnContexts;
   readonly passwords: Passwords;
@@ -122,20 +125,25 @@ export class Accounts {
     this.#changes = new Changes(store, audit);
     this.#audit = audit;
     this.#onNameGone = onNameGone;
-    this.#users = new RecordTable<User>(store, "user/", this.#observer("user", () => {
+    this.#users = new RecordTable<User>(store, "user/", this.#observer("user", (before, after) => {
       this.#usersInOrder = undefined;
+      if (before !== undefined) this.#endLeasesOf(before, after);
     }));
     this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation", (before, after) => {
       this.#organisationIdsOfUser.change(before, after);
+      for (const id of before?.memberIds ?? []) {
+        if (after?.memberIds.includes(id) !== true) this.leases.end(`user/${id}`, "The account is no longer a member of an organisation.");
+      }
     }));
     this.#tokens = new RecordTable<StoredToken>(store, "token/", (before, after) => {
       if (before !== undefined) this.#tokenOfHash.delete(before.hash);
+      if (before !== undefined && after === undefined) this.leases.end(`token/${before.id}`, "The access token was deleted.");
       if (after !== undefined) this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
     this.emails = new Emails(store, this.#changes, finder);
-    this.sessions = new Sessions(store, this.#changes, finder);
+    this.sessions = new Sessions(store, this.#changes, finder, this.leases);
     this.passwords = new Passwords(store, this.#changes, this.sessions, finder);
     this.contexts = new OwnContexts(store, this.#changes);
     const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisation(id) !== undefined;
@@ -364,6 +372,7 @@ export class Accounts {
 
   /** Writes what is not written yet. Idempotent. */
   async close(): Promise<void> {
+    this.leases.close();
     await this.lastUses.close();
     await this.#changes.settled();
   }
@@ -422,6 +431,11 @@ export class Accounts {
       observe(before, after);
       this.#viewers.clear();
     };
+  }
+
+  #endLeasesOf(before: User, after: User | undefined): void {
+    if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
+    else if (before.isSiteAdmin && !after.isSiteAdmin) this.leases.end(`user/${before.id}`, "The account is no longer a site admin's.");
   }
 
   #requireOtherAdmin(user: User): void {

@@ -1,7 +1,8 @@
 import { anonymous, type Viewer } from "../model/viewer.js";
-import type { Accounts } from "./accounts.js";
+import type { AccessToken, Accounts, User } from "./accounts.js";
 import { auditEntry, type AuditLog } from "./audit-log.js";
 import { readCredential, readSession, type Credential } from "./credential.js";
+import type { LeaseKey, LeaseTerms } from "./leases.js";
 import type { Origins } from "./origins.js";
 
 /** Who may make access tokens; with `none` they don't count either. */
@@ -11,6 +12,8 @@ export interface GateSettings {
   /** Whether those without a credential are let in. */
   readonly isPublic: boolean;
   readonly accessTokens: AccessTokenPolicy;
+  /** Whether a site admin may act as another one. */
+  readonly allowsSudoToSiteAdmins: boolean;
 }
 
 /** What of a request says who sends it. */
@@ -26,6 +29,11 @@ export type Entry =
   | {
     readonly kind: "viewer";
     readonly viewer: Viewer;
+    /**
+     * Calls back, with a sentence, when what the viewer was let in on ends: the token, the session, the user or one of its
+     * rights. The returned function ends that.
+     */
+    readonly watch: (onEnd: (reason: string) => void) => () => void;
     /** Where somebody acts as another: resolves when that is recorded. Nothing is done for the viewer before, and nothing at all when it rejects. */
     readonly recorded?: Promise<void>;
   }
@@ -66,12 +74,14 @@ export class Gate {
 
   #enterBySession(knock: Knock, nowMs: number): Entry {
     const session = readSession(knock.headers.get("cookie"));
-    const user = session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.find(session, nowMs);
-    if (user !== undefined) {
+    const found = session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.lookUp(session, nowMs);
+    if (found !== undefined) {
+      const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
-      return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(user), isSignedIn: true } };
+      const viewer: Viewer = { ...this.#accounts.viewerOf(user), isSignedIn: true, credential: { kind: "session" } };
+      return this.#admitted({ viewer, keys: [`session/${id}`, `user/${user.id}`], expiresMs });
     }
-    if (this.#settings.isPublic) return { kind: "viewer", viewer: anonymous };
+    if (this.#settings.isPublic) return this.#admitted({ viewer: anonymous, keys: [], expiresMs: Infinity });
     return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
   }
 
@@ -94,19 +104,29 @@ export class Gate {
     const found = this.#accounts.findToken(credential.token, nowMs);
     if (found === undefined) return refused(401, "Invalid access token.");
     const { token, user } = found;
-    if (credential.kind === "token") {
-      this.#noteUse(token.id, user.id, nowMs);
-      return { kind: "viewer", viewer: this.#accounts.viewerOf(user) };
-    }
+    if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, knock, nowMs);
+    this.#noteUse(token.id, user.id, nowMs);
+    return this.#admitted(termsOf(token, this.#accounts.viewerOf(user), [user]));
+  }
+
+  #enterAsAnother(token: AccessToken, user: User, subjectName: string, knock: Knock, nowMs: number): Entry {
     if (!token.scopes.includes("site-admin:sudo")) return refused(401, "Invalid access token.");
     if (!user.isSiteAdmin) return refused(403, "The subject user of a sudo access token must be a site admin.");
-    const subject = this.#accounts.userByName(credential.user);
+    const subject = this.#accounts.userByName(subjectName);
     if (subject === undefined) return refused(403, "Unable to sudo to nonexistent user.");
+    if (subject.isSiteAdmin && subject.id !== user.id && !this.#settings.allowsSudoToSiteAdmins) {
+      return refused(403, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.");
+    }
     this.#noteUse(token.id, user.id, nowMs);
     const doer = { who: subject.name, sudoBy: user.name, from: knock.remoteAddress };
     const recorded = this.#audit.record(auditEntry("sudo", doer, { token: token.id, path: knock.path }));
     recorded.catch(() => undefined);
-    return { kind: "viewer", viewer: { ...this.#accounts.viewerOf(subject), sudoBy: user.name }, recorded };
+    const terms = termsOf(token, { ...this.#accounts.viewerOf(subject), sudoBy: user.name }, [user, subject]);
+    return { ...this.#admitted(terms), recorded };
+  }
+
+  #admitted(terms: LeaseTerms): Entry & { readonly kind: "viewer" } {
+    return { kind: "viewer", viewer: terms.viewer, watch: (onEnd) => this.#accounts.leases.open(terms, onEnd) };
   }
 
   /** Who acts as somebody else is here; the other one is not. */
@@ -114,6 +134,15 @@ export class Gate {
     this.#accounts.lastUses.note(tokenId, nowMs);
     this.#accounts.lastUses.note(userId, nowMs);
   }
+}
+
+/** What a request with the token rests on: the token, and the users for whom it is sent. */
+function termsOf({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, users: readonly User[]): LeaseTerms {
+  return {
+    viewer: { ...viewer, credential: { kind: "token", id, scopes } },
+    keys: [`token/${id}`, ...users.map((user): LeaseKey => `user/${user.id}`)],
+    expiresMs: expiresAt === "" ? Infinity : Date.parse(expiresAt),
+  };
 }
 
 function refused(status: 401 | 403, message: string): Entry & { kind: "refused" } {

@@ -72,9 +72,10 @@ export function checkNote(note: string): void {
   if (note.length > noteCharsMax) throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
 }
 
-/** Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for `never`. Throws `bad-request` for other texts. */
-export function readLifetime(text: string): number | undefined {
-  if (text === "never") return undefined;
+/** Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for "", which asks for nothing. Throws `bad-request` for other texts. */
+export function readLifetime(text: string): number | "never" | undefined {
+  if (text === "never") return text;
+  if (text === "") return undefined;
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([mhdw])$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
   if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;

@@ -3,6 +3,7 @@ import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
 import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
+import type { Leases } from "./leases.js";
 import { RecordTable, type Step } from "./record-table.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
 
@@ -34,11 +35,12 @@ export class Sessions {
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
-  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
+  constructor(store: RecordStore, changes: Changes, users: UserFinder, leases: Leases) {
     this.#changes = changes;
     this.#users = users;
     this.#table = new RecordTable(store, "session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
+      if (before !== undefined && after === undefined) leases.end(`session/${before.id}`, "The session has ended.");
       if (after !== undefined) this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
     });
   }
@@ -60,11 +62,17 @@ export class Sessions {
     return text;
   }
 
-  /** Who is signed in with this text; undefined for nobody. Expiry follows the wall clock, as that of access tokens. */
+  /** Who is signed in with this text; undefined for nobody. */
   find(text: string, nowMs: number): User | undefined {
+    return this.lookUp(text, nowMs)?.user;
+  }
+
+  /** The same with the session's id and end. Expiry follows the wall clock, as that of access tokens. */
+  lookUp(text: string, nowMs: number): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
     // What is looked up is the hash, so the time it takes says nothing of the text.
     const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
-    return session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
+    const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
+    return session === undefined || user === undefined ? undefined : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
   }
 
   /** Ends a session; it may have ended before. */

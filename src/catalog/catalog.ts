@@ -7,7 +7,7 @@ import type { Viewer } from "../model/viewer.js";
 import type { RepositoryTable } from "./repository-table.js";
 import { encodeCards } from "./repository-cards.js";
 import { FilterColumns, type ShardFilter } from "./shard-filter.js";
-import { VisibleTables } from "./visible-tables.js";
+import { mayHide, VisibleTables } from "./visible-tables.js";
 import { ShardTable } from "./shard-table.js";
 
 /** Fields that records of an older program lack. */
@@ -100,6 +100,9 @@ export class Catalog {
   /** False after a flip, until a view needs the table. */
   #isTableCurrent = false;
   #commits: Promise<void> = Promise.resolve();
+
+  /** Told when some who might read a repository may do so no longer. */
+  onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
 
   constructor(store: RecordStore, onRetired: (shardIds: number[]) => void) {
     this.#store = store;
@@ -326,9 +329,11 @@ export class Catalog {
   }
 
   #setRepository(repository: Repository): void {
+    const before = this.#repositories.get(repository.id);
     this.#repositories.set(repository.id, repository);
     this.#repositoryIdOfName.set(repository.name, repository.id);
     this.#tables.replace(repository);
+    if (before !== undefined && mayHide(before, repository)) this.onReadersChanged(before, repository);
   }
 
   #load(): void {

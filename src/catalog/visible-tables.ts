@@ -83,3 +83,14 @@ function partOf(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTabl
 function mayRead({ private: isPrivate, readers }: Repository, names: ReadonlySet<string>): boolean {
   return !isPrivate || readers.some((reader) => names.has(reader.toLowerCase()));
 }
+
+/** Whether the viewer may read the repository. */
+export function maySee(repository: Repository, viewer: Viewer): boolean {
+  return viewer.isSiteAdmin || mayRead(repository, new Set(viewer.readerNames));
+}
+
+/** Whether somebody may read the repository as it was, and may not as it is. */
+export function mayHide(before: Repository, after: Repository): boolean {
+  if (!after.private || before.readers === after.readers && before.private) return false;
+  return !before.private || before.readers.some((reader) => !after.readers.includes(reader));
+}

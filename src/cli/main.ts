@@ -196,7 +196,7 @@ function addToken(program: Command): void {
   token.command("create").argument("<user>").addOption(dataOption())
     .description("Create an access token and print it alone. It cannot be shown again.")
     .option("--scope <scopes>", "what it permits, separated by commas: user:all, and site-admin:sudo for site admins", "user:all")
-    .option("--expires <time>", "when it ends, as 90d, 12h or never", "90d")
+    .option("--expires <time>", "when it ends, as 30d, 12h or never; by default after auth.tokenDays", "")
     .option("--note <text>", "what it is for", "")
     .action((user: string, typed: TypedToken & { data: string }) => accountCommands(typed).createToken(user, typed));
   token.command("list").argument("[user]").addOption(dataOption())

@@ -63,9 +63,9 @@ async function createUser({ accounts }: Controlled, body: unknown): Promise<User
 }
 
 /** The one answer that has a token's text in it. */
-async function createToken({ accounts, accessTokens }: Controlled, { body }: ControlCall): Promise<{ readonly text: string }> {
+async function createToken({ accounts, accessTokens, tokenLifetimes }: Controlled, { body }: ControlCall): Promise<{ readonly text: string }> {
   if (accessTokens === "none") throw new TrawlError("forbidden", 'access tokens are switched off: "auth": {"accessTokens": "none"}');
-  const request = { scopes: textsIn(body, "scopes"), note: textIn(body, "note"), lifetimeMs: readLifetime(textIn(body, "expires")) };
+  const request = { scopes: textsIn(body, "scopes"), note: textIn(body, "note"), lifetimeMs: tokenLifetimes.lifetimeMs(readLifetime(optionalTextIn(body, "expires") ?? "")) };
   const { text } = await accounts.createToken(textIn(body, "user"), request, operator);
   return { text };
 }

@@ -2,6 +2,7 @@ import { TrawlError, messageOf } from "../base/errors.js";
 import type { Accounts } from "../account/accounts.js";
 import { auditEntry, operator, type AuditEntry, type AuditLog } from "../account/audit-log.js";
 import type { AccessTokenPolicy } from "../account/gate.js";
+import type { TokenLifetimes } from "../account/token-lifetimes.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
 import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
@@ -20,6 +21,7 @@ export interface Controlled {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
+  readonly tokenLifetimes: TokenLifetimes;
   /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Begins the URLs that are handed out; without a slash at the end. */

@@ -10,12 +10,14 @@ import { ContextDirectory } from "../account/context-directory.js";
 import { Gate, type AccessTokenPolicy } from "../account/gate.js";
 import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
+import { TokenLifetimes } from "../account/token-lifetimes.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
+import { maySee } from "../catalog/visible-tables.js";
 import { redactUrl } from "../git/remote-url.js";
 import { RequestContext, type GraphqlServices } from "../graphql/context.js";
 import { GraphqlExecutor } from "../graphql/executor.js";
@@ -119,6 +121,7 @@ class Daemon implements Controlled {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
+  readonly tokenLifetimes: TokenLifetimes;
   readonly #records: RecordStore;
   readonly #contexts: ContextDirectory;
   readonly #searchPool: SearchPool;
@@ -137,6 +140,8 @@ class Daemon implements Controlled {
     this.#control = control;
     this.#log = log;
     this.accessTokens = options.auth.accessTokens;
+    const { tokenDays, maxTokenDays, allowTokensWithoutExpiry } = options.auth;
+    this.tokenLifetimes = new TokenLifetimes({ defaultDays: tokenDays, longestDays: maxTokenDays, allowsNever: allowTokensWithoutExpiry });
     const metrics = createMetrics();
     this.#metrics = metrics.metrics;
     const settings = { dataFolder: options.data, kernel: options.kernel };
@@ -151,6 +156,8 @@ class Daemon implements Controlled {
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
+    this.catalog.onReadersChanged = (before, after) =>
+      this.accounts.leases.endOf((viewer) => maySee(before, viewer) && !maySee(after, viewer), "Who may read a repository has changed.");
     this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
     this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, pools);
@@ -189,7 +196,7 @@ class Daemon implements Controlled {
     this.#graphql = lazy(() => this.#graphqlExecutor(options, shared, metrics.metrics));
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
-      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens }, origins, this.audit),
+      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens, allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins }, origins, this.audit),
       origins, hosts: new TrustedHosts({ listenHost: options.listenHost, externalUrl: options.externalUrl, trustedHosts: options.trustedHosts, machine: hostname() }),
       signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
@@ -252,7 +259,7 @@ class Daemon implements Controlled {
     const { catalog, searcher, sync } = this;
     const configuration = lazy(() => visibleConfiguration(options));
     return {
-      orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens,
+      orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens, tokenLifetimes: this.tokenLifetimes,
       audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
       externalUrl: externalUrl(options), configuration, siteId: siteId(options.data),
     };

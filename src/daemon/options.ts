@@ -28,6 +28,22 @@ export const optionTable = {
     kind: "choice", default: "all-users-create", choices: ["all-users-create", "site-admin-create", "none"],
     description: "Who may make access tokens; with none, they are refused.",
   },
+  "auth.tokenDays": {
+    kind: "integer", default: 90, min: 1, max: 36_500, unit: "days",
+    description: "Time until an access token ends for which no other time is asked.",
+  },
+  "auth.maxTokenDays": {
+    kind: "integer", default: 365, min: 1, max: 36_500, unit: "days",
+    description: "Longest time that can be asked for a new access token.",
+  },
+  "auth.allowTokensWithoutExpiry": {
+    kind: "boolean", default: false,
+    description: "Let access tokens be made that never end, where that is asked for: trawl token create --expires never, or durationSeconds: null.",
+  },
+  "auth.allowSudoToSiteAdmins": {
+    kind: "boolean", default: false,
+    description: "Let a token with site-admin:sudo act as another site admin, too.",
+  },
   "auth.allowSignup": {
     kind: "boolean", default: false,
     description: "Let anybody make an account at /-/sign-up. The first one becomes site admin: the first start makes none then.",

@@ -2,6 +2,7 @@ import type { Accounts } from "../account/accounts.js";
 import type { AuditLog, Author, Doer } from "../account/audit-log.js";
 import type { ContextDirectory } from "../account/context-directory.js";
 import type { AccessTokenPolicy } from "../account/gate.js";
+import type { TokenLifetimes } from "../account/token-lifetimes.js";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -44,8 +45,9 @@ export interface GraphqlServices {
   readonly accounts: Accounts;
   readonly audit: AuditLog;
   readonly contexts: ContextDirectory;
-  /** Who may make access tokens. */
+  /** Who may make access tokens, and how long they live. */
   readonly accessTokens: AccessTokenPolicy;
+  readonly tokenLifetimes: TokenLifetimes;
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;
@@ -71,6 +73,7 @@ export class RequestContext {
   #stop: Int32Array | undefined;
   #git: GitReads | undefined;
   #isCancelled = false;
+  #mayNotAct = false;
   #itemCount = 0;
   /** Items of this and earlier turns of the event loop may be made when the promise resolves. */
   #turn = 0;
@@ -146,6 +149,11 @@ export class RequestContext {
     this.#onCancel.clear();
   }
 
+  /** The credential has ended: no further change begins. Idempotent. */
+  endActing(): void {
+    this.#mayNotAct = true;
+  }
+
   /** Calls back when the client leaves, unless the returned function was called before. */
   onCancel(callback: () => void): () => void {
     if (this.isCancelled) callback();
@@ -155,9 +163,10 @@ export class RequestContext {
 
   /** Who answers for a change. Throws `forbidden` for somebody without an account. */
   get doer(): Doer {
-    const { userId, name, sudoBy } = this.viewer;
+    const { userId, name, sudoBy, credential } = this.viewer;
     if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
-    return { who: name, sudoBy, from: this.#from };
+    if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request has ended");
+    return { who: name, sudoBy, from: this.#from, ...credential === undefined ? {} : { via: credential.kind === "token" ? `token ${credential.id}` : "session" } };
   }
 
   /** Who writes something that bears its name. Throws `forbidden` for somebody without an account. */

@@ -22,6 +22,17 @@ export interface GraphqlAnswer {
   readonly json: string | Uint8Array;
 }
 
+/** A request that is being answered. */
+export interface RunningRequest {
+  /** The client has left. */
+  cancel(): void;
+  /**
+   * The credential has ended. A query ends. A mutation finishes the change that it is making, which may be what ended the
+   * credential, and begins no other.
+   */
+  revoke(): "ends" | "finishes";
+}
+
 /** Answers requests. */
 export class GraphqlExecutor {
   readonly #services: GraphqlServices;
@@ -52,8 +63,8 @@ export class GraphqlExecutor {
     }
   }
 
-  /** `from` is the address of the client; `onGone` is handed what to call when it has left. */
-  async answer(request: GraphqlRequest, viewer: Viewer, from: string, onGone: (cancel: () => void) => void): Promise<GraphqlAnswer> {
+  /** `from` is the address of the client; `onBegin` is handed the request before any of it is executed. */
+  async answer(request: GraphqlRequest, viewer: Viewer, from: string, onBegin: (running: RunningRequest) => void): Promise<GraphqlAnswer> {
     const endTimer = this.#metrics.graphqlSeconds.startTimer();
     const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
     if (prepared.kind === "refused") {
@@ -61,7 +72,14 @@ export class GraphqlExecutor {
       return this.#write(prepared.status, { errors: prepared.errors });
     }
     const context = new RequestContext(this.#services, viewer, from, this.#timeoutMs);
-    onGone(() => context.cancel());
+    const { isMutation } = prepared;
+    onBegin({
+      cancel: () => context.cancel(),
+      revoke: () => {
+        if (isMutation) context.endActing();
+        return isMutation ? "finishes" : "ends";
+      },
+    });
     try {
       const result = await prepared.run(context, request.variables);
       this.#metrics.graphqlRequests.inc({ outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors" });

@@ -1,5 +1,5 @@
 import {
-  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema,
+  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, OperationTypeNode, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema,
 } from "graphql";
 import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../base/bounded-map.js";
@@ -42,7 +42,7 @@ const validationErrorsMax = 20;
 
 /** An operation that can run, or why it cannot. */
 export type Prepared =
-  | { readonly kind: "run"; readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult }
+  | { readonly kind: "run"; readonly isMutation: boolean; readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult }
   | { readonly kind: "refused"; readonly status: number; readonly errors: readonly GraphQLError[] };
 
 /**
@@ -163,7 +163,7 @@ class Operation {
   #validate(depthMax: number): Prepared {
     const errors = this.#errors(depthMax);
     if (errors.length > 0) return { kind: "refused", status: 200, errors };
-    return { kind: "run", run: (context, variables) => this.#run(context, variables) };
+    return { kind: "run", isMutation: isMutation(this.#document, this.#name), run: (context, variables) => this.#run(context, variables) };
   }
 
   #errors(depthMax: number): readonly GraphQLError[] {
@@ -198,6 +198,11 @@ class Operation {
     const compiled = compileQuery(this.#schema, this.#document, this.#name, { disablingCapturingStackErrors: true });
     return isCompiledQuery(compiled) ? compiled : undefined;
   }
+}
+
+function isMutation({ definitions }: DocumentNode, name: string | undefined): boolean {
+  return definitions.some((definition) => definition.kind === Kind.OPERATION_DEFINITION && definition.operation === OperationTypeNode.MUTATION
+    && (name === undefined || definition.name?.value === name));
 }
 
 /** Whether every answer is the same: only the schema is asked about, and no variable has a say. */

@@ -23,7 +23,9 @@ export function startEvents(request: HttpRequest, response: HttpResponse, { metr
   const body = response.startStream(200, sseHeaders(encoding));
   metrics.streamsOpen.inc();
   response.onClosed(() => metrics.streamsOpen.dec());
-  return new SseStream(body, encoding, stallMs, turns, observer, log);
+  const stream = new SseStream(body, encoding, stallMs, turns, observer, log);
+  response.onRevoked((reason) => stream.fail(reason));
+  return stream;
 }
 
 /** A stream has no length and no end that could be told without it. */

@@ -41,7 +41,15 @@ export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">): Viewe
 }
 
 async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer): Promise<void> {
-  const { status, json } = await executor.answer(readRequest(await inflated(request)), viewer, request.remoteAddress, (cancel) => response.onClosed(cancel));
+  const graphql = readRequest(await inflated(request));
+  // Nobody waits for the answer, or may have it.
+  if (response.closed) return;
+  const { status, json } = await executor.answer(graphql, viewer, request.remoteAddress, (running) => {
+    response.onClosed(() => running.cancel());
+    response.onRevoked((reason) => {
+      if (running.revoke() === "ends") response.reply(401, plainText, `${reason}\n`);
+    });
+  });
   const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
   if (zips) response.reply(status, zippedHeaders, await gzipped(json));
   else response.reply(status, jsonHeaders, json);

@@ -25,10 +25,14 @@ export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): 
 type Refused = Entry & { readonly kind: "refused" };
 type Admitted = Entry & { readonly kind: "viewer" };
 
-/** Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. */
-export function admit({ recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+/**
+ * Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. When the right to the answer ends,
+ * the answer does.
+ */
+export function admit({ watch, recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+  response.onClosed(watch((reason) => response.revoke(reason)));
   if (recorded === undefined) return act();
-  return recorded.then(() => act(), (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`));
+  return recorded.then(() => (response.closed ? undefined : act()), (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`));
 }
 
 export function refuse(response: HttpResponse, { status, message }: Refused): void {

@@ -1,4 +1,4 @@
-import { callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
+import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import type { Log } from "../base/log.js";
 import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink.js";
 import { BlockQueue } from "./block-queue.js";
@@ -102,6 +102,17 @@ export class SseStream implements EventSink {
     this.#close();
   }
 
+  /**
+   * Ends the stream with an `error` event. What was sent before still arrives, as a part of an event is of no use; a client
+   * that has not taken it after a second is cut.
+   */
+  fail(message: string): void {
+    this.send("error", [JSON.stringify({ message })]);
+    this.send("done", ["{}"]);
+    this.end();
+    callAfter(failedMs, () => this.#stream.cut());
+  }
+
   #scheduleFlush(): void {
     if (this.#flushScheduled) return;
     this.#flushScheduled = true;
@@ -203,6 +214,9 @@ export interface StreamObserver {
 
 /** The size that the readers of existing clients can hold; the searcher splits its events long before. */
 export const eventBytesMax = 10 * 1024 * 1024;
+
+/** A client may take so long to read the end of a stream that failed. */
+const failedMs = 1000;
 
 /** A stall is noticed after at most 1/4 more than its time. */
 const stallChecks = 4;

@@ -217,6 +217,7 @@ export class HttpResponse {
   readonly #ended: (status: number) => void;
   readonly #closedCallbacks: (() => void)[] = [];
   #headers: Headers = {};
+  #revoked: ((reason: string) => void) | undefined;
   #status: number | undefined;
   #closed = false;
 
@@ -278,6 +279,19 @@ export class HttpResponse {
     if (this.#closed || this.#status !== undefined) return closedStream;
     this.#status = status;
     return new NativeStream(this.#res, this, () => this.#writeHead(status, headers), () => this.#close(status));
+  }
+
+  /** Says how an answer ends whose client has lost its right to it. */
+  onRevoked(callback: (reason: string) => void): void {
+    this.#revoked = callback;
+  }
+
+  /** The client has lost its right to the answer: what has not begun is a 401, and what has is cut, unless `onRevoked` said otherwise. */
+  revoke(reason: string): void {
+    if (this.#closed) return;
+    if (this.#revoked !== undefined) return this.#revoked(reason);
+    if (this.#status === undefined) this.reply(401, plainText, `${reason}\n`);
+    else this.#res.close();
   }
 
   /** Answers 500; an answer that has begun is cut, so that the client cannot take it for a whole one. */

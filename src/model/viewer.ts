@@ -11,7 +11,12 @@ export interface Viewer {
   readonly sudoBy: string | undefined;
   /** Whether the request comes from a browser that is signed in, so that there is something to sign out of. */
   readonly isSignedIn: boolean;
+  /** With what the request was sent; undefined without an account, and for the operator. */
+  readonly credential?: ViewerCredential;
 }
+
+/** `scopes` are what the token permits. */
+export type ViewerCredential = { readonly kind: "token"; readonly id: number; readonly scopes: readonly string[] } | { readonly kind: "session" };
 
 export const anonymous: Viewer = { userId: undefined, name: "", isSiteAdmin: false, readerNames: [], sudoBy: undefined, isSignedIn: false };
 

@@ -36,8 +36,8 @@ export class AccountSite {
     [this.store, this.audit, this.accounts] = this.#open();
   }
 
-  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create"): Gate {
-    return new Gate(this.accounts, { isPublic, accessTokens }, new Origins("", ["https://console.example"]), this.audit);
+  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create", allowsSudoToSiteAdmins = false): Gate {
+    return new Gate(this.accounts, { isPublic, accessTokens, allowsSudoToSiteAdmins }, new Origins("", ["https://console.example"]), this.audit);
   }
 
   user(name: string, isSiteAdmin = false): Promise<User> {

@@ -28,7 +28,7 @@ export class GraphqlSite {
   static async start(test: Test, args: readonly string[] = []): Promise<GraphqlSite> {
     const daemon = await testDaemon(test, args);
     const token = async (user: string, ...scopes: string[]): Promise<string> => {
-      const made = await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "never" }) as { readonly text: string };
+      const made = await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" }) as { readonly text: string };
       return made.text;
     };
     for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });

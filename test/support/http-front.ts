@@ -16,7 +16,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,
-    gate: { enter: () => ({ kind: "viewer", viewer: anonymous }) },
+    gate: { enter: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {
       admit: () => undefined,
       run: (_, sink) => {

@@ -1,5 +1,6 @@
 import type { AccessToken } from "../../account/accounts.js";
 import type { Doer } from "../../account/audit-log.js";
+import { checkScopes } from "../../account/rules.js";
 import { TrawlError } from "../../base/errors.js";
 import { requireUser } from "../account-access.js";
 import { TokenSource, UserSource } from "../account-sources.js";
@@ -7,9 +8,6 @@ import { nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { globalId, numericKey } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
-
-/** A token that lives longer may as well live for ever: a hundred years. */
-const lifetimeSecondsMax = 36_500 * 86_400;
 
 export const accessToken: ResolversOf<"AccessToken"> = {
   creator: ({ token, subject }, _, { services: { accounts } }) => {
@@ -21,8 +19,9 @@ export const accessToken: ResolversOf<"AccessToken"> = {
 export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" | "deleteAccessToken"> = {
   createAccessToken: async (_, { user: id, scopes, note, durationSeconds }, context) => {
     const doer = requireTokenMaker(numericKey(id, "User"), context);
+    requireScopes(scopes, context);
     const { name } = requireUser(id, context);
-    const { token, text } = await context.services.accounts.createToken(name, { scopes, note, lifetimeMs: lifetimeMs(durationSeconds) }, doer);
+    const { token, text } = await context.services.accounts.createToken(name, { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) }, doer);
     return { id: globalId("AccessToken", token.id), token: text };
   },
   deleteAccessToken: async (_, { byID, byToken }, context) => {
@@ -61,10 +60,20 @@ function requireTokenMaker(userId: number, context: RequestContext): Doer {
   }
 }
 
-function lifetimeMs(seconds: number | null | undefined): number | undefined {
-  if (seconds === undefined || seconds === null) return undefined;
-  if (seconds >= 1 && seconds <= lifetimeSecondsMax) return seconds * 1000;
-  throw new TrawlError("bad-request", `durationSeconds: ${seconds} is not from 1 to ${lifetimeSecondsMax}; leave it out for a token that never ends`);
+/** A token makes none that permits more than it does. */
+function requireScopes(scopes: readonly string[], { viewer: { credential, isSiteAdmin } }: RequestContext): void {
+  if (credential?.kind !== "token") return;
+  const wider = checkScopes(scopes, isSiteAdmin).find((scope) => !credential.scopes.includes(scope));
+  if (wider === undefined) return;
+  throw new TrawlError("forbidden", `this request's access token has no scope ${JSON.stringify(wider)}, so it makes none with it; sign in, or send a token that has it`);
+}
+
+/** Null asks for a token that never ends, where that is allowed; clients that have no such choice send it for none. */
+function lifetimeMs(seconds: number | null | undefined, { services: { tokenLifetimes } }: RequestContext): number | undefined {
+  if (seconds === undefined) return tokenLifetimes.lifetimeMs(undefined);
+  if (seconds === null) return tokenLifetimes.lifetimeMs(tokenLifetimes.allowsNever ? "never" : undefined);
+  if (seconds >= 1) return tokenLifetimes.lifetimeMs(seconds * 1000);
+  throw new TrawlError("bad-request", `durationSeconds: ${seconds} is less than 1; leave it out for the usual time`);
 }
 
 function requireOwnToken(id: string, context: RequestContext): AccessToken {
