@@ -86,3 +86,13 @@ t.test("who is asked for", async (t) => {
   t.ok(isSameOwner(readOwner("@Ben"), readOwner("BEN")));
   t.notOk(isSameOwner({ kind: "handle", text: "a" }, { kind: "email", text: "a" }));
 });
+
+t.test("files of any size are read in a bounded time", async (t) => {
+  const last = "/a/x @last\n";
+  t.same(new CodeOwners(`${"b\n".repeat(1_500_000)}${last}`).ownersOf("a/x").map(({ text }) => text), ["last"], "of many lines the last ones count");
+  t.same(new CodeOwners(`${last}${`/${"*".repeat(2000)}b @long\n`}/a/y ${"@z ".repeat(10_000)}\n`).ownersOf("a/x").map(({ text }) => text), ["last"], "long lines are skipped");
+  const deep = `a/${"ab/".repeat(1_000)}c`;
+  const start = process.cpuUsage();
+  t.same(new CodeOwners(`**/${"a*/".repeat(300)}b @a\n`).ownersOf(deep), []);
+  t.ok(process.cpuUsage(start).user < 1_000_000, "a pattern of many names and a deep path");
+});

@@ -79,7 +79,7 @@ export function readLifetime(text: string): number | "never" | undefined {
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([mhdw])$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
   if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
-  throw new TrawlError("bad-request", `${JSON.stringify(text)} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`);
+  throw new TrawlError("bad-request", `${JSON.stringify(text.slice(0, 100))} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`);
 }
 
 /** Throws `overloaded` when there are as many of `what` as are kept. */

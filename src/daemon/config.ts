@@ -206,11 +206,15 @@ function keyText(path: readonly string[]): string {
 
 /** The row that describes the value at this path, or at an item of it. */
 function rowAt(path: readonly string[]): OptionRow | undefined {
-  if (path[0] === "repositories") return (repositoryTable as Readonly<Record<string, OptionRow>>)[path[2] ?? ""];
-  if (path[0] === "contexts" && path[2] === "repositories") return (contextRepositoryTable as Readonly<Record<string, OptionRow>>)[path[4] ?? ""];
-  if (path[0] === "contexts") return (contextTable as Readonly<Record<string, OptionRow>>)[path[2] ?? ""];
-  const rows: Readonly<Record<string, OptionRow>> = optionTable;
-  return rows[path[0] ?? ""] ?? rows[path.slice(0, 2).join(".")];
+  if (path[0] === "repositories") return ownRow(repositoryTable, path[2]);
+  if (path[0] === "contexts" && path[2] === "repositories") return ownRow(contextRepositoryTable, path[4]);
+  if (path[0] === "contexts") return ownRow(contextTable, path[2]);
+  return ownRow(optionTable, path[0]) ?? ownRow(optionTable, path.slice(0, 2).join("."));
+}
+
+/** The file may name any key, those of Object.prototype too. */
+function ownRow(rows: Readonly<Record<string, OptionRow>>, key = ""): OptionRow | undefined {
+  return Object.hasOwn(rows, key) ? rows[key] : undefined;
 }
 
 function valueAt(content: unknown, path: readonly string[]): unknown {
@@ -234,7 +238,7 @@ function flatten(content: Readonly<Record<string, unknown>>, directory: string):
 }
 
 function applyOverride(values: Map<string, unknown>, key: string, text: string, problems: string[]): void {
-  const row = (optionTable as Readonly<Record<string, OptionRow>>)[key];
+  const row = ownRow(optionTable, key);
   const value = row ? readValue(row, text) : text;
   const [first = "", second] = key.split(".");
   const content = second === undefined ? { [first]: value } : { [first]: { [second]: value } };

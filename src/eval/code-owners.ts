@@ -1,3 +1,4 @@
+import { trimEndOf } from "../base/text.js";
 import { OwnerPattern } from "./owner-pattern.js";
 
 /** Who owns a file: an account or team without its `@`, or an address. */
@@ -9,8 +10,11 @@ interface Rule {
   readonly owners: readonly Owner[];
 }
 
-/** So many rules are read, the last ones, which come first: no file that is meant well has more. */
+/** So many rules are read, the last ones, which come first, and so many lines: no file that is meant well has more. */
 const ruleCountMax = 50_000;
+const lineCountMax = 100_000;
+/** In UTF-16 units; a longer line is skipped. */
+const lineLengthMax = 16_384;
 
 const nobody: readonly Owner[] = [];
 
@@ -27,7 +31,7 @@ export class CodeOwners {
   readonly #placesOfAny: number[] = [];
 
   constructor(text: string) {
-    this.#rules = text.split(/\r?\n/).flatMap((line) => parseRule(line) ?? []).slice(-ruleCountMax);
+    this.#rules = lastLines(text).flatMap((line) => parseRule(line) ?? []).slice(-ruleCountMax);
     this.#rules.forEach(({ pattern }, place) => {
       const first = pattern.firstName;
       if (first === undefined) this.#placesOfAny.push(place);
@@ -60,6 +64,18 @@ export function readOwner(text: string): Owner {
 /** Names of accounts and addresses are the same in any case. */
 export function isSameOwner(a: Owner, b: Owner): boolean {
   return a.kind === b.kind && a.text.toLowerCase() === b.text.toLowerCase();
+}
+
+/** The last lines of a text, without their ends. */
+function lastLines(text: string): string[] {
+  const lines: string[] = [];
+  let looked = 0;
+  for (let end = text.length; end >= 0 && looked < lineCountMax; looked++) {
+    const from = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
+    if (end - from <= lineLengthMax) lines.push(trimEndOf(text.slice(from, end), "\r"));
+    end = from - 1;
+  }
+  return lines.reverse();
 }
 
 /** Undefined for a line without a rule. */

@@ -1,5 +1,8 @@
 import { trimEndOf } from "../base/text.js";
 
+/** In UTF-16 units; a longer pattern is skipped. Few paths that are meant well have 300. */
+const patternLengthMax = 1024;
+
 /**
  * The pattern of one line of a CODEOWNERS file, by the rules of GitHub, which are those of `.gitignore` with a few of
  * their own:
@@ -12,19 +15,17 @@ import { trimEndOf } from "../base/text.js";
  * Matching is by hand, not by a regexp, and without backtracking over more than one star: the files are anybody's.
  */
 export class OwnerPattern {
-  /** Names and `**`, from the root on. */
+  /** Names and `**`, from the root on, of the whole path. */
   readonly #names: readonly string[];
-  /** What the last name may be of a path: its own name only, a directory above it only, or either. */
-  readonly #reach: "file" | "below" | "either";
 
+  /** What the last name may be of a path: its own name only, a directory above it only, or either. */
   private constructor(names: readonly string[], reach: "file" | "below" | "either") {
-    this.#names = names;
-    this.#reach = reach;
+    this.#names = reach === "file" ? names : [...names, ...reach === "below" ? ["*"] : [], "**"];
   }
 
   /** Undefined for what GitHub does not take: negation, classes of characters, nothing at all. */
   static parse(text: string): OwnerPattern | undefined {
-    if (text.startsWith("!") || /[[\]]/.test(text)) return undefined;
+    if (text.length > patternLengthMax || text.startsWith("!") || /[[\]]/.test(text)) return undefined;
     const endsInSlash = text.endsWith("/");
     const inner = trimEndOf(text.replace(/^\/+/, ""), "/");
     if (inner === "") return undefined;
@@ -42,28 +43,14 @@ export class OwnerPattern {
     return first === undefined || /[*?\\]/.test(first) ? undefined : first;
   }
 
-  /** Whether it matches the file; `path` is its names. */
+  /** Whether it matches the file; `path` is its names. The work is bounded by the product of both lengths. */
   matches(path: readonly string[]): boolean {
-    switch (this.#reach) {
-      case "file": return this.#matchesUpTo(path, path.length);
-      case "below": return this.#matchesSomeDirectory(path);
-      case "either": return this.#matchesUpTo(path, path.length) || this.#matchesSomeDirectory(path);
-    }
-  }
-
-  #matchesSomeDirectory(path: readonly string[]): boolean {
-    for (let count = path.length - 1; count > 0; count--) if (this.#matchesUpTo(path, count)) return true;
-    return this.#names.length === 0;
-  }
-
-  /** Whether the first `count` names of the path are as the pattern says. */
-  #matchesUpTo(path: readonly string[], count: number): boolean {
     const names = this.#names;
     let at = 0;
     let i = 0;
     let starAt = -1;
     let starFrom = 0;
-    while (i < count) {
+    while (i < path.length) {
       if (at < names.length && names[at] === "**") {
         starAt = at++;
         starFrom = i;

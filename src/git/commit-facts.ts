@@ -7,7 +7,7 @@ import { runGit, type StopSignal } from "./run.js";
 const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"];
 
 /** A larger file is as good as none, which is GitHub's limit, too. */
-const codeOwnersBytesMax = 3 * 1024 * 1024;
+export const codeOwnersBytesMax = 3 * 1024 * 1024;
 
 /** When the commit was committed, in seconds since 1970. Throws `git`, `cancelled`. */
 export async function readCommitDate(directory: string, commit: string, stop: StopSignal): Promise<number> {

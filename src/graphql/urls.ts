@@ -26,7 +26,7 @@ export interface CodeHost {
 export function codeHostOf(cloneUrl: string): CodeHost | undefined {
   const place = placeOf(cloneUrl);
   if (place === undefined) return undefined;
-  return { url: `https://${place.host}/`, kind: kinds[place.host] ?? "OTHER", repositoryUrl: `https://${place.host}/${place.path}` };
+  return { url: `https://${place.host}/`, kind: kinds.get(place.host) ?? "OTHER", repositoryUrl: `https://${place.host}/${place.path}` };
 }
 
 /** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
@@ -74,4 +74,4 @@ function hasDotInside(host: string): boolean {
   return host.slice(1, -1).includes(".");
 }
 
-const kinds: Readonly<Record<string, ExternalServiceKind>> = { "github.com": "GITHUB", "gitlab.com": "GITLAB", "bitbucket.org": "BITBUCKETCLOUD" };
+const kinds: ReadonlyMap<string, ExternalServiceKind> = new Map([["github.com", "GITHUB"], ["gitlab.com", "GITLAB"], ["bitbucket.org", "BITBUCKETCLOUD"]]);

@@ -35,9 +35,9 @@ export function isKnown(headers: Headers, etag: string): boolean {
   return named.trim() === "*" || named.split(",").some((item) => item.trim().replace(/^W\//, "") === etag);
 }
 
-const formatOfType: Readonly<Record<string, ArchiveFormat | "text">> = {
-  "text/plain": "text", "text/*": "text", "*/*": "text", "application/zip": "zip", "application/x-tar": "tar",
-};
+const formatOfType: ReadonlyMap<string, ArchiveFormat | "text"> = new Map([
+  ["text/plain", "text"], ["text/*", "text"], ["*/*", "text"], ["application/zip", "zip"], ["application/x-tar", "tar"],
+]);
 
 /** What an `Accept` header prefers of text, zip and tar; text when it names none of them. */
 export function acceptedFormat(accept: string | undefined): ArchiveFormat | "text" {
@@ -45,7 +45,7 @@ export function acceptedFormat(accept: string | undefined): ArchiveFormat | "tex
   let bestQuality = 0;
   for (const item of (accept ?? "").split(",")) {
     const [type, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
-    const format = formatOfType[type];
+    const format = formatOfType.get(type);
     const quality = Number(parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? 1);
     if (format === undefined || !(quality > bestQuality)) continue;
     best = format;

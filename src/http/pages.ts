@@ -30,7 +30,7 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
     // Clients that sign in by other ways look for them here first: there are none.
     if (path.startsWith("/.") && !path.startsWith("/.api/")) return reply(response, 404, "not found");
     const isRead = method === "GET" || method === "HEAD";
-    const open = openPages[path];
+    const open = openPages.get(path);
     if (open !== undefined && isRead) return reply(response, 200, open);
     const place = readPagePath(path);
     const entry = gate.enter(request);
@@ -57,13 +57,13 @@ async function repositoryPage(visit: Visit, services: ContentServices, raw: RawH
   const { request, response } = visit;
   // A file's page is its text, and a directory's its names.
   if (place.page === "raw" || place.page === "blob" || place.page === "tree") return raw(visit, place);
-  const page = repositoryPages[place.page];
+  const page = repositoryPages.get(place.page);
   if (page === undefined) return reply(response, 404, `there is no page /-/${place.page}`);
   const host = request.headers.get("host") ?? "";
   await withContext(services, visit, {}, async (context) => reply(response, 200, await page(context, place, host)));
 }
 
-const repositoryPages: Readonly<Record<string, Page | undefined>> = {
+const repositoryPages: ReadonlyMap<string, Page> = new Map(Object.entries<Page>({
   "": overview,
   "commit": async (context, { name, path, revision }) => {
     const repository = repositoryOf(context, name);
@@ -87,7 +87,7 @@ const repositoryPages: Readonly<Record<string, Page | undefined>> = {
     return lines(contributors.map(({ commitCount, name: person, email }) => `${commitCount} ${person} <${email}>`));
   },
   "settings": async (context, { name }) => `${repositoryOf(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
-};
+}));
 
 async function overview(context: RequestContext, { name, revision }: PagePath, host: string): Promise<string> {
   const repository = repositoryOf(context, name);
@@ -183,11 +183,11 @@ function remoteName(url: string, { repositories }: RequestContext): string | und
 }
 
 /** Paths of pages that need no credential. */
-const openPages: Readonly<Record<string, string | undefined>> = {
+const openPages: ReadonlyMap<string, string> = new Map(Object.entries({
   "/sign-in": "Send {\"email\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-in; or send an access token with each request.",
   "/sign-up": "Send {\"email\": TEXT, \"username\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-up, where that is allowed.",
   "/password-reset": "Send {\"userID\": NUMBER, \"code\": TEXT, \"password\": TEXT} as JSON by POST to /-/reset-password-code, with the number and the code of this address.",
-};
+}));
 
 /** What is said at each other page of the site, by the start of its path. */
 const sitePages: readonly (readonly [path: RegExp, text: string])[] = [

@@ -61,6 +61,7 @@ function languageOfModeline(head: Buffer): Language | undefined {
 
 const hash = 0x23;
 const exclamationMark = 0x21;
-const headBytesMax = 8192;
+/** Languages are told from this many bytes at the start of a file at most. */
+export const headBytesMax = 8192;
 const shebangBytesMax = 256;
 const modelineBytesMax = 1024;

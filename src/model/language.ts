@@ -27,6 +27,8 @@ const byName = tableOf(({ name, aliases = [] }) => [name, ...aliases], normalise
 const byFilename = tableOf(({ filenames = [] }) => filenames, String);
 const byExtension = tableOf(({ extensions = [] }) => extensions, (extension) => extension.toLowerCase());
 const byInterpreter = tableOf(({ interpreters = [] }) => interpreters, String);
+/** In UTF-16 units, more than any name has. */
+const nameLengthMax = 200;
 const extensionLengthMax = Math.max(...[...byExtension.keys()].map(({ length }) => length));
 
 function tableOf(keysOf: (language: LinguistLanguage) => readonly string[], normalise: (key: string) => string): Map<string, readonly Language[]> {
@@ -50,7 +52,7 @@ function normaliseName(name: string): string {
 
 /** The language with this name or alias, in any case; an underscore stands for a blank: `objective_c++`, `golang`. */
 export function languageByName(nameOrAlias: string): Language | undefined {
-  return byName.get(normaliseName(nameOrAlias))?.[0];
+  return nameOrAlias.length > nameLengthMax ? undefined : byName.get(normaliseName(nameOrAlias))?.[0];
 }
 
 /** All names, in the order of linguist's list. */

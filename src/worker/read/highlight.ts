@@ -73,18 +73,18 @@ function linesOf(text: string): string[] {
 function grammarNames(text: string, path: string, language: string): string[] {
   const known = language === "" ? detectLanguage(path, Buffer.from(text.slice(0, headUnits))) : languageByName(language) ?? detectLanguage(`_.${language}`, Buffer.alloc(0));
   const name = (known?.name ?? language).toLowerCase();
-  return name === "" ? [] : [grammarOfLanguage[name] ?? name, name.replaceAll(" ", ""), language.toLowerCase()].filter((candidate) => candidate !== "");
+  return name === "" ? [] : [grammarOfLanguage.get(name) ?? name, name.replaceAll(" ", ""), language.toLowerCase()].filter((candidate) => candidate !== "");
 }
 
 const headUnits = 8192;
 
 /** Languages that the library knows by another name, or whose grammar is near enough. */
-const grammarOfLanguage: Readonly<Record<string, string>> = {
+const grammarOfLanguage: ReadonlyMap<string, string> = new Map(Object.entries({
   "shell": "bash", "protocol buffer": "protobuf", "batchfile": "dos", "vim script": "vim", "emacs lisp": "lisp", "common lisp": "lisp", "jupyter notebook": "json",
   "json with comments": "json", "json5": "json", "standard ml": "sml", "visual basic .net": "vbnet", "unix assembly": "x86asm", "assembly": "x86asm", "starlark": "python",
   "cython": "python", "html+erb": "erb", "vue": "xml", "svelte": "xml", "astro": "xml", "jinja": "django", "cuda": "cpp", "objective-c++": "objectivec",
   "m4sugar": "bash", "m4": "bash", "toml": "ini", "git config": "ini", "editorconfig": "ini", "linker script": "c", "bitbake": "bash", "mdx": "markdown",
-};
+}));
 
 /** What we use of highlight.js, whose own types would make those of a browser's page known everywhere. */
 interface Highlighter {
