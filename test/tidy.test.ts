@@ -22,7 +22,7 @@ const packageOwners: Readonly<Record<string, string>> = {
 
 /** What is started by name and not imported: the command, the daemon, worker files and scripts. */
 const isEntry = (path: string): boolean =>
-  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry))\.ts$/.test(path) || !path.startsWith("src/");
+  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) || !path.startsWith("src/");
 
 interface Ban {
   readonly pattern: RegExp;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { collectAlone } from "../base/collector.js";
@@ -37,6 +37,7 @@ import { Searcher } from "../search/searcher.js";
 import { CommitFactReader } from "../search/commit-facts.js";
 import { SliceScheduler } from "../search/slice-scheduler.js";
 import { LineFile } from "../store/line-file.js";
+import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
 import { SyncManager } from "../sync/sync-manager.js";
@@ -44,12 +45,11 @@ import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/p
 import { differingOptions, resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled, type ReloadResult } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
+import { prepareData, recoverStores } from "./data-directory.js";
 import { readiness } from "./readiness.js";
 import { ServiceManager } from "./service-manager.js";
+import { SnapshotSchedule } from "./snapshot-schedule.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
-
-/** Version of the data directory as a whole; a shard has its own. 1: first. */
-const dataVersion = 1;
 
 /** Open streams get this long to end after the order to stop; the process is gone within ten seconds. */
 const drainMs = 4_000;
@@ -83,10 +83,13 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
     return daemon;
   }), log);
   await control.listen(options.data);
+  const snapshots = new CatalogSnapshots(join(options.data, "catalog-snapshots"));
   // Whoever reads that it listens may signal at once.
   const stopped = stopSignal();
+  manager.starting("Checking the stores");
+  await recoverStores(options.data, snapshots, log);
   manager.starting("Opening the catalog");
-  const started = new Daemon(options, secrets, control, log);
+  const started = new Daemon(options, secrets, control, snapshots, log);
   daemon = started;
   manager.starting("Reading the configured repositories");
   const url = await started.start();
@@ -123,6 +126,7 @@ class Daemon implements Controlled {
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
   readonly #records: RecordStore;
+  readonly #snapshots: SnapshotSchedule;
   readonly #contexts: ContextDirectory;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
@@ -135,7 +139,7 @@ class Daemon implements Controlled {
   readonly #server: HttpServer;
   readonly #control: ControlServer;
 
-  constructor(options: ResolvedOptions, secrets: ReadonlyMap<string, string>, control: ControlServer, log: Log) {
+  constructor(options: ResolvedOptions, secrets: ReadonlyMap<string, string>, control: ControlServer, snapshots: CatalogSnapshots, log: Log) {
     this.#options = options;
     this.#control = control;
     this.#log = log;
@@ -154,6 +158,7 @@ class Daemon implements Controlled {
     const stored = new StoredShards(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
+    this.#snapshots = new SnapshotSchedule(snapshots, this.#records, log);
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
@@ -293,6 +298,7 @@ class Daemon implements Controlled {
   }
 
   #warmUp(): void {
+    void this.#snapshots.takeIfChanged();
     this.#readPool.warm();
     void this.#graphql().warmUp();
     // The first one who asks for a page does not wait until they are sorted.
@@ -329,6 +335,7 @@ class Daemon implements Controlled {
     await Promise.all([this.#searchPool.close(), this.#ingestPool.close(), this.#readPool.close()]);
     await this.accounts.close();
     await this.audit.close();
+    await this.#snapshots.close();
     await this.#records.close();
   }
 
@@ -384,19 +391,4 @@ class StoredShards {
 /** The largest repository id for which there is a mirror, 0 without one. */
 function largestMirrorId(dataFolder: string): number {
   return readdirSync(join(dataFolder, "mirrors")).reduce((max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0), 0);
-}
-
-/** Makes the data directory, or refuses one of another version. */
-function prepareData(dataFolder: string): void {
-  const versionFile = join(dataFolder, "version");
-  try {
-    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
-    // A crash may leave the file empty.
-    if (!existsSync(versionFile) || statSync(versionFile).size === 0) writeFileSync(versionFile, `${dataVersion}\n`);
-  } catch (error) {
-    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
-  }
-  const version = Number(readFileSync(versionFile, "utf8"));
-  if (version === dataVersion) return;
-  throw new TrawlError("format-version", `${dataFolder} has data of version ${version}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data.`);
 }

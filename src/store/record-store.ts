@@ -17,6 +17,7 @@ export interface RecordChange {
 export class RecordStore {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #records: Database<Buffer, string>;
+  #changeCount = 0;
 
   constructor(folder: string) {
     try {
@@ -42,9 +43,20 @@ export class RecordStore {
         }
       });
       await this.#records.flushed;
+      this.#changeCount++;
     } catch (error) {
       throw new TrawlError("storage", `cannot write the catalog: ${messageOf(await causeOf(error))}`, { cause: error });
     }
+  }
+
+  /** How often something was applied. */
+  get changeCount(): number {
+    return this.#changeCount;
+  }
+
+  /** Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. */
+  async copyTo(folder: string): Promise<void> {
+    await this.#root.backup(folder, false);
   }
 
   get(key: string): Buffer | undefined {

@@ -47,6 +47,8 @@ process.on("message", (message) => {
     process.send({ spun: true });
   }
 });
+// A test that was ended leaves no daemon behind.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 process.channel?.unref();
 const workers = new Set();
 (await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {

@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { CatalogSnapshots } from "../store/catalog-snapshots.js";
+import { inspectStore, type StoreState } from "../store/inspect-store.js";
+
+/** Version of the data directory as a whole; a shard has its own. 1: first. */
+const dataVersion = 1;
+
+/** Makes the data directory, or refuses one of another version. */
+export function prepareData(dataFolder: string): void {
+  const versionFile = join(dataFolder, "version");
+  try {
+    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+    // A crash may leave the file empty.
+    if (!existsSync(versionFile) || statSync(versionFile).size === 0) writeFileSync(versionFile, `${dataVersion}\n`);
+  } catch (error) {
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
+  }
+  const version = Number(readFileSync(versionFile, "utf8"));
+  if (version === dataVersion) return;
+  throw new TrawlError("format-version", `${dataFolder} has data of version ${version}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data.`);
+}
+
+/**
+ * Looks at both stores before they are opened. A damaged one is renamed, so that nothing is lost: the shards are then built again
+ * from the mirrors, and the catalog is restored from its newest good snapshot. Throws `storage` when there is none: without a
+ * catalog the mirrors would be deleted as unknown.
+ *
+ * Caller guarantees: the data directory is ours, and nobody has the stores open.
+ */
+export async function recoverStores(dataFolder: string, snapshots: CatalogSnapshots, log: Log): Promise<void> {
+  const folders = { catalog: join(dataFolder, "catalog"), shards: join(dataFolder, "shards") };
+  const [catalog, shards] = await Promise.all([inspectStore("records", folders.catalog), inspectStore("shards", folders.shards)]);
+  if (shards.kind === "damaged") {
+    log.error({ reason: shards.reason, movedTo: setAside(folders.shards) }, "the shard store is damaged: all shards are built again from the mirrors");
+  }
+  const reason = catalog.kind === "damaged" ? catalog.reason : lossOf(catalog, dataFolder, snapshots);
+  if (reason !== undefined) await restoreCatalog(folders.catalog, reason, snapshots, log);
+}
+
+/** Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has records. */
+function lossOf(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
+  if (state.kind === "unknown" || (state.kind === "whole" && state.count > 0)) return undefined;
+  if (snapshots.names().length === 0 && readdirSync(join(dataFolder, "mirrors")).length === 0) return undefined;
+  return "it holds nothing, and there are mirrors or snapshots";
+}
+
+async function restoreCatalog(folder: string, reason: string, snapshots: CatalogSnapshots, log: Log): Promise<void> {
+  const bad: string[] = [];
+  for (const name of snapshots.names()) {
+    const candidate = `${folder}-restored`;
+    if (existsSync(candidate)) setAside(candidate);
+    try {
+      await snapshots.restore(name, candidate);
+      const state = await inspectStore("records", candidate);
+      if (state.kind === "damaged") throw new TrawlError("storage", state.reason);
+    } catch (error) {
+      bad.push(`${name}: ${messageOf(error)}`);
+      continue;
+    }
+    const movedTo = setAside(folder);
+    renameSync(candidate, folder);
+    log.error({ reason, movedTo, snapshot: name, badSnapshots: bad }, "the catalog is damaged: it was restored from a snapshot; repositories and accounts that are newer have to be added again");
+    return;
+  }
+  throw new TrawlError("storage", `the catalog ${folder} is damaged (${reason}), and no snapshot of it can be restored${bad.length > 0 ? ` (${bad.join("; ")})` : ""}. `
+    + "Nothing was changed. Restore the catalog from a backup, or start with another --data.");
+}
+
+/** Renames a folder, so that it can be looked at later; returns its new name. */
+function setAside(folder: string): string {
+  const date = new Date().toISOString().replaceAll(/[-:.]/g, "");
+  let target = `${folder}-damaged-${date}`;
+  for (let i = 1; existsSync(target); i++) target = `${folder}.damaged-${date}-${i}`;
+  renameSync(folder, target);
+  mkdirSync(folder, { mode: 0o700 });
+  return target;
+}

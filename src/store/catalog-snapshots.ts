@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync, readdirSync } from "node:fs";
+import { cp, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { RecordStore } from "./record-store.js";
+
+/** So many snapshots are there at most: at one in ten minutes with changes, the last hour of an active day. */
+const snapshotCountMax = 6;
+
+const dataFile = "data.mdb";
+const checksumFile = "sha256";
+
+/**
+ * Copies of the record store, from which a damaged one is restored. Each is a folder named by its time with the store's file and
+ * its checksum; it appears under its name when the disk has all of it.
+ */
+export class CatalogSnapshots {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Names, the newest first. */
+  names(): string[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder).filter((name) => /^\d{8}T\d{9}Z$/.test(name)).sort().reverse();
+  }
+
+  /** Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`. */
+  async take(store: RecordStore, date: Date): Promise<void> {
+    const name = date.toISOString().replaceAll(/[-:.]/g, "");
+    const unfinished = join(this.#folder, `unfinished-${name}`);
+    try {
+      await mkdir(unfinished, { recursive: true, mode: 0o700 });
+      await store.copyTo(unfinished);
+      await writeFile(join(unfinished, checksumFile), await checksumOf(join(unfinished, dataFile)));
+      for (const path of [join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]) await sync(path);
+      await rename(unfinished, join(this.#folder, name));
+      await sync(this.#folder);
+      await this.#deleteOld();
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
+      throw new TrawlError("storage", `cannot write a snapshot of the catalog: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` when its checksum is wrong. */
+  async restore(name: string, storeFolder: string): Promise<void> {
+    const source = join(this.#folder, name, dataFile);
+    const expected = await readFile(join(this.#folder, name, checksumFile), "utf8");
+    if (await checksumOf(source) !== expected) throw new TrawlError("storage", `the snapshot ${name} of the catalog has a wrong checksum`);
+    await mkdir(storeFolder, { recursive: true, mode: 0o700 });
+    await cp(source, join(storeFolder, dataFile));
+    await sync(join(storeFolder, dataFile));
+    await sync(storeFolder);
+  }
+
+  async #deleteOld(): Promise<void> {
+    const unfinished = readdirSync(this.#folder).filter((name) => name.startsWith("unfinished-"));
+    for (const name of [...this.names().slice(snapshotCountMax), ...unfinished]) await rm(join(this.#folder, name), { recursive: true, force: true });
+  }
+}
+
+async function checksumOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
+  return hash.digest("hex");
+}
+
+/** Waits until the disk has a file or a folder. */
+async function sync(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
