@@ -16,7 +16,7 @@ function commits(count: number, from = 1): CommitOfRepository[] {
 }
 
 function limits(ms = 10_000) {
-  return { deadlineMs: performance.now() + ms, stop: new Int32Array(new SharedArrayBuffer(4)) };
+  return { deadlineMs: performance.now() + ms, stop: new Int32Array(new SharedArrayBuffer(4)), client: "a" };
 }
 
 /** A pool whose reads end when the test says so. */

@@ -39,7 +39,7 @@ t.test("graphql over http", async (t) => {
     const introspection = await fetch(url, { method: "POST", body: JSON.stringify({ query: getIntrospectionQuery() }), headers: { "Accept-Encoding": "gzip" } });
     t.equal(introspection.headers.get("content-encoding"), "gzip", "a large answer is sent through gzip");
     t.match(await introspection.json(), { data: { __schema: { queryType: { name: "Query" } } } });
-    t.equal((await fetch(url, { method: "OPTIONS", headers: { Origin: "https://example.org" } })).headers.get("access-control-allow-origin"), "https://example.org");
+    t.equal((await fetch(url, { method: "OPTIONS", headers: { Origin: "https://example.org", "Access-Control-Request-Headers": "authorization" } })).headers.get("access-control-allow-origin"), "https://example.org");
   });
 
   await t.test("requests that are none", async (t) => {

@@ -2,7 +2,7 @@
 import t from "tap";
 import { silentLog } from "../src/base/log.js";
 import { addRoutes } from "../src/http/routes.js";
-import { HttpServer, type Handler, type Method } from "../src/http/uws.js";
+import { HttpServer, type BodyGate, type Handler, type Method } from "../src/http/uws.js";
 import { AccountSite } from "./support/account-site.js";
 import { hollowServices } from "./support/http-front.js";
 
@@ -15,9 +15,10 @@ class RecordingServer extends HttpServer {
     super.route(method, pattern, handler);
   }
 
-  override routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
+  /** A route with a body is one of these, too. */
+  override routeWithGate(method: Method, pattern: string, bodyBytesMax: number, gate: BodyGate): void {
     this.routes.push([method, pattern]);
-    super.routeWithBody(method, pattern, bodyBytesMax, handler);
+    super.routeWithGate(method, pattern, bodyBytesMax, gate);
   }
 }
 

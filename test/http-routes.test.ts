@@ -61,7 +61,7 @@ t.test("browser clients on other origins", async (t) => {
 });
 
 t.test("a refused search is a 503 before the stream begins", async (t) => {
-  const refusal: Refusal = { message: "too many searches", retryAfterSeconds: 1.5 };
+  const refusal: Refusal = { status: 503, message: "too many searches", retryAfterSeconds: 1.5 };
   const { url } = startDaemonFront({ admit: () => refusal }, true);
   const response = await fetch(`${url}/.api/search/stream?q=a`);
   t.equal(response.status, 503);

@@ -18,7 +18,7 @@ const globs = (...texts: string[]): RevisionSpec[] => texts.map((text) =>
 
 const dataFolder = mkdtempSync(join(tmpdir(), "trawl-reads-"));
 mkdirSync(join(dataFolder, "mirrors"));
-const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, { log: createLog("error"), metrics: createMetrics().metrics });
+const pool = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 1, 88, { log: createLog("error"), metrics: createMetrics().metrics });
 let mirrorCount = 0;
 
 t.teardown(async () => {
@@ -34,7 +34,7 @@ function mirrorOf(source: GitFixture): number {
 }
 
 async function resolve(repositoryId: number, specs: readonly RevisionSpec[]): Promise<RevisionsOfRepository> {
-  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, { timeoutMs: 20_000, stop: unstopped() });
+  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, { timeoutMs: 20_000, stop: unstopped(), client: "a" });
   return answer.repositories[0];
 }
 
@@ -127,13 +127,13 @@ t.test("a mirror that is not there fails by itself", async (t) => {
   source.commit({ branch: "main", files: { a: "a" } });
   const repository = mirrorOf(source);
   const repositories = [999, repository].map((repositoryId) => ({ repositoryId, specs: named("main") }));
-  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, { timeoutMs: 20_000, stop: unstopped() });
+  const answer = await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, { timeoutMs: 20_000, stop: unstopped(), client: "a" });
   t.same(answer.repositories.map(({ error, revisions }) => [error?.code, revisions.length]), [["git", 0], [undefined, 1]]);
 });
 
 async function factsOf(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitFact> {
   const commits = [{ repositoryId: mirrorOf(source), commit }];
-  return (await pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs: 20_000, stop: unstopped() })).facts[0];
+  return (await pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs: 20_000, stop: unstopped(), client: "a" })).facts[0];
 }
 
 t.test("when commits were committed", async (t) => {
@@ -142,7 +142,7 @@ t.test("when commits were committed", async (t) => {
   const repositoryId = mirrorOf(source);
   const dates = commits.map((commit) => Number(source.git("show", "-s", "--format=%ct", commit)));
   const factsOfAll = async (asked: readonly string[]) => (await pool.run<"commit-facts">({ kind: "commit-facts", question: { kind: "commit-date" },
-    commits: asked.map((commit) => ({ repositoryId, commit })) }, { timeoutMs: 20_000, stop: unstopped() })).facts;
+    commits: asked.map((commit) => ({ repositoryId, commit })) }, { timeoutMs: 20_000, stop: unstopped(), client: "a" })).facts;
   t.match(await factsOfAll(commits), dates.map((unixSeconds) => ({ kind: "known", unixSeconds })), "few");
   const many = Array.from({ length: 40 }, (_, i) => commits[i % 2]);
   t.match(await factsOfAll(many), many.map((_, i) => ({ kind: "known", unixSeconds: dates[i % 2] })), "many, which are read another way");
@@ -219,14 +219,37 @@ t.test("a read that is stopped, or takes too long", async (t) => {
   const request = { kind: "resolve-revisions", repositories: [{ repositoryId: repository, specs: named("main") }] } as const;
   const stop = unstopped();
   stop[0] = 1;
-  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop }))).code, "cancelled");
-  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 0, stop: unstopped() }))).code, "cancelled");
+  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop, client: "a" }))).code, "cancelled");
+  t.equal((await errorOf(pool.run<"resolve-revisions">(request, { timeoutMs: 0, stop: unstopped(), client: "a" }))).code, "cancelled");
   t.equal((await resolve(repository, named("main"))).revisions.length, 1, "the pool goes on");
 });
 
-t.test("more reads than may wait are refused", async (t) => {
+t.test("more reads than may wait are refused, those of one client before those of all", async (t) => {
   const request = { kind: "resolve-revisions", repositories: [] } as const;
-  const reads = Array.from({ length: 1_001 }, () => pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop: unstopped() }));
-  t.equal((await errorOf(reads[1_000])).code, "overloaded");
-  await Promise.all(reads.slice(0, 1_000));
+  const ask = (client: string, count: number) => Array.from({ length: count }, () => pool.run<"resolve-revisions">(request, { timeoutMs: 20_000, stop: unstopped(), client }));
+  const reads = [...ask("a", 1 + 880)];
+  t.equal((await errorOf(ask("a", 1)[0])).code, "too-many-requests");
+  reads.push(...ask("b", 120));
+  t.equal((await errorOf(ask("b", 1)[0])).code, "overloaded");
+  t.equal((await errorOf(ask("c", 1)[0])).code, "overloaded");
+  await Promise.all(reads);
+});
+
+t.test("clients read in turn, and none with long reads has all threads", async (t) => {
+  const two = new ReadPool({ dataFolder, kernel: "ts", arena: new SharedArrayBuffer(8) }, 2, 88, { log: createLog("error"), metrics: createMetrics().metrics });
+  t.teardown(() => two.close());
+  two.warm();
+  const limits = (client: string) => ({ timeoutMs: 60_000, stop: unstopped(), client });
+  const ended: string[] = [];
+  const long = "x = 1;\n".repeat(100_000);
+  const highlights = Array.from({ length: 6 }, () => two.run<"highlight-texts">({ kind: "highlight-texts", patient: true, texts: [{ text: long, path: "a.c", language: "", longLines: true }] }, limits("a"))
+    .then(() => ended.push("long")));
+  const short = async (client: string): Promise<void> => {
+    await two.run<"resolve-revisions">({ kind: "resolve-revisions", repositories: [] }, limits(client));
+    ended.push(client);
+  };
+  await Promise.all([short("b"), short("a"), short("b")]);
+  t.ok(ended.filter((name) => name === "long").length <= 1, "others did not wait for the long ones, nor did what is short of the same client");
+  await Promise.all(highlights);
+  t.equal(ended.filter((name) => name === "long").length, 6);
 });

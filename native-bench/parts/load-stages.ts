@@ -84,9 +84,9 @@ export interface IdleStage {
   readonly of: ClassResult;
 }
 
-/** What the daemon that is measured must be started with: places that can be taken, and room for all to wait. */
+/** What the daemon that is measured must be started with: places that can be taken, all by one client, and room for all to wait. */
 export const placeCount = 64;
-export const idleOptions: readonly string[] = ["--set", `search.concurrent=${placeCount}`, "--set", "search.queue=20000"];
+export const idleOptions: readonly string[] = ["--set", `search.concurrent=${placeCount}`, "--set", "search.queue=20000", "--set", "clients.sharePercent=100"];
 
 /**
  * Slow readers of long answers take all places, and the others wait behind them. Then the slow readers leave, and

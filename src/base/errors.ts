@@ -17,6 +17,8 @@ export const errorTable = {
   "not-found": { level: "info", httpStatus: 404 },
   /** The thing exists already, or is in use. */
   conflict: { level: "info", httpStatus: 409 },
+  /** One client has all of the machine that it may; others have a share as well. */
+  "too-many-requests": { level: "info", httpStatus: 429 },
   /** A limit on queued or concurrent work is reached; retry later. */
   overloaded: { level: "warn", httpStatus: 503 },
   /** The daemon is stopping. */

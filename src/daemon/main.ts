@@ -14,6 +14,7 @@ import { TokenLifetimes } from "../account/token-lifetimes.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
+import { shareLimits } from "../base/fair-semaphore.js";
 import { createLog, type Log, type LogLevel } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
@@ -165,7 +166,7 @@ class Daemon implements Controlled {
       this.accounts.leases.endOf((viewer) => maySee(before, viewer) && !maySee(after, viewer), "Who may read a repository has changed.");
     this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
-    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, pools);
+    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
     this.#ingestPool = new IngestPool(settings, options.index.workers, pools, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
@@ -190,7 +191,7 @@ class Daemon implements Controlled {
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
       onShardFailure: (shardId) => this.sync.repair(shardId),
-    }, { concurrent: options.search.concurrent, queue: options.search.queue }, metrics.metrics);
+    }, shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent), metrics.metrics);
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
@@ -202,7 +203,7 @@ class Daemon implements Controlled {
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
       gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens, allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins }, origins, this.audit),
-      origins, hosts: new TrustedHosts({ listenHost: options.listenHost, externalUrl: options.externalUrl, trustedHosts: options.trustedHosts, machine: hostname() }),
+      origins, sharePercent: options.clients.sharePercent, hosts: new TrustedHosts({ listenHost: options.listenHost, externalUrl: options.externalUrl, trustedHosts: options.trustedHosts, machine: hostname() }),
       signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
       isNameTaken: (name) => this.accounts.isNameTaken(name) || this.#isReader(name),

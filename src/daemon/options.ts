@@ -81,6 +81,11 @@ export const optionTable = {
     kind: "strings", default: [],
     description: "Addresses, or networks as in 10.0.0.0/8, of proxies that say in X-Forwarded-For whom they stand for: limits on attempts and the audit log then name the client.",
   },
+  "clients.sharePercent": {
+    kind: "integer", default: 88, min: 1, max: 100, unit: "percent",
+    description: "What one client, which is a user or an address, may have of each limit on searches, GraphQL requests, files and bodies that run or wait; the rest is for others. "
+      + "Clients that wait are served in turn.",
+  },
   "search.defaultCount": {
     kind: "integer", default: 10_000, min: 1, max: 99_999_999, unit: "matches",
     description: "Matches after which a search stops when its query has no count:.",

@@ -8,12 +8,13 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
+import { clientOf } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
-import type { ReadPool } from "../worker/pools.js";
+import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import { GitReads, type GitCache } from "./git-reads.js";
 
 /** Items that one answer may have in lists without a length. */
@@ -115,6 +116,16 @@ export class RequestContext {
   get stop(): Int32Array {
     this.#stop ??= new Int32Array(new SharedArrayBuffer(4)).fill(this.#isCancelled ? 1 : 0);
     return this.#stop;
+  }
+
+  /** What a read of a mirror may take that begins in this moment. */
+  get readLimits(): ReadLimits {
+    return { timeoutMs: this.leftMs, stop: this.stop, client: this.client };
+  }
+
+  /** Whose share of the machine the request takes. */
+  get client(): string {
+    return clientOf(this.viewer, this.#from);
   }
 
   get git(): GitReads {

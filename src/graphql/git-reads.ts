@@ -49,15 +49,14 @@ export class GitReads {
     this.#commits = new Batches((group, oids) => this.#readCommits(Number(group), oids));
     this.#entries = new Batches((group, paths) => this.#readEntries(group, paths));
     this.#highlights = new Batches(async (group, texts) => {
-      const limits = { timeoutMs: context.leftMs, stop: context.stop };
-      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, limits)).texts;
+      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, context.readLimits)).texts;
     });
     this.#files = new Batches(async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files);
   }
 
   /** One read of one mirror. Ends with the request's time, and when the client leaves. */
   run<Kind extends GitReadKind>(request: GitReadKinds[Kind]["request"] & { readonly kind: Kind }): Promise<GitReadAnswer<Kind>> {
-    return this.#pool.run<Kind>(request, { timeoutMs: this.#context.leftMs, stop: this.#context.stop });
+    return this.#pool.run<Kind>(request, this.#context.readLimits);
   }
 
   /** The commit of a revision; null when there is none. The default branch is known without a read. Throws `bad-request`, see `checkRevision`. */
@@ -117,8 +116,7 @@ export class GitReads {
 
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
-    const { repositories: [found] } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] },
-      { timeoutMs: this.#context.leftMs, stop: this.#context.stop });
+    const { repositories: [found] } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, this.#context.readLimits);
     if (found.error !== undefined) throw new TrawlError(found.error.code, found.error.message);
     const commitOf = new Map(found.revisions.map(({ typed, commit }) => [typed, commit]));
     return texts.map((text) => commitOf.get(text) ?? null);

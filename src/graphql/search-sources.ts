@@ -36,13 +36,13 @@ export class SearchSource {
   async #run(context: RequestContext): Promise<SearchResultsSource> {
     const { query, version, patternType } = this.#arguments;
     const { searcher } = context.services;
-    const refusal = searcher.admit();
+    const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
     const collector = new SearchCollector();
     const forget = context.onCancel(() => collector.end());
     const request = {
       query, version, patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType, display: undefined, chunkMatches: true,
-      contextLines: 0, lineBytesMax: lineBytesUnlimited, defaultCount, viewer: context.viewer,
+      contextLines: 0, lineBytesMax: lineBytesUnlimited, defaultCount, viewer: context.viewer, client: context.client,
     };
     searcher.run(request, collector, (end) => collector.noteEnd(end));
     const collected = await collector.collected();

@@ -5,6 +5,7 @@ import type { RequestContext } from "../graphql/context.js";
 import { CommitSource } from "../graphql/git-sources.js";
 import { repositorySourceOf, type RepositorySource } from "../graphql/repository-source.js";
 import type { Viewer } from "../model/viewer.js";
+import { retryAfter } from "./permits.js";
 import type { PagePath } from "./page-path.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
@@ -76,11 +77,6 @@ export async function withContext(services: ContentServices, { request, response
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
     // 499 is for logs: who is told has not left.
     const status = error.code === "cancelled" ? 503 : error.httpStatus;
-    response.reply(status, { ...plainText, ...headers, ...status === 503 ? { "Retry-After": "1" } : {} }, `${error.message}\n`);
+    response.reply(status, { ...plainText, ...headers, ...status === 503 || status === 429 ? retryAfter : {} }, `${error.message}\n`);
   }
-}
-
-/** Whose places a request takes: those of its user, or of its address. */
-export function clientOf({ request, viewer }: Visit): string {
-  return viewer.userId === undefined ? request.remoteAddress : `user ${viewer.userId}`;
 }

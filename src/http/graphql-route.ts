@@ -1,16 +1,23 @@
 import { gunzip, gzip, constants } from "node:zlib";
+import type { Gate } from "../account/gate.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../graphql/executor.js";
+import { clientOf } from "../model/client.js";
 import type { Viewer } from "../model/viewer.js";
-import type { ViewerHandler } from "./guard.js";
+import { guardedBody } from "./guard.js";
+import { takePermit } from "./permits.js";
 import { acceptedEncoding } from "./sse.js";
-import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+import { plainText, type BodyGate, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
 export const graphqlBytesMax = 1 << 20;
 
-/** Requests that may be answered at the same time; a further one is refused. */
+/** Requests that may be answered at the same time, and those that may wait; a further one is refused. */
 const concurrentMax = 256;
+const waitingMax = 1024;
+
+const requests = "GraphQL requests";
 
 /** Shorter answers are sent as they are. */
 const gzipBytesMin = 1024;
@@ -22,22 +29,20 @@ const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
  * the request. Whatever was executed is answered with 200, errors of its fields included.
  */
-export function graphqlHandler(executor: Pick<GraphqlExecutor, "answer">): ViewerHandler {
-  let runningCount = 0;
-  return async (request, response, viewer) => {
-    if (runningCount >= concurrentMax) {
-      return response.reply(503, { ...plainText, "Retry-After": "1" }, `Too many GraphQL requests: ${runningCount} run. Try again in a moment.\n`);
-    }
-    runningCount++;
+export function graphqlGate(gate: Pick<Gate, "enter">, executor: Pick<GraphqlExecutor, "answer">, sharePercent: number): BodyGate {
+  const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
+  return guardedBody(gate, permits, requests, async (request, response, viewer) => {
+    const release = await takePermit(permits, clientOf(viewer, request.remoteAddress), requests, response, {});
+    if (release === undefined) return;
     try {
       await answer(executor, request, response, viewer);
     } catch (error) {
       if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
       response.reply(400, plainText, `${error.message}\n`);
     } finally {
-      runningCount--;
+      release();
     }
-  };
+  });
 }
 
 async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer): Promise<void> {

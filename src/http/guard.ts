@@ -1,7 +1,10 @@
 import type { Entry, Gate } from "../account/gate.js";
 import { messageOf } from "../base/errors.js";
+import { refusalError, type FairSemaphore } from "../base/fair-semaphore.js";
+import { clientOf } from "../model/client.js";
 import type { Viewer } from "../model/viewer.js";
-import { plainText, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
+import { replyRefusal } from "./permits.js";
+import { plainText, type BodyGate, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /** A handler that is told who asks. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
@@ -19,6 +22,22 @@ export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): 
   return (request, response) => {
     const entry = gate.enter(request);
     return entry.kind === "viewer" ? admit(entry, response, () => handler(request, response, entry.viewer)) : refusePage(request, response, entry);
+  };
+}
+
+/**
+ * The same for a route with a body: who may not send one, or has too many requests at work already, is answered before any of it
+ * is read.
+ */
+export function guardedBody(gate: Pick<Gate, "enter">, permits: FairSemaphore, what: string, handler: ViewerHandler): BodyGate {
+  return (request, response) => {
+    const entry = gate.enter(request);
+    if (entry.kind === "refused") return void refuse(response, entry);
+    const { viewer } = entry;
+    const client = clientOf(viewer, request.remoteAddress);
+    const full = permits.refusal(client);
+    if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
+    return { client, handler: (whole, answer) => admit(entry, answer, () => handler(whole, answer, viewer)) };
   };
 }
 

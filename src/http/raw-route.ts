@@ -1,20 +1,24 @@
 import { openArchive, openBlob, type ArchiveFormat } from "../git/content.js";
 import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
+import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
+import { clientOf } from "../model/client.js";
 import { sendOutput, type OutputRange } from "./child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
-import { clientOf, entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
-import { Places } from "./places.js";
+import { entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
+import { takePermit } from "./permits.js";
 import type { PagePath } from "./page-path.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
-/** Files that are sent at the same time, and those of them for one client. Each is a child, and 64 KiB here. */
+/** Files that are sent at the same time. Each is a child, and 64 KiB here. */
 const filesMax = 64;
-const filesOfClientMax = 32;
 
-/** Archives, likewise. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB here. */
+/** Archives, likewise; half of them for one client. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB here. */
 const archivesMax = 8;
 const archivesOfClientMax = 4;
+
+/** Requests for files, or for archives, that wait; a further one is refused. */
+const waitingMax = 1024;
 
 /** The longest list of a directory. */
 const listingBytesMax = 4 << 20;
@@ -41,16 +45,16 @@ interface Answer {
  * never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text, whatever
  * they hold. A tag says the state of each answer, so a client that has it already gets 304.
  */
-export function rawHandler(services: ContentServices): RawHandler {
-  const files = new Places(filesMax, filesOfClientMax);
-  const archives = new Places(archivesMax, archivesOfClientMax);
+export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
+  const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
+  const archives = new FairSemaphore({ ...shareLimits(archivesMax, waitingMax, sharePercent), clientCountMax: archivesOfClientMax });
   return (visit, place) => {
     const { request, response } = visit;
     // Who may read it can change, so whoever keeps it asks again.
     const headers = { "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
       const found = await entryOf(context, place);
-      const answer = { request, response, client: clientOf(visit), headers, context };
+      const answer = { request, response, client: clientOf(visit.viewer, request.remoteAddress), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {
         return response.reply(404, { ...plainText, ...headers }, `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`);
@@ -68,7 +72,7 @@ function formatOf(request: HttpRequest): ArchiveFormat | "text" {
   return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
 }
 
-async function sendFile(services: ContentServices, places: Places, answer: Answer, { commit, entry }: FoundEntry): Promise<void> {
+async function sendFile(services: ContentServices, permits: FairSemaphore, answer: Answer, { commit, entry }: FoundEntry): Promise<void> {
   const { request, response } = answer;
   const etag = `"${entry.oid}"`;
   const headers = { ...answer.headers, ...plainText, "ETag": etag, "Accept-Ranges": "bytes" };
@@ -81,7 +85,7 @@ async function sendFile(services: ContentServices, places: Places, answer: Answe
   if (entry.byteCount === 0) return response.reply(200, headers, "");
   const range = wanted.kind === "part" ? wanted : { from: 0, to: entry.byteCount };
   const partHeaders = wanted.kind === "part" ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` } : headers;
-  await withPlace(places, answer, async () => {
+  await withPermit(permits, "files", answer, async () => {
     const child = openBlob(mirrorOf(services, commit), entry.oid);
     response.onClosed(() => child.kill());
     await sendOutput(child, range, services.stallMs,
@@ -98,7 +102,7 @@ async function sendDirectory({ request, response, headers, context }: Answer, { 
   response.reply(200, { ...headers, ...plainText, "ETag": etag }, text);
 }
 
-async function sendArchive(services: ContentServices, places: Places, answer: Answer, { commit, entry }: FoundEntry, format: ArchiveFormat): Promise<void> {
+async function sendArchive(services: ContentServices, permits: FairSemaphore, answer: Answer, { commit, entry }: FoundEntry, format: ArchiveFormat): Promise<void> {
   const { request, response } = answer;
   // Its entries carry the time of the commit.
   const etag = tagOfTree(commit, "", format);
@@ -108,7 +112,7 @@ async function sendArchive(services: ContentServices, places: Places, answer: An
   };
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
-  await withPlace(places, answer, async () => {
+  await withPermit(permits, "archives", answer, async () => {
     const child = openArchive(mirrorOf(services, commit), commit.oid, format, entry.path);
     response.onClosed(() => child.kill());
     await sendOutput(child, whole, services.stallMs, () => response.startStream(200, headers));
@@ -120,15 +124,13 @@ function tagOfTree(commit: CommitSource, oid: string, format: ArchiveFormat | "t
   return `"${oid === "" ? commit.oid : oid}-${format}"`;
 }
 
-async function withPlace(places: Places, { response, client, headers }: Answer, work: () => Promise<void>): Promise<void> {
-  const giveBack = places.take(client);
-  if (giveBack === undefined) {
-    return response.reply(503, { ...plainText, ...headers, "Retry-After": "2" }, "Too many files or archives are being sent, to you or to all. Try again in a moment.\n");
-  }
+async function withPermit(permits: FairSemaphore, what: string, { response, client, headers }: Answer, work: () => Promise<void>): Promise<void> {
+  const release = await takePermit(permits, client, what, response, headers);
+  if (release === undefined) return;
   try {
     await work();
   } finally {
-    giveBack();
+    release();
   }
 }
 

@@ -2,8 +2,10 @@ import type { Gate } from "../account/gate.js";
 import type { Origins } from "../account/origins.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { shareOf } from "../base/fair-semaphore.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
+import { clientOf } from "../model/client.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
@@ -12,10 +14,11 @@ import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "./cors.js";
 import { refuseHead, startEvents, type EventServices } from "./event-response.js";
-import { graphqlBytesMax, graphqlHandler } from "./graphql-route.js";
+import { graphqlBytesMax, graphqlGate } from "./graphql-route.js";
 import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
+import { ByteBudget } from "./request-body.js";
 import { requestCheck } from "./request-check.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { parseStreamParams } from "./stream-params.js";
@@ -23,6 +26,9 @@ import type { TrustedHosts } from "./trusted-hosts.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
 import { WriteTurns } from "./write-turns.js";
+
+/** Bodies of requests that are received or answered, together. */
+const bodiesBytesMax = 64 << 20;
 
 /** Puts the daemon's routes on the server. */
 export function addRoutes(server: HttpServer, services: Services): void {
@@ -34,7 +40,8 @@ export function addRoutes(server: HttpServer, services: Services): void {
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
   }
-  server.routeWithBody("POST", "/.api/graphql", graphqlBytesMax, guard(graphqlHandler(services.graphql)));
+  server.setBodyBudget(new ByteBudget(bodiesBytesMax, shareOf(bodiesBytesMax, services.sharePercent)));
+  server.routeWithGate("POST", "/.api/graphql", graphqlBytesMax, graphqlGate(services.gate, services.graphql, services.sharePercent));
   server.route("GET", "/.api/client-config", guard((_, response) =>
     response.reply(200, { "Content-Type": "application/json" }, JSON.stringify(clientConfig))));
   server.route("GET", "/.api/search/trace/ID", guard((request, response, viewer) => {
@@ -58,7 +65,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
-  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content)));
+  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, services.sharePercent)));
   server.route("GET", "/", guardedPage(services.gate, (request, response) => response.reply(200, plainText, welcome(request))));
 }
 
@@ -67,6 +74,8 @@ export interface Services {
   readonly gate: Pick<Gate, "enter">;
   readonly origins: Pick<Origins, "trusts">;
   readonly hosts: Pick<TrustedHosts, "has">;
+  /** What one client may have of each limit, in percent. */
+  readonly sharePercent: number;
   readonly signIn: SignInServices["signIn"];
   readonly cookies: SignInServices["cookies"];
   readonly isNameTaken: SignInServices["isNameTaken"];
@@ -95,8 +104,8 @@ export interface Readiness {
 }
 
 export interface SearchHandler {
-  /** Asked before the stream starts: a refusal makes the answer a plain 503. */
-  admit(): Refusal | undefined;
+  /** Asked before the stream starts: a refusal makes the answer a plain 429 or 503. */
+  admit(client: string): Refusal | undefined;
   /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
   run(request: SearchRequest, sink: EventSink): void;
   /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept, or not for this viewer. */
@@ -104,6 +113,7 @@ export interface SearchHandler {
 }
 
 export interface Refusal {
+  readonly status: 429 | 503;
   readonly message: string;
   readonly retryAfterSeconds: number;
 }
@@ -114,15 +124,16 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
   return (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
     const params = parseStreamParams(request.query);
-    const refusal = params.kind === "request" ? search.admit() : undefined;
+    const client = clientOf(viewer, request.remoteAddress);
+    const refusal = params.kind === "request" ? search.admit(client) : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
-      return response.reply(503, { ...plainText, ...retry }, `${refusal.message}\n`);
+      return response.reply(refusal.status, { ...plainText, ...retry }, `${refusal.message}\n`);
     }
     const sink = startEvents(request, response, services);
     if (params.kind === "bad") return endWithError(sink, params.message);
     try {
-      search.run({ ...params.request, viewer }, sink);
+      search.run({ ...params.request, viewer, client }, sink);
     } catch (error) {
       log.error({ err: error }, `search failed: ${messageOf(error)}`);
       endWithError(sink, "internal error");

@@ -2,7 +2,7 @@ import { TrawlError } from "../base/errors.js";
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 
 /** A request, but for who sends it. */
-export type RequestedSearch = Omit<SearchRequest, "viewer">;
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client">;
 
 export type StreamParams =
   | { readonly kind: "request"; readonly request: RequestedSearch }

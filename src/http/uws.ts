@@ -1,11 +1,13 @@
 import uWS, { type HttpRequest as NativeRequest, type HttpResponse as NativeResponse,
   type us_listen_socket as ListenSocket } from "uWebSockets.js";
 import { assert } from "../base/assert.js";
-import { concatBytes } from "../base/bytes.js";
-import { monotonicMs, sleep } from "../base/deadline.js";
+import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { refusalError, type FullShare } from "../base/fair-semaphore.js";
 import type { Log } from "../base/log.js";
+import { networkOf } from "../model/client.js";
 import { ClientAddresses } from "./client-address.js";
+import { ByteBudget, RequestBody } from "./request-body.js";
 import { Router } from "./router.js";
 
 /**
@@ -25,6 +27,7 @@ export class HttpServer {
   #fallback: Handler = answerNoRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
   #check: RequestCheck = () => undefined;
+  #budget = new ByteBudget(Infinity, Infinity);
   #addresses = new ClientAddresses([]);
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
@@ -46,6 +49,11 @@ export class HttpServer {
     this.#check = check;
   }
 
+  /** Says how many bytes the bodies of all requests, and of one client, may take together. */
+  setBodyBudget(budget: ByteBudget): void {
+    this.#budget = budget;
+  }
+
   /** Says which proxies are believed when they tell whom they stand for. */
   setClientAddresses(addresses: ClientAddresses): void {
     this.#addresses = addresses;
@@ -53,12 +61,17 @@ export class HttpServer {
 
   /** Adds a route without a body; see `Router` for patterns. A GET route answers HEAD too, without the body. */
   route(method: Method, pattern: string, handler: Handler): void {
-    this.#router.add(method, pattern, { handler, bodyBytesMax: 0 });
+    this.#router.add(method, pattern, { kind: "plain", handler });
   }
 
   /** Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413. */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
-    this.#router.add(method, pattern, { handler, bodyBytesMax });
+    this.routeWithGate(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({ client: networkOf(remoteAddress), handler }));
+  }
+
+  /** The same for a body that not everybody may send: `gate` is asked before any of it is read. */
+  routeWithGate(method: Method, pattern: string, bodyBytesMax: number, gate: BodyGate): void {
+    this.#router.add(method, pattern, { kind: "body", gate, bodyBytesMax });
   }
 
   /** What answers requests for paths of no route, whatever their method; without it they get 404. */
@@ -133,11 +146,9 @@ export class HttpServer {
       case "other-method":
         return response.reply(405, { ...plainText, Allow: allowed(found.methods) }, "method not allowed\n");
       case "route": {
-        const { handler, bodyBytesMax } = found.route;
-        if (bodyBytesMax === 0) return this.#run(handler, withBody(request, found.params, noBytes), response);
-        return this.#readBody(res, bodyBytesMax, response, (body) => {
-          this.#run(handler, withBody(request, found.params, body), response);
-        });
+        const { route, params } = found;
+        if (route.kind === "plain") return this.#run(route.handler, withBody(request, params, noBytes), response);
+        return this.#receive(res, withBody(request, params, noBytes), route, response);
       }
     }
   }
@@ -150,21 +161,30 @@ export class HttpServer {
     }
   }
 
-  /**
-   * Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. Of a body that is too large the
-   * rest is read and dropped, up to a bound: a client whose bytes nobody reads sees a cut connection in place of the answer.
-   */
-  #readBody(res: NativeResponse, bytesMax: number, response: HttpResponse, done: (body: Uint8Array) => void): void {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
+  /** What is refused here, or by the gate, is answered at once: uWebSockets.js drops the rest of the body, so the client sees the answer. */
+  #receive(res: NativeResponse, request: HttpRequest, { gate, bodyBytesMax }: BodyRoute, response: HttpResponse): void {
+    const receiver = gate(request, response);
+    if (receiver === undefined || response.closed) return;
+    if (Number(request.headers.get("content-length")) > bodyBytesMax) return response.reply(413, plainText, tooLarge);
+    const body = new RequestBody(bodyBytesMax, this.#budget, receiver.client);
+    this.#readBody(res, body, response, () => this.#run(receiver.handler, withBody(request, request.params, body.bytes), response));
+  }
+
+  /** Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. */
+  #readBody(res: NativeResponse, body: RequestBody, response: HttpResponse, done: () => void): void {
+    const cut = callAfter(bodyMsMax, () => response.reply(408, plainText, tooSlow));
+    response.onClosed(() => {
+      cut.cancel();
+      body.release();
+    });
     res.onData((chunk, isLast) => {
       if (response.closed) return;
-      length += chunk.byteLength;
-      if (length > bytesMax + droppedBytesMax) return response.reply(413, { ...plainText, Connection: "close" }, tooLarge);
-      if (length <= bytesMax) chunks.push(concatBytes([new Uint8Array(chunk)]));
+      const refused = body.push(new Uint8Array(chunk), isLast);
+      if (refused === "too-large") return response.reply(413, plainText, tooLarge);
+      if (refused !== undefined) return refuseBody(response, refused);
       if (!isLast) return;
-      if (length > bytesMax) response.reply(413, plainText, tooLarge);
-      else done(chunks.length === 1 ? chunks[0] : concatBytes(chunks));
+      cut.cancel();
+      done();
     });
   }
 
@@ -177,6 +197,17 @@ export class HttpServer {
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS";
 
 export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void;
+
+/**
+ * Asked before a body is read: who receives it, and whose share it takes. Undefined when the response is answered already, as where
+ * the sender may not send it.
+ */
+export type BodyGate = (request: HttpRequest, response: HttpResponse) => BodyReceiver | undefined;
+
+export interface BodyReceiver {
+  readonly client: string;
+  readonly handler: Handler;
+}
 
 /** Told once for each request, when its response ended: `status` is 499 when the client left before an answer. */
 export type RequestObserver = (method: string, status: number) => void;
@@ -480,8 +511,11 @@ const closedStream: ByteStream = {
   onClosed: (callback) => callback(),
 };
 
-interface Route {
-  readonly handler: Handler;
+type Route = { readonly kind: "plain"; readonly handler: Handler } | BodyRoute;
+
+interface BodyRoute {
+  readonly kind: "body";
+  readonly gate: BodyGate;
   readonly bodyBytesMax: number;
 }
 
@@ -502,9 +536,10 @@ interface NativeApp {
 const native = uWS as unknown as NativeModule;
 const drainPollMs = 20;
 const tooLarge = "body too large\n";
+const tooSlow = "the body did not come in time\n";
 
-/** Of a body that is too large, what is read beyond its limit. */
-const droppedBytesMax = 16 * 1024 * 1024;
+/** A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before. */
+const bodyMsMax = 60_000;
 const clientClosedStatus = 499;
 const forwardedForHeader = "x-forwarded-for";
 const noBytes = new Uint8Array(0);
@@ -520,6 +555,11 @@ const statusText: Readonly<Record<number, string>> = {
   431: "Request Header Fields Too Large",
   500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 };
+
+function refuseBody(response: HttpResponse, full: FullShare): void {
+  const { httpStatus, message } = refusalError(full, "bytes of request bodies");
+  response.reply(httpStatus, { ...plainText, "Retry-After": "1" }, `${message}\n`);
+}
 
 function answerNoRoute(request: HttpRequest, response: HttpResponse): void {
   response.reply(404, plainText, request.path.startsWith("/.api/") ? "no route\n" : "not found\n");

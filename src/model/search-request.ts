@@ -23,6 +23,8 @@ export interface SearchRequest {
   readonly defaultCount: number | undefined;
   /** Who asks: what they may not see is not there for this search. */
   readonly viewer: Viewer;
+  /** Whose share of the machine the search takes; see `clientOf`. */
+  readonly client: string;
 }
 
 export type PatternType = "keyword" | "standard" | "literal" | "regexp";

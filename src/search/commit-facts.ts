@@ -1,5 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { callAfter } from "../base/deadline.js";
+import { FairQueue } from "../base/fair-queue.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { CommitFact, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import type { ReadPool } from "../worker/pools.js";
@@ -19,6 +20,7 @@ export interface AskLimits {
   readonly deadlineMs: number;
   /** Word 0 not 0: stop. */
   readonly stop: Int32Array;
+  readonly client: string;
 }
 
 export type KnownFact = Extract<CommitFact, { kind: "known" }>;
@@ -46,7 +48,7 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
  * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
  *
  * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one reader is left for others.
- * Requests of several searches take turns.
+ * Requests of several searches take turns, those of one client as one.
  */
 export class CommitFactReader {
   readonly #pool: Pick<ReadPool, "run">;
@@ -74,7 +76,7 @@ export class CommitFactReader {
     const batches = batchesOf(asked, commitsPerRequest[question.kind]);
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-        const answers = await turns.run(limits.deadlineMs, (isTurn) => this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn));
+        const answers = await turns.run(limits, (isTurn) => this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn));
         batch.forEach((commit, i) => {
           const answer = answers[i];
           if (answer.kind === "failed") failures.push({ repositoryId: commit.repositoryId, reason: answer.error.message, isLate: answer.error.code === "cancelled" });
@@ -90,11 +92,11 @@ export class CommitFactReader {
   }
 
   /** As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment early. */
-  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop }: AskLimits, isTurn: boolean): Promise<readonly CommitFact[]> {
+  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop, client }: AskLimits, isTurn: boolean): Promise<readonly CommitFact[]> {
     const timeoutMs = deadlineMs - performance.now();
     try {
       if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0) throw new TrawlError("cancelled", "no time was left for it");
-      const { facts } = await this.#pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs, stop });
+      const { facts } = await this.#pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs, stop, client });
       return facts;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "internal";
@@ -108,10 +110,10 @@ function batchesOf<T>(items: readonly T[], size: number): (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-/** Lets so many run at a time, the others in the order in which they came. */
+/** Lets so many run at a time, the others clients in turn. */
 class Turns {
   readonly countMax: number;
-  readonly #waiting: ((isTurn: boolean) => void)[] = [];
+  readonly #waiting = new FairQueue<(isTurn: boolean) => void>();
   #running = 0;
 
   constructor(countMax: number) {
@@ -119,10 +121,10 @@ class Turns {
   }
 
   /** Runs `work` in its turn. When that does not come in time it is told so, and must do next to nothing. */
-  async run<T>(deadlineMs: number, work: (isTurn: boolean) => Promise<T>): Promise<T> {
+  async run<T>(limits: AskLimits, work: (isTurn: boolean) => Promise<T>): Promise<T> {
     let isTurn = true;
     if (this.#running < this.countMax) this.#running++;
-    else isTurn = await this.#wait(deadlineMs);
+    else isTurn = await this.#wait(limits);
     try {
       return await work(isTurn);
     } finally {
@@ -130,22 +132,22 @@ class Turns {
     }
   }
 
-  #wait(deadlineMs: number): Promise<boolean> {
+  #wait({ deadlineMs, client }: AskLimits): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = callAfter(Math.max(0, deadlineMs - performance.now()), () => {
-        this.#waiting.splice(this.#waiting.indexOf(start), 1);
+        this.#waiting.remove(client, start);
         resolve(false);
       });
       const start = (isTurn: boolean): void => {
         timer.cancel();
         resolve(isTurn);
       };
-      this.#waiting.push(start);
+      this.#waiting.push(client, start);
     });
   }
 
   #end(): void {
-    const next = this.#waiting.shift();
+    const next = this.#waiting.take();
     if (next === undefined) this.#running--;
     else next(true);
   }

@@ -5,6 +5,7 @@ import { planQuery } from "../query/plan-query.js";
 import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { operatorClient } from "../model/client.js";
 import { operatorViewer } from "../model/viewer.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { SearchContexts } from "../query/search-contexts.js";
@@ -53,12 +54,12 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   const failures: string[] = [];
   try {
     const chosen = await Promise.all(plan.alternatives.map(async ({ repositories }) => {
-      const { resolution, failures: unread } = await readOpenRevisions(resolveRepositories(table, repositories), revisions.reads, control, readMsMax);
+      const { resolution, failures: unread } = await readOpenRevisions(resolveRepositories(table, repositories), revisions.reads, { stop: control, timeoutMs: readMsMax, client: operatorClient });
       failures.push(...unread);
       return resolution;
     }));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
-      pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", deadlineMs: performance.now() + readMsMax,
+      pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", client: operatorClient, deadlineMs: performance.now() + readMsMax,
       onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(tooCostly)),
       onLost: (error) => failures.push(messageOf(error)),
     });
@@ -68,7 +69,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
     const texts = plan.alternatives.map(({ text }) => text);
     const rounds = await explainRounds(resolutions.map(({ selection }) => selection), {
-      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, onFailure: (sentence) => failures.push(sentence),
+      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, client: operatorClient, onFailure: (sentence) => failures.push(sentence),
     });
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
@@ -92,7 +93,7 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   let resume: Parameters<typeof pool.run>[0]["resume"];
   do {
     const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
-      scheduler.schedule("exhaustive", () =>
+      scheduler.schedule("exhaustive", operatorClient, () =>
         pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, kept: [], control, slot: 0, lane: "exhaustive", resume, explain: true }, deadlineMs).then(resolve, reject));
     });
     for (const { shard, stats } of result.shardStats) {

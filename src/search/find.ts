@@ -13,6 +13,7 @@ export interface FindContext {
   /** The search's control block: its stop word ends the look. */
   readonly control: Int32Array;
   readonly lane: Lane;
+  readonly client: string;
   /** Told of each slice, for its stats and its failures. */
   readonly onResult: (result: FindTaskResult) => void;
   /** Told of a worker that died: what it had left is not looked at. */
@@ -39,6 +40,6 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
   await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
 }
 
-function inTurn<T>({ scheduler, lane }: FindContext, run: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => scheduler.schedule(lane, () => run().then(resolve, reject)));
+function inTurn<T>({ scheduler, lane, client }: FindContext, run: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => scheduler.schedule(lane, client, () => run().then(resolve, reject)));
 }

@@ -160,8 +160,8 @@ function bound(people: readonly PeopleOfCommit[], leftOut: LeftOutList): PeopleO
 
 /** The answers about all commits of the resolutions; a repository without an answer is left out. */
 async function ask(question: CommitQuestion, resolutions: readonly Resolution[], leftOut: LeftOutList,
-  { commitFacts, deadlineMs, control }: PrepareContext): Promise<FactAnswers["facts"]> {
-  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), { deadlineMs, stop: control });
+  { commitFacts, deadlineMs, control, client }: PrepareContext): Promise<FactAnswers["facts"]> {
+  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), { deadlineMs, stop: control, client });
   for (const failure of failures) leftOut.note(failure);
   return facts;
 }

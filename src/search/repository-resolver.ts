@@ -3,7 +3,7 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
 import type { RepositoryFilter } from "../query/plan.js";
-import type { ReadPool } from "../worker/pools.js";
+import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import type { RevisionsOfRepository } from "../worker/read-messages.js";
 import { chooseRepositories } from "./repository-choice.js";
 import { choicesOf, readRevisions, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
@@ -50,9 +50,9 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
 }
 
 /** Asks the mirrors for the open revisions. Returns a sentence for each mirror that could not be read, too. */
-export async function readOpenRevisions(resolution: Resolution, reads: Pick<ReadPool, "run">, stop: Int32Array, timeoutMs: number): Promise<{ resolution: Resolution; failures: string[] }> {
+export async function readOpenRevisions(resolution: Resolution, reads: Pick<ReadPool, "run">, limits: ReadLimits): Promise<{ resolution: Resolution; failures: string[] }> {
   if (resolution.open.length === 0) return { resolution, failures: [] };
-  const answers = await readRevisions(resolution.open, reads, stop, timeoutMs);
+  const answers = await readRevisions(resolution.open, reads, limits);
   const failures = resolution.open.flatMap(({ repository }) => {
     const error = answers.get(repository.id)?.error;
     return error === undefined ? [] : [`revisions of ${repository.name} could not be read: ${error.message}`];

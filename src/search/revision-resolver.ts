@@ -3,7 +3,7 @@ import type { RevisionSpec } from "../model/revision.js";
 import type { RepositoryFilter } from "../query/plan.js";
 import type { RevisionChoice } from "../task/search-options.js";
 import type { ResolvedRevisions, RevisionsOfRepository } from "../worker/read-messages.js";
-import type { ReadPool } from "../worker/pools.js";
+import type { ReadLimits, ReadPool } from "../worker/pools.js";
 
 /** Revisions of one repository that only its mirror knows. */
 export interface OpenRevisions {
@@ -66,15 +66,15 @@ function bitOfRevision(repository: Repository, revision: string): number {
   return branch?.bit ?? -1;
 }
 
-/** Asks the mirrors, some repositories at a time. `stop` and `timeoutMs` are those of the reads. */
-export async function readRevisions(open: readonly OpenRevisions[], pool: Pick<ReadPool, "run">, stop: Int32Array, timeoutMs: number): Promise<Map<number, RevisionsOfRepository>> {
+/** Asks the mirrors, some repositories at a time. The limits are those of each read. */
+export async function readRevisions(open: readonly OpenRevisions[], pool: Pick<ReadPool, "run">, limits: ReadLimits): Promise<Map<number, RevisionsOfRepository>> {
   const chunks: OpenRevisions[][] = [];
   for (let i = 0; i < open.length; i += repositoriesPerRead) chunks.push(open.slice(i, i + repositoriesPerRead));
   const answers: ResolvedRevisions[] = [];
   const runChunks = async (): Promise<void> => {
     for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
       const repositories = chunk.map(({ repository, specs }) => ({ repositoryId: repository.id, specs }));
-      answers.push(await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, { timeoutMs, stop }));
+      answers.push(await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, limits));
     }
   };
   // As many at a time as there are threads by default; more would only wait in the pool.

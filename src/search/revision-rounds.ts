@@ -39,6 +39,7 @@ export interface RoundContext extends RevisionReading {
   /** The search's control block: its stop word ends the reads. */
   readonly control: Int32Array;
   readonly timeoutMs: number;
+  readonly client: string;
   /** Told what could not be searched. */
   readonly onFailure: (sentence: string) => void;
 }
@@ -158,7 +159,7 @@ class Waves {
 
   /** What shards have, and what they lack. The kept ones stay pinned. */
   async #find(commits: readonly string[]): Promise<{ wave: FoundWave; parts: readonly MissingPart[] }> {
-    const { cache, reads, limits, view, timeoutMs, control } = this.#context;
+    const { cache, reads, limits, view, timeoutMs, control, client } = this.#context;
     const kept = cache.keptOf(this.#repository.id);
     cache.pin(kept);
     try {
@@ -166,7 +167,7 @@ class Waves {
         kind: "find-documents", repositoryId: this.#repository.id, base: baseOf(this.#repository), commits, limits,
         live: [...this.#live].map(([id, place]) => ({ id, checksum: view.shards[place].record.checksum, tombstones: view.shards[place].tombstones })),
         kept: kept.map(({ id, from, to }) => ({ id, from, to })),
-      }, { timeoutMs, stop: control });
+      }, { timeoutMs, stop: control, client });
       const wave = {
         repositoryId: this.#repository.id, commits: found.commits, setStarts: found.setStarts, setRanges: found.setRanges,
         live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
@@ -198,7 +199,7 @@ class Waves {
   }
 
   async #keep({ entries, shardBytesMax }: MissingPart): Promise<KeptWithSets> {
-    const { cache, reads, limits, timeoutMs, control } = this.#context;
+    const { cache, reads, limits, timeoutMs, control, client } = this.#context;
     let shard = cache.reserve(this.#repository.id, shardBytesMax);
     while (shard === undefined) {
       await cache.released();
@@ -209,7 +210,7 @@ class Waves {
       const { id, from, to } = shard;
       const { byteCount, sets } = await reads.run<"keep-documents">({
         kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits,
-      }, { timeoutMs, stop: control });
+      }, { timeoutMs, stop: control, client });
       cache.settle(shard, byteCount);
       return { shard, sets };
     } catch (error) {

@@ -80,7 +80,7 @@ export class RunningSearch {
       queryText: request.query, plan, limits: this.#limits, results: this.#results, repositories, startedMs: this.#startedMs, traceUrl: environment.traceUrl,
     }, resolutions);
     this.#slices = new SearchSlices({
-      id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane,
+      id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane, client: request.client,
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onLeftOut: (files) => this.#report.noteLeftOut(files),
@@ -130,7 +130,7 @@ export class RunningSearch {
   async #readRevisions(): Promise<void> {
     const { revisions, maxTimeoutMs } = this.#environment;
     this.#report.resolutions = await Promise.all(this.#report.resolutions.map(async (open) => {
-      const { resolution, failures } = await readOpenRevisions(open, revisions.reads, this.#control, maxTimeoutMs);
+      const { resolution, failures } = await readOpenRevisions(open, revisions.reads, { stop: this.#control, timeoutMs: maxTimeoutMs, client: this.#request.client });
       this.#report.failures.push(...failures);
       return resolution;
     }));
@@ -139,7 +139,7 @@ export class RunningSearch {
   #findOut(): Promise<Preparation> {
     const { pool, scheduler, commitFacts, revisions } = this.#environment;
     return prepare(this.#plan, this.#report.resolutions, {
-      pool, scheduler, commitFacts, limits: revisions.limits, view: this.#view, control: this.#control, lane: this.#limits.lane,
+      pool, scheduler, commitFacts, limits: revisions.limits, view: this.#view, control: this.#control, lane: this.#limits.lane, client: this.#request.client,
       deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
       onResult: (result) => this.#slices.addWork(result),
       onLost: (error) => this.#slices.noteLostWorker("looking for repositories", undefined, error),
@@ -161,7 +161,7 @@ export class RunningSearch {
     const { revisions, maxTimeoutMs } = this.#environment;
     this.#rounds = new RoundQueue(roundsOf(ofTexts, {
       ...revisions, texts, repositories: this.#repositories, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
-      onFailure: (sentence) => this.#report.failures.push(sentence),
+      client: this.#request.client, onFailure: (sentence) => this.#report.failures.push(sentence),
     }));
   }
 

@@ -38,6 +38,7 @@ export interface SlicedSearch {
   readonly view: CatalogView;
   readonly control: Int32Array;
   readonly lane: Lane;
+  readonly client: string;
   /** Bytes of results that the client has not taken. */
   readonly unreadBytes: () => number;
   readonly onFailure: (sentence: string) => void;
@@ -148,10 +149,10 @@ export class SearchSlices {
   }
 
   #schedule(slot: number, work: SlicedWork, place: SearchPlace | undefined): void {
-    const { environment, lane, onScheduled } = this.#search;
+    const { environment, lane, client, onScheduled } = this.#search;
     this.#activeCount++;
     onScheduled();
-    environment.scheduler.schedule(lane, () => this.#run(slot, work, place));
+    environment.scheduler.schedule(lane, client, () => this.#run(slot, work, place));
   }
 
   async #run(slot: number, work: SlicedWork, place: SearchPlace | undefined): Promise<void> {

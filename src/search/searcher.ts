@@ -1,4 +1,5 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
+import { FairSemaphore, refusalError, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { workInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
@@ -18,19 +19,13 @@ import { RunningSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { TraceStore } from "./trace-store.js";
 
-/** Limits of admission. */
-export interface SearcherLimits {
-  /** Searches that run at the same time. */
-  readonly concurrent: number;
-  /** Searches that wait for a place. */
-  readonly queue: number;
-}
-
 /** How long a refused client is asked to wait, in seconds. */
 const retryAfterSeconds = 1;
 
 /** Why a search is not let in. */
 export interface Refusal {
+  /** 429 when the client has its whole share, 503 when all have. */
+  readonly status: 429 | 503;
   readonly message: string;
   readonly retryAfterSeconds: number;
 }
@@ -38,27 +33,24 @@ export interface Refusal {
 /**
  * Lets searches in, starts them, and keeps count.
  *
- * Up to `concurrent` searches run; up to `queue` more wait in the order in which they came; a further one is refused
- * before its stream starts.
+ * Up to `search.concurrent` searches run; up to `search.queue` more wait, and their clients are served in turn; a further one
+ * is refused before its stream starts. One client has a share of both.
  */
 export class Searcher {
   readonly #environment: Omit<SearchEnvironment, "traceUrl">;
-  readonly #limits: SearcherLimits;
+  readonly #permits: FairSemaphore;
   readonly #metrics: Metrics;
   readonly #traces = new TraceStore();
   readonly #running = new Map<number, RunningSearch>();
-  readonly #queue: (() => void)[] = [];
-  /** Searches that have left the queue and not started yet: their places are taken. */
-  #startingCount = 0;
   #nextId = 1;
   #isStopping = false;
   #baseUrl = "";
   /** The search contexts that a viewer may name. Searches that run keep those they began with. */
   contextsOf: (viewer: Viewer) => SearchContexts = () => new Map();
 
-  constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: SearcherLimits, metrics: Metrics) {
+  constructor(environment: Omit<SearchEnvironment, "traceUrl">, limits: ShareLimits, metrics: Metrics) {
     this.#environment = environment;
-    this.#limits = limits;
+    this.#permits = new FairSemaphore(limits);
     this.#metrics = metrics;
   }
 
@@ -71,21 +63,34 @@ export class Searcher {
     this.#baseUrl = url;
   }
 
-  get #hasPlace(): boolean {
-    return this.#running.size + this.#startingCount < this.#limits.concurrent;
-  }
-
-  admit(): Refusal | undefined {
-    if (this.#isStopping) return this.#refuse("The daemon is stopping.");
-    if (this.#hasPlace || this.#queue.length < this.#limits.queue) return undefined;
-    return this.#refuse(`Too many searches: ${this.#running.size} run and ${this.#queue.length} wait (search.concurrent and search.queue). Try again in a moment.`);
+  /** Asked before `run`. */
+  admit(client: string): Refusal | undefined {
+    if (this.#isStopping) return this.#refuse(503, "The daemon is stopping.");
+    const full = this.#permits.refusal(client);
+    if (full === undefined) return undefined;
+    if (full === "client") return this.#refuse(429, refusalError(full, "searches").message);
+    return this.#refuse(503, `Too many searches: ${this.#permits.count} run and ${this.#permits.waitingCount} wait (search.concurrent and search.queue). Try again in a moment.`);
   }
 
   /** `onEnd` is told how the search ended, right after its last event; not when the query is none. */
   run(request: SearchRequest, sink: EventSink, onEnd?: (end: SearchEnd) => void): void {
-    if (this.#hasPlace) return this.#start(request, sink, onEnd);
-    this.#queue.push(() => this.#start(request, sink, onEnd));
-    this.#metrics.searchesQueued.set(this.#queue.length);
+    const leave = this.#permits.acquire(request.client, (release) => {
+      this.#countWaiting();
+      try {
+        this.#start(request, sink, onEnd, release);
+      } catch (error) {
+        this.#fail(request, sink, error, release);
+      }
+    });
+    sink.onClosed(() => {
+      leave();
+      this.#countWaiting();
+    });
+    this.#countWaiting();
+  }
+
+  #countWaiting(): void {
+    this.#metrics.searchesQueued.set(this.#permits.waitingCount);
   }
 
   /** The text of `trawl explain`. Throws `bad-query` with a caret under the place. */
@@ -101,40 +106,42 @@ export class Searcher {
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const search of [...this.#running.values()]) search.stop(stopMessage);
-    for (const start of this.#queue.splice(0)) start();
-    while (this.#running.size + this.#startingCount > 0) await new Promise((resolve) => setImmediate(resolve));
+    this.#permits.startAll();
+    while (this.#permits.count > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #refuse(message: string): Refusal {
+  #refuse(status: Refusal["status"], message: string): Refusal {
     this.#metrics.searches.inc({ outcome: "refused" });
-    return { message, retryAfterSeconds };
+    return { status, message, retryAfterSeconds };
   }
 
-  #start(request: SearchRequest, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined): void {
-    if (sink.closed) return this.#startNext();
+  #start(request: SearchRequest, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined, release: Release): void {
+    if (sink.closed) return release();
     const plan = this.#plan(request, sink);
-    if (plan === undefined) return this.#startNext();
-    const work = prepareChoice(this.#environment.catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
-    if (work === undefined) return this.#begin(request, plan, sink, onEnd);
-    this.#startingCount++;
-    void workInTurns(work, () => !sink.closed && !this.#isStopping).then(() => {
-      this.#startingCount--;
-      if (sink.closed) this.#startNext();
-      else this.#begin(request, plan, sink, onEnd);
-    }, (error: unknown) => {
-      this.#startingCount--;
-      this.#answerError(request, sink, error);
-      this.#startNext();
+    if (plan === undefined) return release();
+    const begin = (): void => this.#begin(request, plan, sink, (end) => {
+      onEnd?.(end);
+      release();
     });
+    const work = prepareChoice(this.#environment.catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
+    if (work === undefined) return begin();
+    void workInTurns(work, () => !sink.closed && !this.#isStopping).then(() => (sink.closed ? release() : begin()))
+      .catch((error: unknown) => this.#fail(request, sink, error, release));
   }
 
-  #begin(request: SearchRequest, plan: SearchPlan, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined): void {
+  /** What a search throws before it runs must not cost its permit. */
+  #fail(request: SearchRequest, sink: EventSink, error: unknown, release: Release): void {
+    this.#answerError(request, sink, error);
+    release();
+  }
+
+  #begin(request: SearchRequest, plan: SearchPlan, sink: EventSink, onEnd: (end: SearchEnd) => void): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
     const environment = { ...this.#environment, traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}` };
     const search = new RunningSearch(id, request, plan, environment, sink, (end) => {
-      onEnd?.(end);
-      this.#onEnd(id, traceId, request, plan, end);
+      this.#noteEnd(id, traceId, request, plan, end);
+      onEnd(end);
     });
     this.#running.set(id, search);
     this.#metrics.searchesRunning.set(this.#running.size);
@@ -167,7 +174,7 @@ export class Searcher {
     this.#metrics.searches.inc({ outcome: "failed" });
   }
 
-  #onEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
+  #noteEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
     this.#running.delete(id);
     this.#metrics.searchesRunning.set(this.#running.size);
     this.#metrics.searches.inc({ outcome: end.outcome });
@@ -179,19 +186,6 @@ export class Searcher {
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
-    this.#startNext();
-  }
-
-  #startNext(): void {
-    const start = this.#queue.shift();
-    this.#metrics.searchesQueued.set(this.#queue.length);
-    // Deferred, so that a long queue of closed streams is no deep recursion.
-    if (start === undefined) return;
-    this.#startingCount++;
-    setImmediate(() => {
-      this.#startingCount--;
-      start();
-    });
   }
 }
 

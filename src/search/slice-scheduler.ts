@@ -1,3 +1,4 @@
+import { FairQueue } from "../base/fair-queue.js";
 import type { Lane } from "../worker/messages.js";
 
 /** Every n-th slice comes from the exhaustive lane while it waits, so that no flow of interactive searches starves it. */
@@ -5,7 +6,8 @@ const exhaustiveShare = 4;
 
 /**
  * Decides which slice runs next. Goals: (1) an interactive search starts as soon as a worker gives way, (2) exhaustive
- * searches share what is left in turn, (3) neither lane starves. Not a goal: fairness by bytes or by client.
+ * searches share what is left in turn, (3) neither lane starves, (4) in each lane the clients are served in turn, so many
+ * searches of one delay those of another by no more than one does. Not a goal: fairness by bytes.
  *
  * The pressure word tells running slices that others wait; each gives way between two blocks, after its lane's time.
  * A slice that gave way goes to the end of its lane, which makes each lane a round robin.
@@ -13,7 +15,7 @@ const exhaustiveShare = 4;
 export class SliceScheduler {
   readonly #workerCount: number;
   readonly #pressure: Int32Array;
-  readonly #waiting: Record<Lane, (() => Promise<void>)[]> = { interactive: [], exhaustive: [] };
+  readonly #waiting: Readonly<Record<Lane, FairQueue<() => Promise<void>>>> = { interactive: new FairQueue(), exhaustive: new FairQueue() };
   #running = 0;
   #turn = 0;
 
@@ -23,13 +25,13 @@ export class SliceScheduler {
   }
 
   /** Runs `start` when its turn comes. `start` never rejects; its promise ends with the slice. */
-  schedule(lane: Lane, start: () => Promise<void>): void {
-    this.#waiting[lane].push(start);
+  schedule(lane: Lane, client: string, start: () => Promise<void>): void {
+    this.#waiting[lane].push(client, start);
     this.#fill();
   }
 
   get waitingCount(): number {
-    return this.#waiting.interactive.length + this.#waiting.exhaustive.length;
+    return this.#waiting.interactive.size + this.#waiting.exhaustive.size;
   }
 
   #fill(): void {
@@ -48,7 +50,7 @@ export class SliceScheduler {
   #next(): (() => Promise<void>) | undefined {
     const { interactive, exhaustive } = this.#waiting;
     this.#turn++;
-    if (exhaustive.length > 0 && (interactive.length === 0 || this.#turn % exhaustiveShare === 0)) return exhaustive.shift();
-    return interactive.shift();
+    if (exhaustive.size > 0 && (interactive.size === 0 || this.#turn % exhaustiveShare === 0)) return exhaustive.take();
+    return interactive.take();
   }
 }

@@ -1,5 +1,6 @@
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { deserializeError, TrawlError } from "../base/errors.js";
+import { FairSemaphore, refusalError, shareLimits } from "../base/fair-semaphore.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type {
@@ -17,8 +18,16 @@ export const searchWorkerEntry = new URL("./search-worker.js", import.meta.url);
 const ingestWorkerEntry = new URL("./ingest-worker.js", import.meta.url);
 const readWorkerEntry = new URL("./read-worker.js", import.meta.url);
 
-/** Reads that may run or wait; a further one is refused. */
-const readCountMax = 1_000;
+/** Reads that may wait; a further one is refused. */
+const waitingReadsMax = 1_000;
+
+/**
+ * Reads that may take long, whatever limits they have: they walk histories or whole trees, or highlight text of any kind. Of one
+ * client they never have all threads. The others are over within moments, and clients take turns.
+ */
+const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
+  "count-languages", "find-first-commit", "highlight-texts", "list-contributors", "list-file-names", "list-history", "print-directory", "read-blame", "read-diff", "compare-commits",
+]);
 
 /**
  * Objects of JavaScript that a thread of each pool may hold, in MiB; shards, texts and results are outside that heap. At a search
@@ -164,18 +173,27 @@ export interface ReadLimits {
   readonly timeoutMs: number;
   /** Word 0 not 0: the answer is not wanted any more. */
   readonly stop: Int32Array;
+  /** For whom it is. */
+  readonly client: string;
 }
 
 /**
  * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
  * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
+ *
+ * Clients are served in turn, and one that asks for much that takes long leaves a thread to the others, where there are two.
  */
 export class ReadPool {
   readonly #start: () => WorkerPool<ReadOutcome>;
+  readonly #permits: FairSemaphore;
+  readonly #longCountMax: number;
   #pool: WorkerPool<ReadOutcome> | undefined;
-  #count = 0;
+  #isClosed = false;
 
-  constructor(settings: ReadWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
+  /** One client may have `sharePercent` of the reads that wait. */
+  constructor(settings: ReadWorkerSettings, workerCount: number, sharePercent: number, { log, metrics }: PoolReport) {
+    this.#permits = new FairSemaphore({ ...shareLimits(workerCount, waitingReadsMax, sharePercent), clientCountMax: workerCount });
+    this.#longCountMax = Math.max(1, workerCount - 1);
     this.#start = () => new WorkerPool({ name: "read", entry: readWorkerEntry, settings, threadCount: workerCount, heapMiB: heapMiBOf.read }, log, {
       onMessage: () => undefined,
       onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }),
@@ -188,30 +206,38 @@ export class ReadPool {
   }
 
   /**
-   * Throws `overloaded` when too many reads wait, `cancelled` when stopped or too slow, and what the kind's handler
-   * throws. It rejects at the end of the time even if the worker does not notice it.
+   * Throws `overloaded` or `too-many-requests` when too many reads wait, `cancelled` when stopped or too slow, and what the kind's
+   * handler throws. It rejects at the end of the time even if the worker does not notice it.
    */
-  async run<Kind extends ReadKind>(request: ReadKinds[Kind]["request"] & { readonly kind: Kind }, { timeoutMs, stop }: ReadLimits): Promise<ReadAnswer<Kind>> {
-    if (this.#count >= readCountMax) throw new TrawlError("overloaded", `${this.#count} reads of mirrors run or wait. Try again in a moment.`);
-    this.#count++;
+  async run<Kind extends ReadKind>(request: ReadKinds[Kind]["request"] & { readonly kind: Kind }, { timeoutMs, stop, client }: ReadLimits): Promise<ReadAnswer<Kind>> {
+    const full = this.#permits.refusal(client);
+    if (full !== undefined) throw refusalError(full, "reads of mirrors");
     const expired = new Int32Array(new SharedArrayBuffer(4));
-    this.#pool ??= this.#start();
-    const stops = [stop, expired];
-    const task: ReadTask = { request, stops };
-    const outcome = this.#pool.run("read", task, { deadlineMs: monotonicMs() + timeoutMs, stops, graceMs, activity: undefined }).finally(() => this.#count--);
+    const deadlineMs = monotonicMs() + timeoutMs;
     return await new Promise((resolve, reject) => {
       const timer = callAfter(timeoutMs, () => {
         Atomics.store(expired, 0, 1);
+        leave();
         reject(new TrawlError("cancelled", `reading a mirror (${request.kind}) took longer than ${timeoutMs} ms`));
       });
-      outcome.then((read) => {
-        if (read.ok) resolve(read.answer as ReadAnswer<Kind>);
-        else reject(deserializeError(read.error));
-      }, reject).finally(() => timer.cancel());
+      const leave = this.#permits.acquire(client, (release) => {
+        this.#read({ request, stops: [stop, expired] }, deadlineMs).finally(release).then((answer) => resolve(answer as ReadAnswer<Kind>), reject).finally(() => timer.cancel());
+      }, longReads.has(request.kind) ? this.#longCountMax : undefined);
     });
   }
 
+  async #read(task: ReadTask, deadlineMs: number): Promise<ReadAnswer<ReadKind>> {
+    const isWanted = task.stops.every((stop) => Atomics.load(stop, 0) === 0);
+    if (this.#isClosed || !isWanted) throw new TrawlError("cancelled", "the read was stopped before it began");
+    this.#pool ??= this.#start();
+    const read = await this.#pool.run("read", task, { deadlineMs, stops: task.stops, graceMs, activity: undefined });
+    if (read.ok) return read.answer;
+    throw deserializeError(read.error);
+  }
+
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#permits.startAll();
     await this.#pool?.close();
   }
 }

@@ -13,6 +13,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
   return {
     origins: { trusts: () => false },
     hosts: { has: () => true },
+    sharePercent: 100,
     signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,
