@@ -1,9 +1,13 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { TrawlError } from "../src/base/errors.js";
 import { BlobReader, type BlobOutcome } from "../src/git/blob-reader.js";
+import { readCommitDate } from "../src/git/commit-facts.js";
 import { diffTrees, listTree, resolveRevision, type TreeChange, type TreeEntry } from "../src/git/objects.js";
-import { PointReader } from "../src/git/point-reads.js";
 import { neverStop } from "../src/git/run.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { within } from "./support/waiting.js";
@@ -88,9 +92,6 @@ for (const format of ["sha1", "sha256"] as const) {
     t.strictSame(await readAll(openReader(t, repository.path), entries.map(({ oid }) => oid)), [
       '"hello\n"', '"latin1 name"', '""', '"a.txt"', '"n"', '"#!/bin/sh\n"', "missing",
     ]);
-    const points = await PointReader.open(repository.path, neverStop);
-    t.equal(await points.resolve("main"), commit);
-    points.close();
   });
 
   t.test(`differences between commits, ${format}`, async (t) => {
@@ -113,25 +114,10 @@ for (const format of ["sha1", "sha256"] as const) {
       const after = repository.commit({ branch: "main", files });
       const changes = await diffTrees(repository.path, before, after, neverStop);
       t.strictSame(changes.map(printChange), expected, name);
-      const points = await PointReader.open(repository.path, neverStop);
-      t.strictSame(await points.diffTrees(before, after), changes, `${name}: the same from a point read`);
-      points.close();
       before = after;
     }
   });
 }
-
-t.test("a difference too large for point reads", async (t) => {
-  const repository = fixture(t);
-  const before = repository.commit({ branch: "main", files: { keep: "k" } });
-  const files = Array.from({ length: 100 }, (_, index) => [`d${index}/f`, "x"] as const);
-  const after = repository.commit({ branch: "main", files });
-  const points = await PointReader.open(repository.path, neverStop);
-  t.equal((await points.diffTrees(before, after)).length, 100);
-  t.equal(await codeOf(points.diffTrees(before, "1".repeat(40))), "git", "git says what is wrong");
-  points.close();
-  points.close();
-});
 
 t.test("revisions", async (t) => {
   const repository = fixture(t);
@@ -168,12 +154,9 @@ t.test("revisions", async (t) => {
     ["main:a", null],
     ["f".repeat(40), null],
   ];
-  const points = await PointReader.open(repository.path, neverStop);
   for (const [revision, expected] of cases) {
     t.equal(await resolveRevision(repository.path, revision, neverStop), expected, JSON.stringify(revision));
-    t.equal(await points.resolve(revision), expected, `${JSON.stringify(revision)} from a point read`);
   }
-  points.close();
 });
 
 t.test("many blobs of all sizes come in order, whole", async (t) => {
@@ -245,4 +228,25 @@ t.test("a reader ends on close, stop, failure and damage", async (t) => {
 
   t.equal(await codeOf(openReader(t, "/nonexistent").read([oid], forever)), "git", "no repository");
   t.equal(await codeOf(openReader(t, repository.path).read(["--help\n"], forever)), "internal", "not an oid");
+});
+
+t.test("dates of commits are those of git, packed or not, of any size", async (t) => {
+  const repository = GitFixture.create("bare");
+  t.teardown(() => repository.remove());
+  const commits = ["short", "m".repeat(3 << 20), "\ncommitter A <a> 5 +0000\n"].map((message) => repository.commit({ branch: "main", files: { a: message.slice(0, 9) }, message }));
+  const datesOf = async (): Promise<number[]> => await Promise.all(commits.map((commit) => readCommitDate(repository.path, commit, neverStop)));
+  const theirs = commits.map((commit) => Number(repository.git("show", "-s", "--format=%ct", commit)));
+  repository.git("repack", "-adfq");
+  t.strictSame(await datesOf(), theirs, "packed");
+  const pack = join(repository.path, "objects", "pack");
+  const bytes = readFileSync(join(pack, readdirSync(pack).find((name) => name.endsWith(".pack")) ?? ""));
+  rmSync(pack, { recursive: true });
+  execFileSync("git", ["-C", repository.path, "unpack-objects", "-q"], { input: bytes });
+  t.strictSame(await datesOf(), theirs, "loose");
+  await t.rejects(readCommitDate(repository.path, "1".repeat(40), neverStop), { code: "git" });
+  const [first] = commits;
+  const file = join(repository.path, "objects", first.slice(0, 2), first.slice(2));
+  chmodSync(file, 0o600);
+  writeFileSync(file, deflateSync(Buffer.concat([Buffer.from("commit 5\0"), Buffer.alloc(64 << 20)])));
+  await t.rejects(readCommitDate(repository.path, first, neverStop), { code: "git" }, "one that unpacks to 64 MiB is git's to refuse");
 });

@@ -84,7 +84,7 @@ function saysDamaged(text: string): boolean {
  * Our bare copy of one repository.
  *
  * Caller guarantees: one `Mirror` per directory at a time, and one call of it at a time. Readers (`listTree`,
- * `BlobReader`, `PointReader`) need only the directory and may work meanwhile, also during `maintain`: git keeps
+ * `BlobReader`, `PackedObjects`) need only the directory and may work meanwhile, also during `maintain`: git keeps
  * objects that no ref reaches any more for two weeks.
  *
  * A process killed at any moment leaves a directory that `open` mends.

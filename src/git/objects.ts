@@ -41,8 +41,8 @@ export interface TreeChange {
   readonly path: Buffer;
 }
 
-/** Linux has 78,635 files and lists in 5.6 MB; this is room for about 10 million files. */
-const listingBytesMax = 1 << 30;
+/** Linux has 78,635 files and lists in 5.6 MB; this is room for two million files. Trees that hold one another list without end. */
+const listingBytesMax = 256 << 20;
 const listingTimeoutMs = 300_000;
 
 /**

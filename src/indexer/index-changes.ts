@@ -1,7 +1,6 @@
 import type { StoredShard } from "../catalog/catalog.js";
 import { hasBit } from "../base/bits.js";
-import type { TreeChange } from "../git/objects.js";
-import { PointReader } from "../git/point-reads.js";
+import { diffTrees, type TreeChange } from "../git/objects.js";
 import type { StopSignal } from "../git/run.js";
 import type { IndexedBranch } from "../model/repository.js";
 import { skipCodeOf } from "../shard/format.js";
@@ -93,15 +92,10 @@ export async function findDelta(mirror: string, repositoryId: number, old: reado
 
 async function changedPaths(mirror: string, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[], stop: StopSignal): Promise<Map<string, PathChange>> {
   const changes = new Map<string, PathChange>();
-  const reader = await PointReader.open(mirror, stop);
-  try {
-    for (const branch of wanted) {
-      const before = old.find((other) => other.bit === branch.bit);
-      if (before === undefined || before.commit === branch.commit) continue;
-      for (const change of await reader.diffTrees(before.commit, branch.commit)) noteChange(changes, branch.bit, change);
-    }
-  } finally {
-    reader.close();
+  for (const branch of wanted) {
+    const before = old.find((other) => other.bit === branch.bit);
+    if (before === undefined || before.commit === branch.commit) continue;
+    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop)) noteChange(changes, branch.bit, change);
   }
   return changes;
 }
