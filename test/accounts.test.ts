@@ -5,6 +5,7 @@ import type { TokenRequest } from "../src/account/accounts.js";
 import { auditEntry, operator, type Doer } from "../src/account/audit-log.js";
 import type { Entry, Gate } from "../src/account/gate.js";
 import { readLifetime } from "../src/account/rules.js";
+import { TokenLifetimes } from "../src/account/token-lifetimes.js";
 import { SignIn } from "../src/account/sign-in.js";
 import { AccountSite, plainToken } from "./support/account-site.js";
 import { wallClock } from "./support/wall-clock.js";
@@ -279,6 +280,28 @@ t.test("what is refused", async (t) => {
   t.equal(readLifetime("90d"), 90 * dayMs);
   t.equal(readLifetime("never"), "never");
   t.equal(readLifetime(""), undefined);
+});
+
+t.test("how long a token lives", async (t) => {
+  const lifetimes = new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: false });
+  t.equal(lifetimes.lifetimeMs(undefined), 90 * dayMs);
+  t.equal(lifetimes.lifetimeMs(365 * dayMs), 365 * dayMs);
+  t.throws(() => lifetimes.lifetimeMs(365 * dayMs + 1), { code: "bad-request", message: /auth\.maxTokenDays/ });
+  t.throws(() => lifetimes.lifetimeMs("never"), { code: "bad-request", message: /auth\.allowTokensWithoutExpiry/ });
+  t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 30, allowsNever: false }).lifetimeMs(undefined), 30 * dayMs, "the shorter one counts");
+  t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: true }).lifetimeMs("never"), undefined);
+  t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: true }).lifetimeMs(undefined), 90 * dayMs, "not unless it is asked for");
+});
+
+t.test("a site admin acts as another one only where that is allowed", async (t) => {
+  const site = new AccountSite(t);
+  await site.user("root", true);
+  await site.user("boss", true);
+  const text = await site.token("root", sudoToken);
+  const refused = "403 Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.";
+  t.equal(knock(site.gate(true), `token-sudo user="boss",token="${text}"`), refused);
+  t.equal(knock(site.gate(true), `token-sudo user="root",token="${text}"`), "root (admin) by root");
+  t.equal(knock(site.gate(true, "all-users-create", true), `token-sudo user="boss",token="${text}"`), "boss (admin) by root");
 });
 
 t.test("organisations: a member reads what they read, and no longer", async (t) => {

@@ -53,8 +53,8 @@ function signIn(daemon: DaemonProcess, email: string, pass: string, from: string
   return send(daemon, "/-/sign-in", { method: "POST", body: JSON.stringify({ email, password: pass }), from });
 }
 
-async function graphql(daemon: DaemonProcess, query: string, headers: Readonly<Record<string, string>>): Promise<unknown> {
-  return JSON.parse((await send(daemon, "/.api/graphql", { method: "POST", headers, body: JSON.stringify({ query }) })).text);
+async function graphql(daemon: DaemonProcess, query: string, headers: Readonly<Record<string, string>>, variables: unknown = null): Promise<unknown> {
+  return JSON.parse((await send(daemon, "/.api/graphql", { method: "POST", headers, body: JSON.stringify({ query, variables }) })).text);
 }
 
 const needles = "needle in a line of some length, so that many lines are more than sockets hold\n";
@@ -102,6 +102,11 @@ t.test("accounts under attack", async (t) => {
   /** It ends with an event that says why; one that was read too late is cut. */
   const endsWith = (text: string, reason: string): boolean =>
     text.endsWith(`event: error\ndata: ${JSON.stringify({ message: reason })}\n\nevent: done\ndata: {}\n\n`) || !text.includes("event: done");
+  /** The version of the site admin's settings, as a change names it. */
+  const lastSettings = async (headers: Readonly<Record<string, string>>): Promise<{ readonly s: number | null }> => {
+    const { data } = await graphql(site, "{ currentUser { latestSettings { id } } }", headers) as { readonly data: { readonly currentUser: { readonly latestSettings: { readonly id: number } | null } } };
+    return { s: data.currentUser.latestSettings?.id ?? null };
+  };
   const revoke = (id: number) => () => site.control("DELETE", `/.api/tokens/${id}`);
 
   await t.test("a stream of a token that is deleted", async (t) => {
@@ -205,6 +210,27 @@ t.test("accounts under attack", async (t) => {
     await site.control("POST", "/.api/users/boss", { isSiteAdmin: true });
     const asBoss = { authorization: sudo.header["authorization"]!.replace(/token (.*)/, "token-sudo user=\"boss\",token=\"$1\"") };
     t.equal((await send(site, "/", { headers: asBoss })).text, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.\n");
+  });
+
+  await t.test("a name that every object has is a name like any other", async (t) => {
+    const { header } = await tokenOf(site, "admin");
+    const answersTo = async (name: string): Promise<string> => {
+      const answers = [
+        await graphql(site, `{ user(username: "${name}") { id } namespaceByName(name: "${name}") { id } organization(name: "${name}") { id } team(name: "${name}") { id }
+          email: user(email: "${name}") { id } searchContextBySpec(spec: "${name}") { id } of: searchContextBySpec(spec: "@${name}/${name}") { id }
+          site { users(username: "${name}") { totalCount } } repoMeta { key(key: "${name}") { __typename } } }`, header),
+        await graphql(site, `{ ${name}: currentUser { ${name}: username } }`, header),
+        await graphql(site, `{ ${name}: currentUser { ${name}: username } }`, header),
+        await graphql(site, `mutation { createAccessToken(user: "VXNlcjox", scopes: ["user:all", "${name}"], note: "") { id } }`, header),
+        await graphql(site, `mutation ($s: Int) { settingsMutation(input: { subject: "VXNlcjox", lastID: $s }) { overwriteSettings(contents: "{\\"${name}\\": 1}") { empty { alwaysNil } } } }`, header, await lastSettings(header)),
+        await graphql(site, "{ viewerSettings { final } }", header),
+        (await signIn(site, name, password, "127.0.0.9")).text,
+        (await send(site, "/.api/graphql", { headers: { authorization: `token-sudo user="${name}",token="x"` }, method: "POST", body: "{}" })).text,
+      ];
+      return JSON.stringify(answers).replaceAll(name, "NAME");
+    };
+    const expected = await answersTo("nothing");
+    for (const name of Object.getOwnPropertyNames(Object.prototype)) t.equal(await answersTo(name), expected, name);
   });
 
   await t.test("a flood of junk tokens hides no other refusal", async (t) => {

@@ -83,6 +83,16 @@ t.test("an event is two lines and an empty one", async (t) => {
   });
 });
 
+t.test("a stream that fails says why, and nothing after it", async (t) => {
+  const { server, url } = serve((sink) => {
+    sink.send("matches", ["[]"]);
+    sink.fail("the reason");
+    sink.send("late", ["{}"]);
+  }, "identity", 60_000);
+  t.teardown(() => server.stop(0));
+  t.equal(await (await fetch(url)).text(), 'event: matches\ndata: []\n\nevent: error\ndata: {"message":"the reason"}\n\nevent: done\ndata: {}\n\n');
+});
+
 t.test("an event of 10 MiB arrives whole, a larger one not at all", async (t) => {
   const { server, url } = serve((sink) => {
     sink.send("matches", [Buffer.alloc(eventBytesMax, "y")]);

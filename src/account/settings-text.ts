@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { applyEdits, createScanner, modify, parse, printParseErrorCode, type ParseError } from "jsonc-parser";
+import { applyEdits, createScanner, modify, parse, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
 import { TrawlError } from "../base/errors.js";
 
 /** Settings as a program reads them. */
@@ -29,7 +29,17 @@ export function checkSettings(text: string): void {
 
 /** The values in a text that `checkSettings` let pass. */
 export function settingsValues(text: string): SettingsValues {
-  return parse(text, [], { allowTrailingComma: true }) as SettingsValues;
+  return valueOf(parseTree(text, [], { allowTrailingComma: true })) as SettingsValues;
+}
+
+/** `parse` assigns to the keys of objects, and so loses a `__proto__`. */
+function valueOf(node: Node | undefined): unknown {
+  const children = node?.children ?? [];
+  switch (node?.type) {
+    case "object": return Object.fromEntries(children.map(({ children: [key, value] = [] }) => [key?.value, valueOf(value)]));
+    case "array": return children.map(valueOf);
+    default: return node?.value;
+  }
 }
 
 /** The text with one value changed; an empty path stands for all of it. What is around it stays as it is. */

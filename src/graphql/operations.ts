@@ -136,6 +136,8 @@ class Operation {
   /** The cost when no variable changes it. */
   readonly #fixedCost: Cost | undefined;
   readonly #hasVariableCost: boolean;
+  /** The code that graphql-jit writes assigns to fields by their aliases, which `__proto__` does not survive. */
+  readonly #isCompilable: boolean;
   #prepared: Prepared | undefined;
   #useCount = 0;
   #compiled: CompiledQuery | undefined;
@@ -144,6 +146,7 @@ class Operation {
     this.#schema = schema;
     this.#schemaAnswers = schemaAnswers;
     this.#isAboutSchema = isAboutSchema(document);
+    this.#isCompilable = !text.includes("__proto__");
     this.#document = document;
     this.#name = name;
     this.weight = Math.max(text.length, keptCharactersMax / keptCountMax);
@@ -189,7 +192,7 @@ class Operation {
 
   #execute(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
     this.#useCount++;
-    if (this.#useCount === 2 && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax) this.#compiled = this.#compile();
+    if (this.#useCount === 2 && this.#isCompilable && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax) this.#compiled = this.#compile();
     if (this.#compiled !== undefined) return this.#compiled.query(undefined, context, variables);
     return execute({ schema: this.#schema, document: this.#document, operationName: this.#name, contextValue: context, variableValues: variables });
   }
