@@ -1,7 +1,7 @@
 /** What documents cost, and what is refused before it costs. */
 import { execute, parse, print } from "graphql";
 import t from "tap";
-import { costOf, excessOf, hasVariableCost, type Cost } from "../src/graphql/cost.js";
+import { argumentCharacters, costOf, excessOf, hasVariableCost, type Cost } from "../src/graphql/cost.js";
 import { RequestContext, type GraphqlServices } from "../src/graphql/context.js";
 import { mergeFields } from "../src/graphql/merge-fields.js";
 import { createSchema } from "../src/graphql/schema.js";
@@ -35,8 +35,28 @@ t.test("cost", async (t) => {
   t.equal(costOf(parse("{ ...f }"), {}), undefined, "a fragment that is not there");
 });
 
+t.test("characters of arguments", async (t) => {
+  const variables = { long: "x".repeat(1000), list: ["ab", "cd", { a: "efg" }], length: 10 };
+  const rows: readonly (readonly [document: string, characters: number])[] = [
+    ["{ a }", 0],
+    ["{ a(x: \"abc\", y: 12, z: true) }", 3 + 2 + 1],
+    ["{ a(x: [\"abc\", \"d\"], y: { z: \"ef\" }) }", 3 + 1 + 2],
+    ["query ($long: String) { a(x: $long) b(x: $long) }", 2000],
+    ["query ($list: [String]) { a(x: $list) }", 1 + 2 + 2 + 1 + 3],
+    ["{ a(first: 10) { b(x: \"abc\") } }", 2 + 10 * 3],
+    ["query ($length: Int, $long: String) { a(first: $length) { b(x: $long) } }", 1 + 10_000],
+    ["query ($long: String) { a(first: 5) { ...f } b { ...f ...f } } fragment f on Q { c(x: $long) ...g } fragment g on Q { d(x: \"abc\") }", 1 + 7 * 1000 + 7 * 3],
+    ["query ($long: String) { a } fragment f on Q { c(x: $long) }", 0],
+    [`query ($long: String) { ...f0 } ${many(60, (i) => `fragment f${i} on Q { ...f${i + 1} ...f${i + 1} }`)} fragment f60 on Q { __typename(x: $long) }`, 1000 * 2 ** 60],
+  ];
+  for (const [text, characters] of rows) {
+    const cost = costOf(parse(text), variables);
+    t.equal(cost === undefined ? undefined : argumentCharacters(cost, variables), characters, text.slice(0, 100));
+  }
+});
+
 t.test("limits", async (t) => {
-  const cost: Cost = { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4, expandedDepth: 6, writtenFields: 20 };
+  const cost: Cost = { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4, expandedDepth: 6, writtenFields: 20, literalCharacters: 0, variableUses: new Map() };
   t.strictSame(excessOf(cost, { aliases: 10, fields: 100, depth: 5, duplicateFields: 2, uniqueFields: 3 }), [
     { type: "alias count", limit: 10, actual: 11 }, { type: "field count", limit: 100, actual: 101 }, { type: "query depth", limit: 5, actual: 6 },
     { type: "duplicate field count", limit: 2, actual: 3 }, { type: "unique field count", limit: 3, actual: 4 },

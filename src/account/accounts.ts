@@ -181,6 +181,10 @@ export class Accounts {
     return this.contexts.hasPublicOf(ownerId) || this.savedSearches.hasPublicOf(ownerId);
   }
 
+  get organisationCount(): number {
+    return this.#organisations.count;
+  }
+
   organisations(): readonly Organisation[] {
     return [...this.#organisations.values()].sort((a, b) => a.id - b.id);
   }

@@ -1,3 +1,4 @@
+import { mapInSteps, sortInSteps } from "../base/steps.js";
 import { globalContextName, type SearchContext } from "../model/search-context.js";
 import type { Viewer } from "../model/viewer.js";
 import type { SearchContexts } from "../query/search-contexts.js";
@@ -35,22 +36,42 @@ export class ContextDirectory {
   }
 
   find(spec: string, viewer: Viewer): KnownContext | undefined {
-    if (spec === globalContextName) return { spec, context: globalContext, own: undefined };
+    if (spec === globalContextName) return this.global;
     const configured = this.configured.find(({ name }) => name === spec);
     if (configured !== undefined) return { spec, context: configured, own: undefined };
     const own = this.#ownOf(spec);
     return own !== undefined && (own.public || this.owns(viewer, own.ownerId)) ? known(spec, own) : undefined;
   }
 
+  /** At most so many does `listFor` look at. */
+  get count(): number {
+    return this.configured.length + this.#accounts.contexts.count;
+  }
+
   /** The global one, then those whose spec tells whose they are; a configured one that is not public is not told of. */
-  listFor(viewer: Viewer): readonly KnownContext[] {
+  *listFor(viewer: Viewer): Generator<void, readonly KnownContext[]> {
     const configured = this.configured.filter((context) => context.public).map((context) => ({ spec: context.name, context, own: undefined }));
-    const own = [...this.#accounts.contexts.all()].flatMap((context) => {
+    const own = yield* mapInSteps([...this.#accounts.contexts.all()], (context) => {
       const spec = this.#specOf(context);
-      return spec === undefined ? [] : this.find(spec, viewer) ?? [];
-    }).filter((found) => found.own !== undefined);
-    const others = [...configured, ...own].sort((a, b) => (a.spec < b.spec ? -1 : 1));
-    return [{ spec: globalContextName, context: globalContext, own: undefined }, ...others];
+      return spec === undefined ? undefined : this.find(spec, viewer);
+    });
+    const usable = own.filter((found) => found?.own !== undefined) as KnownContext[];
+    const others = yield* sortInSteps([...configured, ...usable], (a, b) => (a.spec < b.spec ? -1 : 1));
+    return [this.global, ...others];
+  }
+
+  /** All repositories; always there. */
+  get global(): KnownContext {
+    return { spec: globalContextName, context: globalContext, own: undefined };
+  }
+
+  /** The one that a user's mark means, where the viewer may use it and is told of it. */
+  marked(mark: string, viewer: Viewer): KnownContext | undefined {
+    const own = this.#accounts.contexts.marked(mark);
+    const spec = own === undefined ? mark : this.#specOf(own);
+    const found = spec === undefined ? undefined : this.find(spec, viewer);
+    if (own !== undefined) return found?.own?.id === own.id ? found : undefined;
+    return found !== undefined && found.own === undefined && found.context.public ? found : undefined;
   }
 
   /** Whether the viewer is this owner of contexts, or a member of it; the instance's are a site admin's. */

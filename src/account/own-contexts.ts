@@ -76,6 +76,15 @@ export class OwnContexts {
     return this.#publicIdsOfOwner.countOf(ownerId) > 0;
   }
 
+  get count(): number {
+    return this.#contexts.count;
+  }
+
+  /** The one that a mark of `contextMark` names. */
+  marked(mark: string): OwnContext | undefined {
+    return mark.startsWith("#") ? this.#contexts.get(Number(mark.slice(1))) : undefined;
+  }
+
   find(ownerId: number, name: string): OwnContext | undefined {
     return this.#contexts.get(this.#idOf.get(keyOf({ ownerId, name })) ?? 0);
   }

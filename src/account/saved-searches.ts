@@ -47,6 +47,10 @@ export class SavedSearches {
     });
   }
 
+  get count(): number {
+    return this.#table.count;
+  }
+
   all(): Iterable<SavedSearch> {
     return this.#table.values();
   }

@@ -42,6 +42,10 @@ export class Teams {
     });
   }
 
+  get count(): number {
+    return this.#table.count;
+  }
+
   all(): readonly Team[] {
     return [...this.#table.values()];
   }

@@ -102,6 +102,11 @@ function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolea
   while (isWanted() && work.next().done !== true) yield;
 }
 
+/** Work that is short by itself, and takes its turn all the same, since a request may have much of it. */
+export function* inOneStep<T>(work: () => T): Generator<void, T> {
+  return work();
+}
+
 /** The items that pass, in their order. */
 export function* filterInSteps<T>(items: readonly T[], isWanted: (item: T) => boolean): Generator<void, T[]> {
   const wanted: T[] = [];
@@ -145,4 +150,12 @@ export function* mapInSteps<T, U>(items: readonly T[], change: (item: T) => U): 
     yield;
   }
   return changed;
+}
+
+/** Does something with each item. */
+export function* eachInSteps<T>(items: readonly T[], take: (item: T) => void): Generator<void, void> {
+  for (let start = 0; start < items.length; start += itemsOfStep) {
+    for (const item of items.slice(start, start + itemsOfStep)) take(item);
+    yield;
+  }
 }

@@ -96,6 +96,7 @@ export class Catalog {
   /** Larger than the id of every shard that the catalog has ever named. */
   #nextShardId = 1;
   #orderedShards: readonly LiveShard[] | undefined;
+  #shardsOfRepository: ReadonlyMap<number, readonly LiveShard[]> | undefined;
   #table: ShardTable | undefined;
   /** False after a flip, until a view needs the table. */
   #isTableCurrent = false;
@@ -160,8 +161,9 @@ export class Catalog {
   }
 
   /** Live shards that hold documents of the repository. */
-  shardsOf(repositoryId: number): LiveShard[] {
-    return [...this.#shards.values()].filter((shard) => shard.record.repositoryIds.includes(repositoryId));
+  shardsOf(repositoryId: number): readonly LiveShard[] {
+    this.#shardsOfRepository ??= groupByRepository(this.#shards.values());
+    return this.#shardsOfRepository.get(repositoryId) ?? [];
   }
 
   /** Pins the live shards; the caller releases the view when its last reader has ended. */
@@ -318,6 +320,7 @@ export class Catalog {
       this.#nextShardId = Math.max(this.#nextShardId, id + 1);
     }
     this.#orderedShards = undefined;
+    this.#shardsOfRepository = undefined;
     this.#isTableCurrent = false;
     const free: number[] = [];
     for (const id of change.removedShardIds ?? []) {
@@ -357,6 +360,18 @@ export class Catalog {
       });
     }
   }
+}
+
+function groupByRepository(shards: Iterable<LiveShard>): Map<number, LiveShard[]> {
+  const groups = new Map<number, LiveShard[]>();
+  for (const shard of shards) {
+    for (const id of new Set(shard.record.repositoryIds)) {
+      const group = groups.get(id);
+      if (group === undefined) groups.set(id, [shard]);
+      else group.push(shard);
+    }
+  }
+  return groups;
 }
 
 function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository | undefined,

@@ -266,7 +266,7 @@ class Daemon implements Controlled {
     const configuration = lazy(() => visibleConfiguration(options));
     return {
       orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens, tokenLifetimes: this.tokenLifetimes,
-      audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, statuses: () => sync.statuses(),
+      audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, activityOf: (repositoryId) => sync.activityOf(repositoryId),
       externalUrl: externalUrl(options), configuration, siteId: siteId(options.data),
     };
   }

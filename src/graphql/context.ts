@@ -11,17 +11,18 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import { clientOf } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { RepositoryFacts } from "../model/repository.js";
-import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import { GitReads, type GitCache } from "./git-reads.js";
+import { RequestSearches } from "./request-searches.js";
+import { RequestWork } from "./request-work.js";
 
 /** Items that one answer may have in lists without a length. */
 const itemsMax = 200_000;
 
-/** Those that are made in one turn of the event loop. */
-const itemsOfTurn = 2000;
+/** Fields of lists that are made in one iteration of the event loop: 10 ms, or twice that where operations are not compiled. */
+const fieldsOfTurn = 10_000;
 
 const notAuthenticated = "not authenticated";
 
@@ -52,8 +53,8 @@ export interface GraphqlServices {
   readonly reads: ReadPool;
   readonly gitCache: GitCache;
   readonly log: Log;
-  /** How each repository stands, its sync included. */
-  readonly statuses: () => readonly RepositoryStatus[];
+  /** What the sync of a repository does, as in "fetching 45 %"; "" when there is none. */
+  readonly activityOf: (repositoryId: number) => string;
   /** Begins absolute URLs; without a slash at the end. */
   readonly externalUrl: string;
   /** The configuration in force, as JSON with comments. */
@@ -70,15 +71,21 @@ export class RequestContext {
   readonly #from: string;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
-  /** Both are made when they are first needed: many requests read no mirror, and shared memory is dear to make. */
+  /** These are made when they are first needed: many requests read no mirror, and shared memory is expensive to make. */
   #stop: Int32Array | undefined;
   #git: GitReads | undefined;
+  #work: RequestWork | undefined;
+  #searches: RequestSearches | undefined;
   #isCancelled = false;
   #mayNotAct = false;
   #itemCount = 0;
-  /** Items of this and earlier turns of the event loop may be made when the promise resolves. */
+  #fieldCount = 0;
+  /** What is taken in this and earlier turns of the event loop may be made when the promise resolves. */
   #turn = 0;
   #turns: Promise<void> = Promise.resolve();
+
+  /** Fields that the document asks of an item of a list, at most. */
+  fieldsOfItem = 1;
 
   constructor(services: GraphqlServices, viewer: Viewer, from: string, timeoutMs: number) {
     this.services = services;
@@ -90,13 +97,6 @@ export class RequestContext {
   /** All the repositories that there are for this viewer. */
   get repositories(): RepositoryTable {
     return this.services.catalog.repositoryTable(this.viewer);
-  }
-
-  /** How each of them stands, its sync included. */
-  statuses(): readonly RepositoryStatus[] {
-    const { repositories } = this;
-    const all = this.services.statuses();
-    return repositories.isWhole ? all : all.filter(({ name }) => repositories.byName(name) !== undefined);
   }
 
   /** Milliseconds that this request may still take; at least one. */
@@ -133,14 +133,31 @@ export class RequestContext {
     return this.#git;
   }
 
+  get searches(): RequestSearches {
+    this.#searches ??= new RequestSearches();
+    return this.#searches;
+  }
+
+  /** The work of this request on the main thread that takes long, for all of its fields. */
+  get work(): RequestWork {
+    this.#work ??= new RequestWork(() => !this.#isCancelled && monotonicMs() < this.#deadlineMs);
+    return this.#work;
+  }
+
   /**
    * Resolves when the answer may have so many items more in lists that nobody gave a length, which the cost of a document does
-   * not tell. Other work comes between many of them. Throws `bad-request` when there are too many.
+   * not tell. Throws `bad-request` when there are too many.
    */
   async takeItems(count: number, what: string): Promise<void> {
     this.#itemCount += count;
     if (this.#itemCount > itemsMax) throw new TrawlError("bad-request", `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`);
-    const turn = Math.floor(this.#itemCount / itemsOfTurn);
+    return this.takeTurn(count);
+  }
+
+  /** Resolves when a list of so many items may be put into the answer: other work comes between many of them. */
+  takeTurn(count: number): Promise<void> {
+    this.#fieldCount += count * this.fieldsOfItem;
+    const turn = Math.floor(this.#fieldCount / fieldsOfTurn);
     for (; this.#turn < turn; this.#turn++) this.#turns = this.#turns.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#turns;
   }

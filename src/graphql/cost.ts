@@ -1,4 +1,4 @@
-import { Kind, type DocumentNode, type FieldNode, type FragmentDefinitionNode, type OperationDefinitionNode, type SelectionSetNode } from "graphql";
+import { Kind, type DocumentNode, type FieldNode, type FragmentDefinitionNode, type OperationDefinitionNode, type SelectionSetNode, type ValueNode } from "graphql";
 
 /** What one request may ask for; 0 lets everything through. */
 export interface CostLimits {
@@ -15,6 +15,10 @@ export interface Cost extends CostLimits {
   readonly expandedDepth: number;
   /** Fields as written, those of a fragment once for each spread: what validating and compiling takes. */
   readonly writtenFields: number;
+  /** Characters of the literals that fields are given as arguments, for each object that they are asked of. */
+  readonly literalCharacters: number;
+  /** How often fields are given each variable, counted so, too. */
+  readonly variableUses: ReadonlyMap<string, number>;
 }
 
 /** A limit that a document exceeds. */
@@ -50,6 +54,21 @@ export function costOf(document: DocumentNode, variables: Variables): Cost | und
   return new Estimate(document, variables).total();
 }
 
+/** Characters of all arguments that fields are given, lists and objects counting by what they hold. */
+export function argumentCharacters({ literalCharacters, variableUses }: Cost, variables: Variables): number {
+  let sum = literalCharacters;
+  for (const [name, uses] of variableUses) sum += uses * charactersOf(variables[name]);
+  return sum;
+}
+
+function charactersOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 1;
+  let sum = 1;
+  for (const key in value) sum += charactersOf((value as Readonly<Record<string, unknown>>)[key]);
+  return sum;
+}
+
 /** Whether the cost depends on the values of variables. */
 export function hasVariableCost(document: DocumentNode): boolean {
   return document.definitions.some((definition) => "selectionSet" in definition && hasVariableLimit(definition.selectionSet));
@@ -72,6 +91,10 @@ interface Part {
   depth: number;
   expandedDepth: number;
   writtenFields: number;
+  /** What is written here, without what is spread: the arguments, and for how many objects each fragment is spread. */
+  literalCharacters: number;
+  readonly variableUses: Map<string, number>;
+  readonly spreads: Map<string, number>;
   /** How often each name is written here, without what is spread. */
   readonly names: Map<string, number>;
 }
@@ -93,18 +116,21 @@ class Estimate {
   }
 
   total(): Cost | undefined {
-    const cost = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0, expandedDepth: 0, writtenFields: 0 };
+    const cost = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0, expandedDepth: 0, writtenFields: 0, literalCharacters: 0, variableUses: new Map<string, number>() };
+    const operations: Part[] = [];
     for (const operation of this.#operations) {
       this.#defaults = defaultsOf(operation);
       const part = this.#visit(operation.selectionSet);
       cost.aliases += part.aliases;
       cost.fields += Math.max(1, part.fields + part.inlineFields);
       cost.writtenFields += part.writtenFields;
+      operations.push(part);
       cost.depth = Math.max(cost.depth, part.depth);
       cost.expandedDepth = Math.max(cost.expandedDepth, part.expandedDepth);
       cost.duplicateFields = Math.max(cost.duplicateFields, duplicates(part));
       cost.uniqueFields += part.names.size;
     }
+    this.#addArguments(cost, operations);
     let fragmentNames = 0;
     for (const name of this.#fragments.keys()) {
       const part = this.#fragment(name);
@@ -116,7 +142,7 @@ class Estimate {
   }
 
   #visit(selectionSet: SelectionSetNode): Part {
-    const part: Part = { aliases: 0, fields: 0, inlineFields: 0, depth: 0, expandedDepth: 0, writtenFields: 0, names: new Map() };
+    const part = emptyPart();
     this.#add(part, selectionSet, 1, 1);
     return part;
   }
@@ -151,6 +177,7 @@ class Estimate {
     part.writtenFields++;
     if (field.alias !== undefined) part.aliases++;
     if (!freeFields.has(name)) part.fields += multiplier;
+    for (const { value } of field.arguments ?? []) addValue(part, value, multiplier);
     if (field.selectionSet !== undefined) this.#add(part, field.selectionSet, multiplier * this.#lengthOf(field), depth + 1);
   }
 
@@ -159,7 +186,22 @@ class Estimate {
     part.aliases += spread.aliases;
     part.fields += (spread.fields + spread.inlineFields) * multiplier;
     part.writtenFields += spread.writtenFields;
+    addTo(part.spreads, name, multiplier);
     part.expandedDepth = Math.max(part.expandedDepth, depth + spread.expandedDepth - 1);
+  }
+
+  /** Fragments are known after those that they spread, so backwards each is counted before what it spreads. */
+  #addArguments(cost: { literalCharacters: number; readonly variableUses: Map<string, number> }, operations: readonly Part[]): void {
+    const counts = new Map<string, number>();
+    const add = (part: Part, count: number): void => {
+      // Counts may be infinite, and infinity times zero is no number.
+      if (count === 0) return;
+      if (part.literalCharacters > 0) cost.literalCharacters += count * part.literalCharacters;
+      for (const [name, uses] of part.variableUses) addTo(cost.variableUses, name, count * uses);
+      for (const [name, uses] of part.spreads) addTo(counts, name, count * uses);
+    };
+    for (const part of operations) add(part, 1);
+    for (const [name, part] of [...this.#parts].reverse()) add(part, counts.get(name) ?? 0);
   }
 
   #fragment(name: string): Part {
@@ -168,7 +210,7 @@ class Estimate {
     const fragment = this.#fragments.get(name);
     if (fragment === undefined || this.#open.has(name)) {
       this.#isEstimable = false;
-      return { aliases: 0, fields: 0, inlineFields: 0, depth: 0, expandedDepth: 0, writtenFields: 0, names: new Map() };
+      return emptyPart();
     }
     this.#open.add(name);
     const part = this.#visit(fragment.selectionSet);
@@ -190,6 +232,32 @@ class Estimate {
   #valueOf(variable: string): number {
     const value = this.#variables[variable];
     return typeof value === "number" ? value : (this.#defaults.get(variable) ?? 1);
+  }
+}
+
+function emptyPart(): Part {
+  return {
+    aliases: 0, fields: 0, inlineFields: 0, depth: 0, expandedDepth: 0, writtenFields: 0, literalCharacters: 0, variableUses: new Map(), spreads: new Map(), names: new Map(),
+  };
+}
+
+function addTo(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count);
+}
+
+function addValue(to: Part, value: ValueNode, multiplier: number): void {
+  switch (value.kind) {
+    case Kind.VARIABLE:
+      addTo(to.variableUses, value.name.value, multiplier);
+      break;
+    case Kind.LIST:
+      for (const item of value.values) addValue(to, item, multiplier);
+      break;
+    case Kind.OBJECT:
+      for (const field of value.fields) addValue(to, field.value, multiplier);
+      break;
+    default:
+      to.literalCharacters += multiplier * ("value" in value && typeof value.value === "string" ? value.value.length : 1);
   }
 }
 

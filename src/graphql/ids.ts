@@ -10,8 +10,12 @@ export function globalId(kind: string, key: unknown): string {
   return Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 }
 
+/** An id names at most a repository, a revision and a path, whose names have a few hundred characters. */
+const idCharactersMax = 8_192;
+
 /** Throws `bad-request` for what is no id. */
 export function parseGlobalId(id: string): GlobalId {
+  if (id.length > idCharactersMax) throw new TrawlError("bad-request", `an id has at most ${idCharactersMax} characters; ids come from the \`id\` fields of answers`);
   const text = Buffer.from(id, "base64").toString();
   const colon = text.indexOf(":");
   try {

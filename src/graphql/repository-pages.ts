@@ -1,9 +1,14 @@
 import { messageOf, TrawlError } from "../base/errors.js";
+import { filterInSteps, mapInSteps, sortInSteps } from "../base/steps.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { compileRegexp } from "../regexp/compile.js";
 import { pageCountMax } from "./connections.js";
+import type { RequestContext } from "./context.js";
 import type { ObjectTypes } from "./schema-types.js";
+
+/** As of a `repo:` filter: compiling a longer regular expression takes the main thread more than 10 ms. */
+const queryCharactersMax = 8_192;
 
 type PageArguments = Partial<ObjectTypes["Query"]["repositories"]["args"]>;
 
@@ -35,13 +40,28 @@ class RepositoryPageInfo {
   }
 }
 
-/** The page that the arguments ask for. Throws `bad-request` when they name no length, or a cursor that is none. */
-export function repositoryPage(table: RepositoryTable, args: PageArguments): RepositoryPage {
+/**
+ * The page that the arguments ask for. Rejects with `bad-request` when they name no length, or a cursor that is none. Fields of a
+ * request that differ in the page alone share the work.
+ */
+export async function repositoryPage(table: RepositoryTable, args: PageArguments, context: RequestContext): Promise<RepositoryPage> {
   const length = lengthOf(args);
-  const wanted = wantedPlaces(table, args);
+  const wanted = needsWork(args) ? await sharedPlaces(table, args, context) : table.placesByName();
   const [start, end] = bounds(table, wanted, args, length);
   const records = wanted.slice(start, end).map((place) => table.at(place));
+  await context.takeTurn(records.length);
   return { records, totalCount: wanted.length, pageInfo: new RepositoryPageInfo(records, end < wanted.length, start > 0) };
+}
+
+/** Whether the page is not one of all repositories by their names, which the table knows. */
+function needsWork({ names, query, cloneStatus, cloned, notCloned, indexed, notIndexed, failedFetch, corrupted, orderBy, descending }: PageArguments): boolean {
+  const isChosen = [names, query, cloneStatus].some((given) => given !== undefined && given !== null)
+    || [cloned, notCloned, indexed, notIndexed].includes(false) || failedFetch === true || corrupted === true;
+  return isChosen || descending === true || comparisons[orderBy ?? "REPOSITORY_NAME"] !== undefined;
+}
+
+function sharedPlaces(table: RepositoryTable, { first: _, last: __, after: ___, before: ____, ...args }: PageArguments, { work }: RequestContext): Promise<readonly number[]> {
+  return work.once(work.keyOf(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () => wantedPlaces(table, args));
 }
 
 function lengthOf({ first, last, names }: PageArguments): number {
@@ -76,12 +96,17 @@ function cursorOf({ id }: Repository): string {
 }
 
 /** Places in the table, so that no more records are looked at than are tested or given. */
-function wantedPlaces(table: RepositoryTable, args: PageArguments): readonly number[] {
+function* wantedPlaces(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
   const { names } = args;
-  const all = names === undefined || names === null ? table.placesByName() : [...new Set(names)].flatMap((name) => table.placeOfName(name) ?? []);
+  const all = names === undefined || names === null ? table.placesByName() : yield* namedPlaces(table, names);
   const tests = testsOf(args);
-  const wanted = tests.length === 0 ? all : all.filter((place) => tests.every((test) => test(table.at(place))));
-  return ordered(table, wanted, args);
+  const wanted = tests.length === 0 ? all : yield* filterInSteps(all, (place) => tests.every((test) => test(table.at(place))));
+  return yield* ordered(table, wanted, args);
+}
+
+function* namedPlaces(table: RepositoryTable, names: readonly string[]): Generator<void, readonly number[]> {
+  const places = yield* mapInSteps([...new Set(names)], (name) => table.placeOfName(name));
+  return places.filter((place) => place !== undefined);
 }
 
 type Test = (repository: Repository) => boolean;
@@ -108,8 +133,9 @@ function statusOf({ lastFetched, lastError }: Repository) {
   return lastError === "" ? "CLONING" : "NOT_CLONED";
 }
 
-/** A text that is no regular expression is part of a name. */
+/** A text that is no regular expression is part of a name. Throws `bad-request` for a very long one. */
 function nameTest(query: string): Test {
+  if (query.length > queryCharactersMax) throw new TrawlError("bad-request", `query: more than ${queryCharactersMax} characters; use a shorter regular expression, or names`);
   const text = query.toLowerCase();
   const holdsText: Test = ({ name }) => name.toLowerCase().includes(text);
   // Of 10,000 names a regular expression takes 6 ms to look at.
@@ -123,13 +149,11 @@ function nameTest(query: string): Test {
   }
 }
 
-function ordered(table: RepositoryTable, places: readonly number[], { orderBy, descending }: PageArguments): readonly number[] {
+function* ordered(table: RepositoryTable, places: readonly number[], { orderBy, descending }: PageArguments): Generator<void, readonly number[]> {
   const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
   // Places come by name.
-  if (compare === undefined && descending !== true) return places;
-  const sorted = [...places];
-  if (compare !== undefined) sorted.sort((a, b) => compare(table.at(a), table.at(b)));
-  return descending === true ? sorted.reverse() : sorted;
+  const sorted = compare === undefined ? places : yield* sortInSteps(places, (a, b) => compare(table.at(a), table.at(b)));
+  return descending === true ? [...sorted].reverse() : sorted;
 }
 
 const comparisons: Readonly<Record<string, (a: Repository, b: Repository) => number>> = {

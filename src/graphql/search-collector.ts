@@ -63,6 +63,7 @@ const matchBytesMax = 8 << 20;
 /** Takes a search's events for an answer that is given as a whole. It keeps nobody waiting: what comes is read at once. */
 export class SearchCollector implements EventSink {
   readonly pendingBytes = 0;
+  readonly #takeBytes: (byteCount: number) => boolean;
   readonly #matches: StreamMatch[] = [];
   readonly #closedCallbacks: (() => void)[] = [];
   readonly #done: Promise<void>;
@@ -76,7 +77,9 @@ export class SearchCollector implements EventSink {
   #isCut = false;
   #closed = false;
 
-  constructor() {
+  /** `takeBytes` says whether the answer has room for so many more bytes of matches, beside those of other searches. */
+  constructor(takeBytes: (byteCount: number) => boolean = () => true) {
+    this.#takeBytes = takeBytes;
     this.#done = new Promise((resolve) => { this.#resolve = resolve; });
   }
 
@@ -122,7 +125,7 @@ export class SearchCollector implements EventSink {
   #addMatches(data: readonly EventPart[]): void {
     const bytes = data.reduce((sum, part) => sum + (typeof part === "string" ? part.length : bytesOfPart(part).length), 0);
     this.#matchBytes += bytes;
-    if (this.#matchBytes > matchBytesMax) this.#isCut = true;
+    this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(bytes);
     if (this.#isCut) return;
     for (const match of JSON.parse(textOf(data)) as StreamMatch[]) this.#matches.push(match);
   }

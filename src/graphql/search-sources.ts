@@ -29,16 +29,17 @@ export class SearchSource {
   }
 
   results(context: RequestContext): Promise<SearchResultsSource> {
-    this.#results ??= this.#run(context);
+    this.#results ??= context.searches.run(() => this.#run(context));
     return this.#results;
   }
 
   async #run(context: RequestContext): Promise<SearchResultsSource> {
+    if (context.isCancelled) throw new TrawlError("cancelled", "the search was not begun, as its client has left");
     const { query, version, patternType } = this.#arguments;
     const { searcher } = context.services;
     const refusal = searcher.admit(context.client);
     if (refusal !== undefined) throw new TrawlError("overloaded", refusal.message);
-    const collector = new SearchCollector();
+    const collector = new SearchCollector((byteCount) => context.searches.takeBytes(byteCount));
     const forget = context.onCancel(() => collector.end());
     const request = {
       query, version, patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType, display: undefined, chunkMatches: true,

@@ -1,5 +1,6 @@
 import type { Author } from "../account/audit-log.js";
 import { siteSubject, type WrittenSettings } from "../account/settings-table.js";
+import { mapInSteps } from "../base/steps.js";
 import { OrganisationSource, UserSource } from "./account-sources.js";
 import type { RequestContext } from "./context.js";
 import { DefaultSettingsSource, SiteSource } from "./site-source.js";
@@ -36,21 +37,24 @@ export function subjectKey(subject: SubjectSource): number | undefined {
 }
 
 /** What holds for a subject; for a user, also the settings of its organisations. */
-export function cascadeOf(subject: SubjectSource, { services: { accounts } }: RequestContext): CascadeSource {
+export async function cascadeOf(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
   const common = [new DefaultSettingsSource(), new SiteSource()];
   switch (subject.__typename) {
     case "DefaultSettings": return { subjects: [subject] };
     case "Site": return { subjects: common };
     case "Org": return { subjects: [...common, subject] };
     case "User": {
-      const organisations = accounts.organisationsOf(subject.user.id).map((organisation) => new OrganisationSource(organisation));
+      const { work, services: { accounts } } = context;
+      const { id } = subject.user;
+      const organisations = await work.once(`subjects of ${id}`, 1, () => mapInSteps(accounts.organisationsOf(id), (organisation) => new OrganisationSource(organisation)));
+      await context.takeItems(organisations.length, "organisations of users");
       return { subjects: [...common, ...organisations, subject] };
     }
   }
 }
 
 /** What holds for who asks. */
-export function viewerCascade(context: RequestContext): CascadeSource {
+export function viewerCascade(context: RequestContext): Promise<CascadeSource> {
   const { viewer: { userId }, services: { accounts } } = context;
   const user = userId === undefined ? undefined : accounts.user(userId);
   return cascadeOf(user === undefined ? new SiteSource() : new UserSource(user), context);

@@ -1,6 +1,6 @@
 import type { Accounts, User } from "../account/accounts.js";
 import { TrawlError } from "../base/errors.js";
-import { filterInSteps, resultInTurns, sortInSteps } from "../base/steps.js";
+import { filterInSteps, sortInSteps } from "../base/steps.js";
 import type { RequestContext } from "./context.js";
 import { timeOf } from "./filters.js";
 import { globalId } from "./ids.js";
@@ -27,20 +27,20 @@ type Wishes = ObjectTypes["Site"]["users"]["args"];
 const nodesMax = 1000;
 
 /** The users who are as wished. Caller guarantees: the viewer is site admin. */
-export function findSiteUsers(wishes: Wishes, { services: { accounts } }: RequestContext): Promise<readonly User[]> {
+export function findSiteUsers(wishes: Wishes, { work, services: { accounts } }: RequestContext): Promise<readonly User[]> {
   const tests = testsOf(wishes, accounts);
-  return resultInTurns(filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))));
+  return work.once(work.keyOf("site users", wishes), accounts.userCount, () => filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))));
 }
 
 /** Some of those that were found, in order. Throws `bad-request` for a negative limit or offset. */
 export async function siteUserNodes(found: readonly User[], { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"],
-  { services: { accounts } }: RequestContext): Promise<readonly SiteUser[]> {
+  { work, services: { accounts } }: RequestContext): Promise<readonly SiteUser[]> {
   const start = offset ?? 0;
   const count = limit ?? nodesMax;
   if (start < 0 || count < 0) throw new TrawlError("bad-request", `limit: ${count} and offset: ${start} must not be negative`);
   const keyOf = keys[orderBy ?? "USERNAME"];
   const direction = descending === true ? -1 : 1;
-  const sorted = await resultInTurns(sortInSteps(found, (a, b) => direction * (compare(keyOf(a, accounts), keyOf(b, accounts)) || compare(a.name, b.name))));
+  const sorted = await work.run(found.length, sortInSteps(found, (a, b) => direction * (compare(keyOf(a, accounts), keyOf(b, accounts)) || compare(a.name, b.name))));
   return sorted.slice(start, start + Math.min(count, nodesMax)).map((user) => siteUser(user, accounts));
 }
 

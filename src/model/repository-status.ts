@@ -1,4 +1,4 @@
-import type { RepositoryFacts } from "./repository.js";
+import type { Repository, RepositoryFacts } from "./repository.js";
 
 /** How a repository stands, as `trawl repo list`, `/readyz` and the control interface show it. */
 export interface RepositoryStatus extends RepositoryFacts {
@@ -31,4 +31,11 @@ export const syncFailed = "The last fetch or indexing failed. A site admin can s
 /** The error of a status, as far as the viewer may know it. "" for none. */
 export function visibleError(error: string, { isSiteAdmin }: { readonly isSiteAdmin: boolean }): string {
   return error === "" || isSiteAdmin ? error : syncFailed;
+}
+
+/** The state of a repository as its status tells it. */
+export function repositoryState({ generation, lastError, removedAt }: Repository): RepositoryStatus["state"] {
+  if (removedAt !== "") return "removed";
+  if (generation > 0) return "searchable";
+  return lastError === "" ? "pending" : "failed";
 }

@@ -1,6 +1,6 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalError, type Release, type ShareLimits } from "../base/fair-semaphore.js";
-import { workInTurns } from "../base/steps.js";
+import { resultInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -116,17 +116,27 @@ export class Searcher {
   }
 
   #start(request: SearchRequest, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined, release: Release): void {
-    if (sink.closed) return release();
-    const plan = this.#plan(request, sink);
-    if (plan === undefined) return release();
-    const begin = (): void => this.#begin(request, plan, sink, (end) => {
+    void resultInTurns(this.#startInSteps(request, sink, (end) => {
       onEnd?.(end);
       release();
-    });
+    })).then((hasBegun) => {
+      if (!hasBegun) release();
+    }, (error: unknown) => this.#fail(request, sink, error, release));
+  }
+
+  /**
+   * Planning a query of 64 KiB takes some milliseconds, and so does choosing among many repositories: other work comes between.
+   * Returns whether the search has begun.
+   */
+  *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
+    if (sink.closed) return false;
+    const plan = planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
+    yield;
     const work = prepareChoice(this.#environment.catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
-    if (work === undefined) return begin();
-    void workInTurns(work, () => !sink.closed && !this.#isStopping).then(() => (sink.closed ? release() : begin()))
-      .catch((error: unknown) => this.#fail(request, sink, error, release));
+    while (work !== undefined && !sink.closed && !this.#isStopping && work.next().done !== true) yield;
+    if (sink.closed) return false;
+    this.#begin(request, plan, sink, onEnd);
+    return true;
   }
 
   /** What a search throws before it runs must not cost its permit. */
@@ -147,16 +157,6 @@ export class Searcher {
     this.#metrics.searchesRunning.set(this.#running.size);
     search.start();
     if (this.#isStopping) search.stop(stopMessage);
-  }
-
-  /** The plan, or undefined after the sink has been told what is wrong. */
-  #plan(request: SearchRequest, sink: EventSink): SearchPlan | undefined {
-    try {
-      return planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
-    } catch (error) {
-      this.#answerError(request, sink, error);
-      return undefined;
-    }
   }
 
   /** Tells what is wrong with a query, in place of a search. */

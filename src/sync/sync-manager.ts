@@ -8,7 +8,7 @@ import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/
 import { redactUrl } from "../git/remote-url.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
-import type { RepositoryStatus } from "../model/repository-status.js";
+import { repositoryState, type RepositoryStatus } from "../model/repository-status.js";
 import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import type { IngestPool } from "../worker/pools.js";
 import { changedMetadata, withChange } from "./metadata.js";
@@ -245,7 +245,7 @@ export class SyncManager {
     return [...this.#catalog.repositories()].map((repository) => ({
       name: repository.name,
       url: redactUrl(repository.url),
-      state: stateOf(repository),
+      state: repositoryState(repository),
       activity: this.#activities.get(repository.id) ?? "",
       error: repository.lastError,
       deletedAfter: repository.removedAt === "" ? "" : new Date(Date.parse(repository.removedAt) + this.#settings.removalGraceMs).toISOString(),
@@ -256,6 +256,11 @@ export class SyncManager {
       skippedCounts: repository.skippedCounts,
       ...factsIn(repository),
     }));
+  }
+
+  /** What the sync of a repository does; "" when there is none. */
+  activityOf(repositoryId: number): string {
+    return this.#activities.get(repositoryId) ?? "";
   }
 
   noteProgress(progress: SyncProgress): void {
@@ -625,7 +630,7 @@ export class SyncManager {
 
   #updateGauges(): void {
     const counts = { searchable: 0, failed: 0, pending: 0, removed: 0 };
-    for (const repository of this.#catalog.repositories()) counts[stateOf(repository)]++;
+    for (const repository of this.#catalog.repositories()) counts[repositoryState(repository)]++;
     for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
     const shards = this.#catalog.shards();
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);
@@ -653,10 +658,4 @@ function firstOf(values: Iterable<number>, isGood: (value: number) => boolean): 
 
 function waitersOf(schedule: Schedule): Waiter[] {
   return [...schedule.waiters.splice(0), ...schedule.attending.splice(0)];
-}
-
-function stateOf(repository: Repository): RepositoryStatus["state"] {
-  if (repository.removedAt !== "") return "removed";
-  if (repository.generation > 0) return "searchable";
-  return repository.lastError === "" ? "pending" : "failed";
 }

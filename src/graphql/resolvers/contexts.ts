@@ -2,6 +2,7 @@ import type { KnownContext } from "../../account/context-directory.js";
 import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
 import type { Doer } from "../../account/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps, mapInSteps, sortInSteps } from "../../base/steps.js";
 import { ownerSource } from "../account-access.js";
 import { nothing, pageOf } from "../connections.js";
 import { ContextSource } from "../context-source.js";
@@ -9,19 +10,16 @@ import type { RequestContext } from "../context.js";
 import { numericKey, parseGlobalId } from "../ids.js";
 import { repositorySourceOf } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
+import type { ObjectTypes } from "../schema-types.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
 /** Search contexts, as queries name them by `context:`. */
 export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"> = {
-  searchContexts: (_, { first, after, query, namespaces, orderBy, descending }, { viewer, services: { contexts } }) => {
-    const text = query?.toLowerCase() ?? "";
-    const owners = namespaces === null || namespaces.length === 0 ? undefined : new Set(namespaces.map((id) => (id === null ? 0 : ownerKey(id))));
-    const [global, ...others] = contexts.listFor(viewer).map((found) => new ContextSource(found));
-    if (orderBy === "SEARCH_CONTEXT_UPDATED_AT") others.sort((a, b) => (a.updatedAt < b.updatedAt ? -1 : 1));
-    if (descending === true) others.reverse();
-    const wanted = [global, ...others].filter(({ spec, found }) => spec.toLowerCase().includes(text) && (owners === undefined || owners.has(found.own?.ownerId ?? 0)));
+  searchContexts: async (_, { first, after, ...args }, context) => {
+    const { work, services: { contexts } } = context;
+    const wanted = await work.once(work.keyOf("contexts", args), contexts.count, () => wantedContexts(args, context));
     return pageOf(wanted, first, after);
   },
   searchContextBySpec: (_, { spec }, context) => contextOf(spec, context),
@@ -77,10 +75,23 @@ export function contextOf(spec: string, { viewer, services: { contexts } }: Requ
   return found === undefined ? null : new ContextSource(found);
 }
 
+type WantedContexts = Omit<ObjectTypes["Query"]["searchContexts"]["args"], "first" | "after">;
+
+/** The global one comes first, whatever the order. */
+function* wantedContexts({ query, namespaces, orderBy, descending }: WantedContexts, { viewer, services: { contexts } }: RequestContext): Generator<void, readonly ContextSource[]> {
+  const text = query?.toLowerCase() ?? "";
+  const owners = namespaces === null || namespaces.length === 0 ? undefined : new Set(namespaces.map((id) => (id === null ? 0 : ownerKey(id))));
+  const all = yield* mapInSteps(yield* contexts.listFor(viewer), (found) => new ContextSource(found));
+  const [global, ...byName] = yield* filterInSteps(all, ({ spec, found, autoDefined }) => autoDefined || (spec.toLowerCase().includes(text) && (owners === undefined || owners.has(found.own?.ownerId ?? 0))));
+  const others = orderBy === "SEARCH_CONTEXT_UPDATED_AT" ? [...yield* sortInSteps(byName, (a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))] : byName;
+  if (descending === true) others.reverse();
+  const hasGlobal = global.spec.toLowerCase().includes(text) && (owners === undefined || owners.has(0));
+  return hasGlobal ? [global, ...others] : others;
+}
+
 function preferredContext({ viewer, services: { accounts, contexts } }: RequestContext): ContextSource {
   const mark = accounts.contexts.preferredOf(viewer.userId);
-  const all = contexts.listFor(viewer);
-  return new ContextSource((mark === "" ? undefined : all.find((found) => markOf(found) === mark)) ?? all[0]);
+  return new ContextSource((mark === "" ? undefined : contexts.marked(mark, viewer)) ?? contexts.global);
 }
 
 function markOf({ own, context }: KnownContext): string {

@@ -1,4 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps } from "../../base/steps.js";
 import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, UserSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
@@ -14,9 +15,12 @@ type Mutation = ResolversOf<"Mutation">;
 
 export const organisationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
   organization: (_, { name }, context) => organisationSource(context.services.accounts.organisationByName(name), context),
-  organizations: (_, { first, after, query }, context) => {
+  organizations: async (_, { first, after, query }, context) => {
     context.requireSiteAdmin();
-    const { nodes, totalCount } = pageOf(context.services.accounts.organisations().filter(namesHold(query)), first, after);
+    const { work, services: { accounts } } = context;
+    const found = await work.once(work.keyOf("organisations", { query }), accounts.organisationCount, () => filterInSteps(accounts.organisations(), namesHold(query)));
+    const { nodes, totalCount } = pageOf(found, first, after);
+    await context.takeTurn(nodes.length);
     return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
   },
   namespace: (_, { id }, context) => {
@@ -32,9 +36,9 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
 
 export const organisation: ResolversOf<"Org"> = {
   members: async ({ organisation: { memberIds } }, { query, ...page }, context) => {
-    const { accounts } = context.services;
+    const { work, services: { accounts } } = context;
     const isNamed = namesHold(query);
-    const wanted = query ? memberIds.filter((id) => isNamed(accounts.user(id) ?? nobody)) : memberIds;
+    const wanted = query ? await work.run(memberIds.length, filterInSteps(memberIds, (id) => isNamed(accounts.user(id) ?? nobody))) : memberIds;
     const { nodes, totalCount, pageInfo } = bothWaysPageOf(wanted, page);
     await context.takeItems(nodes.length, "members of organisations");
     return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };

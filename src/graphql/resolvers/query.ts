@@ -11,6 +11,7 @@ import { SearchSource } from "../search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
+import { cloneUrlsOf, indexCloneUrls } from "../clone-urls.js";
 import { contextOf, contextQueries } from "./contexts.js";
 import { organisationQueries } from "./organisations.js";
 import { permissionQueries } from "./permissions.js";
@@ -25,8 +26,8 @@ export const query: ResolversOf<"Query"> = {
   node: (_, { id }, context) => nodeOf(id, context),
   repository: (_, args, context) => repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
   repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
-  repositories: (_, args, { repositories }) => {
-    const { records, totalCount, pageInfo } = repositoryPage(repositories, args);
+  repositories: async (_, args, context) => {
+    const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
     return { nodes: records.map(repositorySourceOf), totalCount, pageInfo };
   },
   search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
@@ -42,15 +43,17 @@ export const query: ResolversOf<"Query"> = {
 };
 
 /** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
-function repositoryOf(name: string | undefined, cloneUrl: string | undefined, { repositories }: RequestContext): RepositorySource | null {
+function repositoryOf(name: string | undefined, cloneUrl: string | undefined, context: RequestContext): RepositorySource | null | Promise<RepositorySource | null> {
   if (name === undefined && cloneUrl === undefined) throw new TrawlError("bad-request", "neither name nor cloneURL given");
-  const named = repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
-  const record = named ?? (cloneUrl === undefined ? undefined : repositories.values().find((repository) => isSameUrl(repository.url, cloneUrl)));
-  return record === undefined ? null : repositorySourceOf(record);
+  const record = context.repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
+  if (record !== undefined) return repositorySourceOf(record);
+  return cloneUrl === undefined ? null : repositoryByUrl(cloneUrl, context);
 }
 
-function isSameUrl(one: string, other: string): boolean {
-  return one === other || (nameOfCloneUrl(one) !== undefined && nameOfCloneUrl(one) === nameOfCloneUrl(other));
+async function repositoryByUrl(cloneUrl: string, { repositories, work }: RequestContext): Promise<RepositorySource | null> {
+  const urls = cloneUrlsOf.get(repositories) ?? await work.once(`clone URLs of ${repositories.id}`, repositories.count, () => indexCloneUrls(repositories));
+  const record = urls.find(cloneUrl);
+  return record === undefined ? null : repositorySourceOf(record);
 }
 
 async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { visibleError, type RepositoryStatus } from "../../model/repository-status.js";
+import { visibleError } from "../../model/repository-status.js";
 import { splitRange } from "../../model/revision-syntax.js";
 import { redactUrl } from "../../git/remote-url.js";
 import { emptyPage, offsetPageInfo, pageLength, skipCount } from "../connections.js";
@@ -62,7 +62,7 @@ export const mirrorInfo: ResolversOf<"MirrorRepositoryInfo"> = {
     context.requireSiteAdmin();
     return redactUrl(source.record.url);
   },
-  cloneProgress: (source, _, context) => (source.cloneInProgress ? statusOf(source, context)?.activity ?? null : null),
+  cloneProgress: (source, _, { services }) => (source.cloneInProgress ? services.activityOf(source.record.id) || null : null),
   isCorrupted: () => false,
   corruptionLogs: () => [],
   updatedAt: (source) => source.record.lastFetched || null,
@@ -147,8 +147,4 @@ async function commitOf(source: RepositorySource, revision: string, { git }: Req
 export async function comparison(source: RepositorySource, baseText: string, headText: string, context: RequestContext): Promise<ComparisonSource> {
   const [base, head] = await Promise.all([commitOf(source, baseText, context), commitOf(source, headText, context)]);
   return { repository: source, baseText, headText, base, head };
-}
-
-function statusOf(source: RepositorySource, context: RequestContext): RepositoryStatus | undefined {
-  return context.statuses().find(({ name }) => name === source.name);
 }

@@ -1,33 +1,43 @@
 import type { SavedSearch } from "../../account/saved-searches.js";
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps, sortInSteps } from "../../base/steps.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "../account-access.js";
 import { SavedSearchSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { numericKey, parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
+import type { ObjectTypes } from "../schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;
 
 export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
-  savedSearches: (_, { owner, namespace, query, viewerIsAffiliated, includeDrafts, orderBy, ...page }, context) => {
-    if (typeof page.first !== "number" && typeof page.last !== "number") {
+  savedSearches: async (_, { first, last, after, before, ...wanted }, context) => {
+    if (typeof first !== "number" && typeof last !== "number") {
       throw new TrawlError("bad-request", "you must provide a `first` or `last` value to properly paginate");
     }
-    const ownerId = owner ?? namespace;
-    const tests: ((search: SavedSearch) => boolean)[] = [
-      (search) => maySeeSavedSearch(search, context),
-      ...typeof ownerId === "string" ? [ofOwner(ownerId)] : [],
-      ...typeof query === "string" && query !== "" ? [holding(query.toLowerCase())] : [],
-      ...typeof viewerIsAffiliated === "boolean" ? [({ ownerId: id }: SavedSearch) => isAffiliated(id, context) === viewerIsAffiliated] : [],
-      ...includeDrafts === false ? [({ isDraft }: SavedSearch) => !isDraft] : [],
-    ];
-    const found = [...context.services.accounts.savedSearches.all()].filter((search) => tests.every((test) => test(search)));
-    found.sort(orderBy === "SAVED_SEARCH_UPDATED_AT" ? byTime : byDescription);
-    const { nodes, totalCount, pageInfo } = bothWaysPageOf(found, page);
+    const { work, services: { accounts: { savedSearches } } } = context;
+    const found = await work.once(work.keyOf("saved searches", wanted), savedSearches.count, () => wantedSearches(wanted, context));
+    const { nodes, totalCount, pageInfo } = bothWaysPageOf(found, { first, last, after, before });
+    await context.takeTurn(nodes.length);
     return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
   },
 };
+
+type Wanted = Omit<ObjectTypes["Query"]["savedSearches"]["args"], "first" | "last" | "after" | "before">;
+
+function* wantedSearches({ owner, namespace, query, viewerIsAffiliated, includeDrafts, orderBy }: Wanted, context: RequestContext): Generator<void, readonly SavedSearch[]> {
+  const ownerId = owner ?? namespace;
+  const tests: ((search: SavedSearch) => boolean)[] = [
+    (search) => maySeeSavedSearch(search, context),
+    ...typeof ownerId === "string" ? [ofOwner(ownerId)] : [],
+    ...typeof query === "string" && query !== "" ? [holding(query.toLowerCase())] : [],
+    ...typeof viewerIsAffiliated === "boolean" ? [({ ownerId: id }: SavedSearch) => isAffiliated(id, context) === viewerIsAffiliated] : [],
+    ...includeDrafts === false ? [({ isDraft }: SavedSearch) => !isDraft] : [],
+  ];
+  const found = yield* filterInSteps([...context.services.accounts.savedSearches.all()], (search) => tests.every((test) => test(search)));
+  return yield* sortInSteps(found, orderBy === "SAVED_SEARCH_UPDATED_AT" ? byTime : byDescription);
+}
 
 export const savedSearch: ResolversOf<"SavedSearch"> = {
   createdBy: ({ search }, _, context) => userSource(search.createdBy, context),

@@ -32,7 +32,7 @@ export const settingsMutation: ResolversOf<"SettingsMutation"> = {
 
 export const settingsCascade: ResolversOf<"SettingsCascade"> = {
   final: (source, _, context) => finalText(source, context),
-  merged: (source, _, context) => ({ contents: finalText(source, context), messages: [] }),
+  merged: async (source, _, context) => ({ contents: await finalText(source, context), messages: [] }),
 };
 
 export const settings: ResolversOf<"Settings"> = {
@@ -49,8 +49,14 @@ export function latestSettings(subject: SubjectSource, _: unknown, context: Requ
   return written === undefined ? null : { written, subject };
 }
 
-function finalText({ subjects }: CascadeSource, { services: { accounts } }: RequestContext): string {
-  return JSON.stringify(accounts.settings.merged(subjects.flatMap((subject) => subjectKey(subject) ?? [])));
+/** Reading and merging texts of 64 KiB takes milliseconds, so fields that ask the same share it. */
+function finalText({ subjects }: CascadeSource, { work, services: { accounts } }: RequestContext): Promise<string> {
+  const keys = subjects.flatMap((subject) => subjectKey(subject) ?? []);
+  return work.once(`settings ${keys.join(" ")}`, keys.length, function* () {
+    // What is read is cached.
+    for (const key of keys) yield void accounts.settings.merged([key]);
+    return JSON.stringify(accounts.settings.merged(keys));
+  });
 }
 
 /** Null for an id of another kind; throws `forbidden` where the viewer may not know the settings. */

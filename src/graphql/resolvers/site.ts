@@ -1,7 +1,9 @@
-import { visibleError, type RepositoryStatus } from "../../model/repository-status.js";
+import { visibleError } from "../../model/repository-status.js";
+import type { Repository } from "../../model/repository.js";
 import type { Viewer } from "../../model/viewer.js";
 import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
+import { eachInSteps, sortInSteps } from "../../base/steps.js";
 import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
 import { bothWaysPageOf, emptyPage, pageOf } from "../connections.js";
@@ -9,6 +11,7 @@ import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { cascadeOf } from "../settings-sources.js";
+import { repositorySummary, type RepositorySummary } from "../repository-summary.js";
 import { findSiteUsers, siteUserNodes } from "../site-users.js";
 import { SiteSource } from "../site-source.js";
 import { buildVersion, productVersion } from "../versions.js";
@@ -20,9 +23,9 @@ type Query = ResolversOf<"Query">;
 /** What is asked about the instance, and about who asks. */
 export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
   | "featureFlags" | "clientConfiguration" | "enterpriseLicenseHasFeature" | "executors" | "repoMeta"> = {
-  externalServices: (_, { first, after, repo }, context) => {
+  externalServices: async (_, { first, after, repo }, context) => {
     context.requireSiteAdmin();
-    const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(context)] : [];
+    const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(await repositorySummary(context), context)] : [];
     return pageOf(services, first, after);
   },
   highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
@@ -30,8 +33,8 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
     return tableOfRows(tableRows(lines, 1));
   },
   site: () => new SiteSource(),
-  statusMessages: (_, __, context) => statusMessages(context.statuses(), context.viewer),
-  repositoryStats: (_, __, context) => repositoryStats(context.statuses()),
+  statusMessages: async (_, __, context) => statusMessages(await repositorySummary(context), context.viewer),
+  repositoryStats: async (_, __, context) => repositoryStats(await repositorySummary(context)),
   evaluateFeatureFlag: () => null,
   evaluateFeatureFlags: () => [],
   evaluatedFeatureFlags: () => [],
@@ -95,59 +98,49 @@ export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfigurati
 export const defaultSettings: ResolversOf<"DefaultSettings"> = { settingsCascade: (source, _, context) => cascadeOf(source, context) };
 
 export const repoMeta: ResolversOf<"RepoMeta"> = {
-  keys: (_, { query, first, after }, context) => pageOf(metadataTexts(context, ({ key }) => key, query), first, after),
-  key: (_, { key }, context) => (metadataTexts(context, (pair) => pair.key, undefined).includes(key) ? { key } : null),
+  keys: async (_, { query, first, after }, context) => pageOf(await metadataTexts(context, undefined, query ?? ""), first, after),
+  key: async (_, { key }, context) => ((await metadataTexts(context, undefined, "")).includes(key) ? { key } : null),
 };
 
 export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
-  values: ({ key }, { query, first, after }, context) =>
-    pageOf(metadataTexts(context, (pair) => (pair.key === key ? pair.value : null), query), first, after),
+  values: async ({ key }, { query, first, after }, context) => pageOf(await metadataTexts(context, key, query ?? ""), first, after),
 };
 
-/** Keys or values of all repositories' metadata, each once and in order. */
-function metadataTexts({ repositories }: RequestContext, pick: (pair: { key: string; value: string | null }) => string | null, query: string | null | undefined): string[] {
-  const texts = new Set<string>();
-  for (const { metadata } of repositories.values()) {
-    for (const [key, value] of Object.entries(metadata)) {
-      const text = pick({ key, value });
-      if (text !== null && text.includes(query ?? "")) texts.add(text);
-    }
-  }
-  return [...texts].sort();
+/** The keys of all repositories' metadata that hold a text, or the values of one key; each once and in order. */
+async function metadataTexts({ repositories, work }: RequestContext, ofKey: string | undefined, held: string): Promise<readonly string[]> {
+  return work.once(work.keyOf("metadata", { ofKey, held }), repositories.count, function* () {
+    const texts = new Set<string>();
+    const add = ({ metadata }: Repository): void => {
+      const found = ofKey === undefined ? Object.keys(metadata) : Object.hasOwn(metadata, ofKey) ? [metadata[ofKey]] : [];
+      for (const text of found) if (text !== null && text.includes(held)) texts.add(text);
+    };
+    yield* eachInSteps(repositories.values(), add);
+    return yield* sortInSteps([...texts], (a, b) => (a < b ? -1 : 1));
+  });
 }
 
 /** The operator's list of repositories, as the one service that there is. */
-function configuredService(context: RequestContext) {
-  const { services } = context;
-  const statuses = context.statuses();
-  const newest = statuses.reduce((latest, { lastFetched }) => (lastFetched > latest ? lastFetched : latest), "");
+function configuredService({ total, newest }: RepositorySummary, { services }: RequestContext) {
   const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
   const date = newest || "1970-01-01T00:00:00Z";
   return {
     __typename: "ExternalService" as const, id: globalId("ExternalService", 1), kind, displayName, config: services.configuration(), createdAt: date, updatedAt: date,
-    repoCount: statuses.length, lastSyncAt: newest || null, nextSyncAt: null, lastSyncError: null, warning: null, webhookURL: null,
+    repoCount: total, lastSyncAt: newest || null, nextSyncAt: null, lastSyncError: null, warning: null, webhookURL: null,
   };
 }
 
 /** What an operator should know; nothing when all is well. */
-function statusMessages(statuses: readonly RepositoryStatus[], viewer: Viewer) {
-  if (statuses.length === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
-  const pending = statuses.filter(({ state }) => state === "pending");
-  const failed = statuses.filter(({ error }) => error !== "");
+function statusMessages({ total, pending, failures }: RepositorySummary, viewer: Viewer) {
+  if (total === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
   return [
-    ...pending.length > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending.length} ${pending.length === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
-    ...failed.slice(0, listedErrorsMax).map(({ name, error }) => ({ __typename: "SyncError" as const, message: `${name}: ${visibleError(error, viewer)}` })),
+    ...pending > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending} ${pending === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
+    ...failures.map(({ name, lastError }) => ({ __typename: "SyncError" as const, message: `${name}: ${visibleError(lastError, viewer)}` })),
   ];
 }
 
-const listedErrorsMax = 20;
-
-function repositoryStats(statuses: readonly RepositoryStatus[]) {
-  const count = (test: (status: RepositoryStatus) => boolean): number => statuses.filter(test).length;
-  const cloned = count(({ lastFetched }) => lastFetched !== "");
-  const cloning = count(({ state }) => state === "pending");
+function repositoryStats({ total, cloned, pending, failed, searchable }: RepositorySummary) {
   return {
-    gitDirBytes: "0", indexedLinesCount: "0", total: statuses.length, cloned, cloning, notCloned: statuses.length - cloned - cloning,
-    failedFetch: count(({ error }) => error !== ""), corrupted: 0, indexed: count(({ state }) => state === "searchable"),
+    gitDirBytes: "0", indexedLinesCount: "0", total, cloned, cloning: pending, notCloned: total - cloned - pending,
+    failedFetch: failed, corrupted: 0, indexed: searchable,
   };
 }

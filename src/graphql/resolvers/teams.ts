@@ -1,12 +1,13 @@
 import type { Team } from "../../account/teams.js";
 import { TrawlError } from "../../base/errors.js";
+import { filterInSteps, sortInSteps } from "../../base/steps.js";
 import { mayChangeTeam, teamSource, userSource } from "../account-access.js";
 import { TeamSource, UserSource } from "../account-sources.js";
 import { nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { numericKey } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
-import type { TeamMemberInput } from "../schema-types.js";
+import type { ObjectTypes, TeamMemberInput } from "../schema-types.js";
 import { namesHold } from "../filters.js";
 
 type Query = ResolversOf<"Query">;
@@ -17,26 +18,31 @@ const namedMembersMax = 1000;
 
 export const teamQueries: Pick<Query, "team" | "teams"> = {
   team: (_, { name }, context) => teamSource(context.services.accounts.teams.byName(name), context),
-  teams: (_, { first, after, search, exceptAncestor, includeChildTeams }, context) => {
+  teams: async (_, { first, after, ...args }, context) => {
     context.requireUser();
-    const { teams } = context.services.accounts;
-    const isDeep = includeChildTeams === true || (typeof search === "string" && search !== "");
-    const found = (isDeep ? teams.all() : teams.partsOf(0)).filter(namesHold(search));
-    const except = typeof exceptAncestor === "string" ? numericKey(exceptAncestor, "Team") : undefined;
-    return teamPage(except === undefined ? found : found.filter((team) => !isWithin(team, except, context)), first, after);
+    const { work, services: { accounts: { teams } } } = context;
+    return teamPage(await work.once(work.keyOf("teams", args), teams.count, () => wantedTeams(args, context)), first, after, context);
   },
 };
 
 export const team: ResolversOf<"Team"> = {
-  members: ({ team: { memberIds } }, { first, after, search }, { services: { accounts } }) => {
-    const page = pageOf(memberIds.flatMap((id) => accounts.user(id) ?? []).filter(namesHold(search)), first, after);
+  members: async ({ team: { memberIds } }, { first, after, search }, context) => {
+    const { work, services: { accounts } } = context;
+    const isNamed = namesHold(search);
+    const users = await work.run(memberIds.length, filterInSteps(memberIds.flatMap((id) => accounts.user(id) ?? []), isNamed));
+    const page = pageOf(users, first, after);
+    await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
   parentTeam: ({ team: { parentId } }, _, { services: { accounts } }) => {
     const parent = accounts.teams.get(parentId);
     return parent === undefined ? null : new TeamSource(parent);
   },
-  childTeams: ({ team: { id } }, { first, after, search }, { services: { accounts } }) => teamPage(accounts.teams.partsOf(id).filter(namesHold(search)), first, after),
+  childTeams: async ({ team: { id } }, { first, after, search }, context) => {
+    const { work, services: { accounts: { teams } } } = context;
+    const parts = await work.once(`parts of ${id}`, 1, () => sorted(teams.partsOf(id)));
+    return teamPage(await work.run(parts.length, filterInSteps(parts, namesHold(search))), first, after, context);
+  },
   viewerCanAdminister: (source, _, context) => mayChangeTeam(source.team, context),
   creator: ({ team: { creatorId } }, _, context) => userSource(creatorId, context),
 };
@@ -121,8 +127,22 @@ function namedTeam(id: string | null | undefined, name: string | null | undefine
   return found;
 }
 
-function teamPage(teams: readonly Team[], first: number | null | undefined, after: string | null | undefined) {
-  const page = pageOf([...teams].sort((a, b) => (a.name < b.name ? -1 : 1)), first, after);
+function* wantedTeams({ search, exceptAncestor, includeChildTeams }: Omit<ObjectTypes["Query"]["teams"]["args"], "first" | "after">, context: RequestContext): Generator<void, readonly Team[]> {
+  const { teams } = context.services.accounts;
+  const isDeep = includeChildTeams === true || (typeof search === "string" && search !== "");
+  const except = typeof exceptAncestor === "string" ? numericKey(exceptAncestor, "Team") : undefined;
+  const isNamed = namesHold(search);
+  return yield* sorted(yield* filterInSteps(isDeep ? teams.all() : teams.partsOf(0), (found) => isNamed(found) && (except === undefined || !isWithin(found, except, context))));
+}
+
+function sorted(teams: readonly Team[]): Generator<void, readonly Team[]> {
+  return sortInSteps(teams, (a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Caller guarantees: the teams are sorted. */
+async function teamPage(teams: readonly Team[], first: number | null | undefined, after: string | null | undefined, context: RequestContext) {
+  const page = pageOf(teams, first, after);
+  await context.takeTurn(page.nodes.length);
   return { ...page, nodes: page.nodes.map((found) => new TeamSource(found)) };
 }
 

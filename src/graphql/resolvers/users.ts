@@ -1,12 +1,13 @@
-import type { User } from "../../account/accounts.js";
+import type { Accounts, Organisation, User } from "../../account/accounts.js";
 import type { Email } from "../../account/emails.js";
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps, resultInTurns } from "../../base/steps.js";
+import { filterInSteps, inOneStep, mapInSteps } from "../../base/steps.js";
 import { actingForUser, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
 import { bothWaysPageOf, emptyPage, nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import type { ResolversOf } from "../resolver-types.js";
+import type { ObjectTypes } from "../schema-types.js";
 import { cascadeOf } from "../settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
@@ -25,15 +26,11 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
     // Whose address it is, is not for those without an account.
     return context.isUser ? userSource(accounts.emails.verifiedOwnerOf(email), context) : null;
   },
-  users: async (_, { first, after, query, activePeriod, inactiveSince }, context) => {
+  users: async (_, { first, after, ...args }, context) => {
     context.requireSiteAdmin();
-    const { accounts } = context.services;
-    const isNamed = namesHold(query);
-    const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
-    const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
-    const isActiveThen = (usedMs: number): boolean => usedMs >= activeMs && usedMs <= inactiveMs;
-    const wanted = await resultInTurns(filterInSteps(accounts.users(), (each) => isNamed(each) && isActiveThen(accounts.lastUses.of(each.id) ?? 0)));
-    const page = pageOf(wanted, first, after);
+    const { work, services: { accounts } } = context;
+    const page = pageOf(await work.once(work.keyOf("users", args), accounts.userCount, () => wantedUsers(args, accounts)), first, after);
+    await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
 };
@@ -46,18 +43,21 @@ export const user: ResolversOf<"User"> = {
   hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).some(({ isVerified }) => isVerified),
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
-  organizations: ({ user: { id } }, _, context) => {
-    const nodes = knownOrganisations(id, context);
+  organizations: async ({ user: { id } }, _, context) => {
+    const nodes = await knownOrganisations(id, context);
     return { nodes, totalCount: nodes.length };
   },
-  organizationMemberships: (source, _, context) => {
-    const nodes = knownOrganisations(source.user.id, context).map((organization) => ({ organization, user: source }));
-    return { nodes, totalCount: nodes.length };
+  organizationMemberships: async (source, _, context) => {
+    const organisations = await knownOrganisations(source.user.id, context);
+    return { nodes: organisations.map((organization) => ({ organization, user: source })), totalCount: organisations.length };
   },
   accessTokens: ({ user: { id } }, { first, after }, context) => tokenPage(context.services.accounts.tokens(id), first, after, context),
   externalAccounts: () => emptyPage,
-  teams: ({ user: { id } }, { first, after, search }, { services: { accounts } }) => {
-    const page = pageOf(accounts.teams.ofUser(id).filter(namesHold(search)), first, after);
+  teams: async ({ user: { id } }, { first, after, search }, context) => {
+    const { work, services: { accounts: { teams } } } = context;
+    const all = await work.once(`teams of ${id}`, 1, () => inOneStep(() => teams.ofUser(id)));
+    const page = pageOf(await work.run(all.length, filterInSteps(all, namesHold(search))), first, after);
+    await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
   },
   usageStatistics: ({ user: { id } }, _, context) => {
@@ -163,6 +163,14 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
   invalidateSessionsByIDs: (_, { userIDs }, context) => endSessions(userIDs, context),
 };
 
+function wantedUsers({ query, activePeriod, inactiveSince }: Omit<ObjectTypes["Query"]["users"]["args"], "first" | "after">, accounts: Accounts): Generator<void, readonly User[]> {
+  const isNamed = namesHold(query);
+  const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
+  const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
+  const isActiveThen = (usedMs: number): boolean => usedMs >= activeMs && usedMs <= inactiveMs;
+  return filterInSteps(accounts.users(), (each) => isNamed(each) && isActiveThen(accounts.lastUses.of(each.id) ?? 0));
+}
+
 /** Nobody is deleted unless all can be. */
 async function deleteUsers(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
   const doer = context.requireSiteAdmin();
@@ -184,10 +192,15 @@ function shownEmail({ address, isVerified }: Email, at: number) {
 }
 
 /** A user knows all of its own organisations; of another's only those that they share. */
-function knownOrganisations(userId: number, context: RequestContext): readonly OrganisationSource[] {
-  const { viewer, services: { accounts } } = context;
-  const organisations = accounts.organisationsOf(userId).filter(({ id }) => viewer.userId === userId || context.mayActFor(id));
-  return organisations.map((organisation) => new OrganisationSource(organisation));
+async function knownOrganisations(userId: number, context: RequestContext): Promise<readonly OrganisationSource[]> {
+  const { viewer, work, services: { accounts } } = context;
+  const isKnown = ({ id }: Organisation): boolean => viewer.userId === userId || context.mayActFor(id);
+  const nodes = await work.once(`organisations of ${userId}`, 1, function* () {
+    const organisations = yield* filterInSteps(accounts.organisationsOf(userId), isKnown);
+    return yield* mapInSteps(organisations, (organisation) => new OrganisationSource(organisation));
+  });
+  await context.takeItems(nodes.length, "organisations of users");
+  return nodes;
 }
 
 /** Days begin at midnight UTC, weeks on Monday. */
