@@ -63,6 +63,10 @@ async function readiness(address, token) {
 }
 
 function printHints(address, repositories, token) {
+  if (repositories.length > 0 && !repositories.some(({ state }) => state === "searchable")) {
+    console.log("\nNothing can be searched: what went wrong stands above. It is tried again from time to time; Ctrl-C stops it.");
+    return;
+  }
   const endpoint = address === "http://127.0.0.1:7080" ? "" : ` --endpoint ${address}`;
   const word = repositories.some(({ name }) => name === "trawl") ? "searcher" : "TODO";
   console.log([

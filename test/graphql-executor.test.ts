@@ -39,7 +39,7 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSi
         return read({ request, limits });
       },
     },
-    gitCache: new GitCache(), log: silentLog(), activityOf: () => "", externalUrl: "http://localhost", configuration: () => "{}", siteId: "x",
+    gitCache: new GitCache(), log: silentLog(), activityOf: () => "", externalUrl: () => "http://localhost", configuration: () => "{}", siteId: "x",
   } as unknown as GraphqlServices;
   const limits = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 };
   const made = new GraphqlExecutor(createSchema(), services, limits, 5_000, silentLog(), createMetrics().metrics);

@@ -46,6 +46,7 @@ t.test("each code host", async (t) => {
     ["GitLab, the whole instance", system, { "x-gitlab-event": "System Hook", "x-gitlab-token": secret }, one],
     ["GitLab, a remark", gitlab, { "x-gitlab-event": "Note Hook", "x-gitlab-token": secret }, "{\"queued\":[]}"],
     ["a script", plain, { authorization: `Bearer ${secret}` }, one],
+    ["curl -d of a script", plain, { authorization: `Bearer ${secret}`, "content-type": "application/x-www-form-urlencoded" }, one],
     ["a secret from a file", plain, { authorization: `Bearer ${secret}` }, one, "filed"],
     ["a script with several", JSON.stringify({ repositories: ["git.example/team/hidden", fixture.path] }), { authorization: `Bearer ${secret}` }, "{\"queued\":[\"git.example/team/hidden\",\"git.example/team/one\"]}"],
     ["what is not here", JSON.stringify({ repository: "git.example/other" }), { authorization: `Bearer ${secret}` }, "{\"queued\":[]}"],

@@ -212,7 +212,7 @@ class Daemon implements Controlled {
         contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
         mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
       },
-      refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: shared.externalUrl,
+      refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: () => this.externalUrl,
       webhooks: {
         webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
         noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
@@ -267,7 +267,7 @@ class Daemon implements Controlled {
     return {
       orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens, tokenLifetimes: this.tokenLifetimes,
       audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, activityOf: (repositoryId) => sync.activityOf(repositoryId),
-      externalUrl: externalUrl(options), configuration, siteId: siteId(options.data),
+      externalUrl: () => this.externalUrl, configuration, siteId: siteId(options.data),
     };
   }
 
@@ -349,11 +349,6 @@ class Daemon implements Controlled {
 
 function urlHost({ listenHost }: ResolvedOptions): string {
   return listenHost.includes(":") ? `[${listenHost}]` : listenHost;
-}
-
-/** Where clients reach us, as far as we know it. */
-function externalUrl(options: ResolvedOptions): string {
-  return options.externalUrl || `http://${urlHost(options)}:${options.listenPort}`;
 }
 
 /** What a site admin may see of the options: all but passwords and secrets. */

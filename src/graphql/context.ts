@@ -56,7 +56,7 @@ export interface GraphqlServices {
   /** What the sync of a repository does, as in "fetching 45 %"; "" when there is none. */
   readonly activityOf: (repositoryId: number) => string;
   /** Begins absolute URLs; without a slash at the end. */
-  readonly externalUrl: string;
+  readonly externalUrl: () => string;
   /** The configuration in force, as JSON with comments. */
   readonly configuration: () => string;
   /** Tells instances apart. */

@@ -45,7 +45,7 @@ export class GraphqlExecutor {
   /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
   constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log, metrics: Metrics) {
     this.#services = services;
-    this.#newOperations = () => new Operations(schema, limits, `${services.externalUrl}/help/api/graphql#cost-limits`);
+    this.#newOperations = () => new Operations(schema, limits, () => `${services.externalUrl()}/help/api/graphql#cost-limits`);
     this.#operations = this.#newOperations();
     this.#timeoutMs = timeoutMs;
     this.#log = log;

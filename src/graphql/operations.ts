@@ -62,11 +62,11 @@ export class Operations {
   readonly #schema: GraphQLSchema;
   readonly #limits: CostLimits;
   /** Where an operator reads about the limits. */
-  readonly #limitsUrl: string;
+  readonly #limitsUrl: () => string;
   readonly #kept = new BoundedMap<string, Operation>(keptCharactersMax, (operation) => operation.weight);
   readonly #schemaAnswers = new BoundedMap<Operation, ExecutionResult>(keptSchemaAnswersMax, () => 1);
 
-  constructor(schema: GraphQLSchema, limits: CostLimits, limitsUrl: string) {
+  constructor(schema: GraphQLSchema, limits: CostLimits, limitsUrl: () => string) {
     this.#schema = schema;
     this.#limits = limits;
     this.#limitsUrl = limitsUrl;
@@ -106,7 +106,7 @@ export class Operations {
   #excesses(cost: Cost | undefined): GraphQLError[] {
     if (cost === undefined) return [];
     return excessOf(cost, this.#limits).map((excess) => new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
-      extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl },
+      extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl() },
     }));
   }
 }

@@ -20,7 +20,7 @@ export interface ClientServices {
   /** Has the repository fetched soon. False when there is none of this name that the viewer may see. */
   readonly refresh: (name: string, viewer: Viewer) => boolean;
   /** Begins absolute URLs; without a slash at the end. */
-  readonly externalUrl: string;
+  readonly externalUrl: () => string;
 }
 
 /**
@@ -48,7 +48,7 @@ export function addClientRoutes(server: HttpServer, services: ClientServices, gu
   server.route("GET", "/robots.txt", (_, response) => response.reply(200, plainText, "User-agent: *\nDisallow: /\n"));
   server.route("GET", "/favicon.ico", (_, response) => response.reply(200, { ...plainText, "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400" }, icon));
   server.route("GET", "/opensearch.xml", guard((_, response) =>
-    response.reply(200, { ...plainText, "Content-Type": "application/opensearchdescription+xml; charset=utf-8" }, openSearch(services.externalUrl))));
+    response.reply(200, { ...plainText, "Content-Type": "application/opensearchdescription+xml; charset=utf-8" }, openSearch(services.externalUrl()))));
 }
 
 function refuseUpload(response: HttpResponse): void {

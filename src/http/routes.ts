@@ -92,7 +92,7 @@ export interface Services {
   readonly log: Log;
   readonly content: ContentServices;
   readonly refresh: ClientServices["refresh"];
-  readonly externalUrl: string;
+  readonly externalUrl: () => string;
   readonly webhooks: WebhookServices;
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;

@@ -89,11 +89,11 @@ function deliver(request: HttpRequest, requestByAddress: WebhookServices["reques
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** JSON, or a form with JSON in its field `payload`. */
+/** JSON, or a form with JSON in its field `payload`. JSON that says it is a form is JSON, as `curl -d` sends it. */
 function readPayload({ headers, body }: HttpRequest): Fields {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    const isForm = headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true;
+    const isForm = headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true && !text.trimStart().startsWith("{");
     const payload: unknown = JSON.parse(isForm ? new URLSearchParams(text).get("payload") ?? "" : text);
     if (isFields(payload)) return payload;
   } catch (error) {

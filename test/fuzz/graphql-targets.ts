@@ -31,7 +31,7 @@ export const graphqlTargets: readonly FuzzTarget[] = [
     name: "graphql", cpuMsMax: 250, testCount: 300,
     make: (random) => makeText(random, document),
     run: (input) => {
-      const operations = new Operations(schema, limits, "https://example.org/");
+      const operations = new Operations(schema, limits, () => "https://example.org/");
       const text = input.toString();
       for (const variables of [{}, { n: 3, q: "a" }]) {
         const prepared = operations.prepare(text, undefined, variables);

@@ -32,7 +32,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     seesAll: () => true,
     content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
     refresh: (name) => name === "known/name",
-    externalUrl: "http://trawl.example",
+    externalUrl: () => "http://trawl.example",
     webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },
     metrics: createMetrics(),
     log: silentLog(),

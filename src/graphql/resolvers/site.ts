@@ -39,7 +39,7 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
   evaluateFeatureFlags: () => [],
   evaluatedFeatureFlags: () => [],
   featureFlags: () => [],
-  clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl } }),
+  clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl() } }),
   enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
   executors: (_, __, context) => {
     context.requireSiteAdmin();

@@ -90,7 +90,7 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
     const address = typeof email === "string" && email !== "" ? { email: { address: email, isVerified: verifiedEmail ?? true } } : {};
     const created = await accounts.createUser({ name: username, displayName: "", isSiteAdmin: false, ...address }, doer);
     const { path } = await accounts.passwords.newReset(created.name, doer);
-    return { user: new UserSource(created), resetPasswordURL: externalUrl + path };
+    return { user: new UserSource(created), resetPasswordURL: externalUrl() + path };
   },
   deleteUser: (_, { user: id }, context) => deleteUsers([id], context),
   deleteUsers: (_, { users }, context) => deleteUsers(users, context),
@@ -157,7 +157,7 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
     const doer = context.requireSiteAdmin();
     const { accounts, externalUrl } = context.services;
     const { path } = await accounts.passwords.randomize(requireUser(id, context).name, doer);
-    return { resetPasswordURL: externalUrl + path, emailSent: false };
+    return { resetPasswordURL: externalUrl() + path, emailSent: false };
   },
   invalidateSessionsByID: (_, { userID }, context) => endSessions([userID], context),
   invalidateSessionsByIDs: (_, { userIDs }, context) => endSessions(userIDs, context),
