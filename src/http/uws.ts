@@ -181,6 +181,7 @@ export class HttpServer {
       if (response.closed) return;
       const refused = body.push(new Uint8Array(chunk), isLast);
       if (refused === "too-large") return response.reply(413, plainText, tooLarge);
+      if (refused === "too-many-pieces") return response.reply(400, plainText, tooManyPieces);
       if (refused !== undefined) return refuseBody(response, refused);
       if (!isLast) return;
       cut.cancel();
@@ -536,6 +537,7 @@ interface NativeApp {
 const native = uWS as unknown as NativeModule;
 const drainPollMs = 20;
 const tooLarge = "body too large\n";
+const tooManyPieces = "the body comes in too many small pieces; send larger chunks\n";
 const tooSlow = "the body did not come in time\n";
 
 /** A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before. */
