@@ -183,6 +183,21 @@ t.test("accounts under attack", async (t) => {
     t.same(await graphql(site, `mutation { deleteAccessToken(byID: "${alone}") { alwaysNil } }`, other.header), { data: { deleteAccessToken: { alwaysNil: null } } });
   });
 
+  await t.test("a body that is sent until its token is deleted changes nothing", async (t) => {
+    const { header, id } = await tokenOf(site, "ann");
+    const body = JSON.stringify({ query: "mutation { createTeam(name: \"trickled\") { id } }" });
+    const sending = httpRequest(`${site.url}/.api/graphql`, { method: "POST", headers: { ...header, "content-length": body.length }, agent: false });
+    const answered = new Promise<number>((resolve) => sending.on("response", (response) => { response.resume(); resolve(response.statusCode ?? 0); }).on("error", () => resolve(0)));
+    sending.write(body.slice(0, 20));
+    // The daemon has begun to read it when it answers a later request.
+    await send(site, "/healthz");
+    await revoke(id)();
+    sending.end(body.slice(20));
+    t.match(String(await within(answered, "the answer")), /^(401|0)$/, "a 401, or cut");
+    const admin = await tokenOf(site, "admin");
+    t.same(await graphql(site, "{ team(name: \"trickled\") { id } }", admin.header), { data: { team: null } });
+  });
+
   await t.test("nobody keeps somebody else out", async (t) => {
     await underAttack(t, site, usualBounds, "guesses", async () => {
       const guesses = await Promise.all(Array.from({ length: 150 }, (_, at) => signIn(site, at % 3 === 0 ? `name${at}` : "ann", "a wrong password", "127.0.0.66")));

@@ -37,7 +37,9 @@ export function guardedBody(gate: Pick<Gate, "enter">, permits: FairSemaphore, w
     const client = clientOf(viewer, request.remoteAddress);
     const full = permits.refusal(client);
     if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
-    return { client, handler: (whole, answer) => admit(entry, answer, () => handler(whole, answer, viewer)) };
+    // A body may take long: the right to send it can end before it does.
+    endWithRight(entry, response);
+    return { client, handler: (whole, answer) => whenRecorded(entry, answer, () => handler(whole, answer, viewer)) };
   };
 }
 
@@ -48,8 +50,16 @@ type Admitted = Entry & { readonly kind: "viewer" };
  * Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. When the right to the answer ends,
  * the answer does.
  */
-export function admit({ watch, recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+export function admit(entry: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+  endWithRight(entry, response);
+  return whenRecorded(entry, response, act);
+}
+
+function endWithRight({ watch }: Admitted, response: HttpResponse): void {
   response.onClosed(watch((reason) => response.revoke(reason)));
+}
+
+function whenRecorded({ recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
   if (recorded === undefined) return act();
   return recorded.then(() => (response.closed ? undefined : act()), (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`));
 }
