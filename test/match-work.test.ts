@@ -2,11 +2,14 @@
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
 import { workBytesMax } from "../src/eval/content-work.js";
+import { contentMatchCountMax, lineMatchCountMax } from "../src/eval/match-density.js";
 import { portableKernel } from "../src/kernel/portable.js";
 import { nativeKernel } from "../src/kernel/native.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { compileRegexp } from "../src/regexp/compile.js";
+import { itemCount } from "../src/regexp/extent.js";
 import type { MatchWork } from "../src/regexp/match-work.js";
+import { parseRegexp } from "../src/regexp/parse.js";
 import { controlWords, stopReasons } from "../src/task/search-options.js";
 import { runEngine, testRepository, testShard } from "./support/engine.js";
 
@@ -68,6 +71,16 @@ t.test("a large text is read by little more than a mebibyte between two looks", 
   }
 });
 
+t.test("where RE2 is slow, one call reads little", async (t) => {
+  const letters = Buffer.alloc(2 * mebibyte, "abcdacbd");
+  for (const source of ["(?s)a.{200}z", "(?s:.*[ab].{15}){60}z", "[^x]{1000}z", "(?i)(?:[k-s]\\pL?){300}z"]) {
+    const work = new Counted(Infinity);
+    compileRegexp(source, false).findAll(letters, 0, noSink, work);
+    const items = itemCount(parseRegexp(source, false));
+    t.ok(work.largest * items <= 45 * mebibyte, `${source}: ${work.largest} bytes for ${items} items`);
+  }
+});
+
 t.test("a search that is stopped ends at its next look", async (t) => {
   let looks = 0;
   const stop = { spend: () => { if (++looks === 3) throw new TrawlError("cancelled", "stopped"); return true; } };
@@ -103,6 +116,19 @@ for (const kernel of [nativeKernel(), portableKernel]) {
     t.same(leftOut, kernel.name === "ts" ? [] : ["periodic.txt"], "the other kernel looks at no byte twice");
   });
 }
+
+t.test("a line with more matches than an event holds is left out, and so is a file with more than memory holds", async (t) => {
+  const kernel = nativeKernel();
+  const countMax = lineMatchCountMax(true);
+  const content = { full: "a".repeat(countMax + 1), allowed: `${"a".repeat(countMax)}\n${"a".repeat(countMax)}`, file: "a\n".repeat(contentMatchCountMax + 1) };
+  const shard = testShard(kernel, [
+    { path: "full.txt", content: `a\nb\n${content.full}\na` }, { path: "allowed.txt", content: content.allowed }, { path: "file.txt", content: content.file },
+  ], [testRepository(1, "r")]);
+  const { matches, leftOut, matchCount } = runEngine(kernel, [shard], planQuery("a type:file", "standard"), { useIndex: false });
+  t.same([...new Set(matches.map(({ path }) => path))], ["allowed.txt"]);
+  t.equal(matchCount, 2 * countMax);
+  t.same([...leftOut].sort(), ["file.txt", "full.txt"]);
+});
 
 t.test("the stop flag ends a block within", async (t) => {
   const kernel = nativeKernel();

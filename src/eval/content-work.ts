@@ -2,19 +2,20 @@ import type { MatchWork } from "../regexp/match-work.js";
 import type { StopCheck } from "../task/stop-check.js";
 
 /**
- * Looking for a pattern in a content may read this many times its bytes, and so many bytes more. A usual pattern reads a text some
- * ten times by this count, which is of what RE2 may read at most. One such as `\w(?s:.*zqz)?` reads the rest of the
- * text for each of its matches: hours, for a file of 64 MiB.
+ * Looking for a pattern in a content may read this many times its bytes; twice as many times, and more, where that is little. A
+ * usual pattern reads a text 10 to 20 times by this count, which is of what RE2 may read at most. One such as
+ * `\w(?s:.*zqz)?` reads the rest of the text for each of its matches: hours, for a file of 64 MiB.
  *
  * It is bytes and not time that are counted, so that an answer does not depend on how busy the machine is, and a slice that comes
  * back to a block leaves out the same contents.
  */
-const readsMax = 50;
+const readsMax = 25;
 const freeBytes = 16 * 1024 * 1024;
+const doubledBytesMax = 200 * 1024 * 1024;
 
 /** Work on one content that is not to be exceeded. */
 export function workBytesMax(contentBytes: number): number {
-  return freeBytes + readsMax * contentBytes;
+  return freeBytes + readsMax * contentBytes + Math.min(readsMax * contentBytes, doubledBytesMax);
 }
 
 /** Counts the work on one content after the other, and ends it when the search is stopped. */

@@ -8,6 +8,7 @@ import { lastAtMost, type ShardReader } from "../shard/shard-reader.js";
 import type { StopCheck } from "../task/stop-check.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
 import type { LeafPlan, LiteralScan } from "./leaf-plan.js";
+import { contentMatchCountMax } from "./match-density.js";
 import { Rows } from "./rows.js";
 
 const newline = 10;
@@ -28,7 +29,7 @@ const rowCountInitial = 128;
 export class LeafScan {
   readonly rows = new Rows(rowCountInitial);
   rowStart = new Uint32Array(64);
-  /** Contents of the last call in which the search took more work than `workBytesMax`, and was given up. */
+  /** Contents of the last call in which the search took more work than `workBytesMax`, or found more than is held; it was given up. */
   readonly tooCostly = new Set<number>();
   /** Bytes of text looked at, over all calls. */
   scannedBytes = 0;
@@ -150,21 +151,25 @@ export class LeafScan {
     cursor[2] = rows.count;
     while (!call(cursor)) {
       rows.count = cursor[2];
-      if (rows.count * 2 === rows.words.length) rows.grow();
       this.#stop.check();
-      this.#skipTooCostly(cursor, width);
+      this.#skipTooCostly(cursor, width, rows);
+      if (rows.count * 2 === rows.words.length) rows.grow();
     }
     rows.count = cursor[2];
   }
 
-  /** Goes on behind the content that the kernel is in, when it has taken too much work: a long needle that nearly fits everywhere. */
-  #skipTooCostly(cursor: Uint32Array, width: 3 | 4): void {
+  /** Goes on behind the content that the kernel is in, when it has taken too much work, as a long needle that nearly fits everywhere, or has too many rows. */
+  #skipTooCostly(cursor: Uint32Array, width: 3 | 4, rows: Rows): void {
     const end = this.#ranges[cursor[0] * width + 2];
     const content = lastAtMost(this.#reader.contentStart, end - 1, this.#reader.contentCount);
-    if (cursor[3] <= workBytesMax(end - this.#reader.contentStart[content])) return;
+    const start = this.#reader.contentStart[content];
+    const tooMany = rows.count > contentMatchCountMax && rows.words[2 * (rows.count - contentMatchCountMax - 1)] >= start;
+    if (!tooMany && cursor[3] <= workBytesMax(end - start)) return;
     this.tooCostly.add(content);
     while (cursor[0] < this.#rangeCount && this.#ranges[cursor[0] * width + 2] <= end) cursor[0]++;
+    while (rows.count > 0 && rows.words[2 * (rows.count - 1)] >= start) rows.count--;
     cursor[1] = end;
+    cursor[2] = rows.count;
     cursor[3] = 0;
   }
 
@@ -216,8 +221,9 @@ export class LeafScan {
   #search(from: number, to: number): boolean {
     this.scannedBytes += to - from;
     const text = this.#reader.content.subarray(from, to);
-    if (this.#either.length === 0) return this.#matcher.findAll(text, from, this.rows, this.#work, this.#firstSuffices ? 1 : Infinity);
-    return this.#either.every((source) => compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work));
+    const countMax = this.#firstSuffices ? 1 : contentMatchCountMax + 1;
+    return this.#either.length === 0 ? this.#matcher.findAll(text, from, this.rows, this.#work, countMax)
+      : this.#either.every((source) => compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work, countMax));
   }
 
   /** Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start). */
@@ -268,7 +274,7 @@ export class LeafScan {
     this.scannedBytes += to - from;
   }
 
-  /** Notes where each content's rows begin. */
+  /** Notes where each content's rows begin, and which has too many. */
   #segment(contents: Uint32Array): void {
     const { words, count } = this.rows;
     let row = 0;
@@ -276,6 +282,7 @@ export class LeafScan {
       this.rowStart[i] = row;
       const end = contents[i] < this.#reader.contentCount ? this.#reader.contentStart[contents[i] + 1] : 0;
       while (row < count && words[row * 2] < end) row++;
+      if (row - this.rowStart[i] > contentMatchCountMax) this.tooCostly.add(contents[i]);
     }
     this.rowStart[contents.length] = row;
   }

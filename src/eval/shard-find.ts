@@ -4,7 +4,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../task/search-options.js";
 import type { StopCheck } from "../task/stop-check.js";
 import { Alternative, type ShardSight } from "./alternative.js";
-import { Blocks } from "./shard-search.js";
+import { Blocks, type LeftOutReceiver } from "./shard-search.js";
 
 /** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
 const blockBytesMax = 256 * 1024;
@@ -20,7 +20,7 @@ export class ShardFind {
   readonly #alternative: Alternative;
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
-  readonly #onLeftOut: (document: number, repository: string) => void;
+  readonly #onLeftOut: LeftOutReceiver;
   /** Numbers of the repositories that have a branch in which nothing is found. */
   #pending: readonly number[];
 
@@ -29,7 +29,7 @@ export class ShardFind {
    * `onLeftOut` is told of documents that are not looked at as that takes too much work.
    */
   constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void,
-    stop: StopCheck, onLeftOut: (document: number, repository: string) => void) {
+    stop: StopCheck, onLeftOut: LeftOutReceiver) {
     this.#onLeftOut = onLeftOut;
     this.#reader = reader;
     this.#file = file;
@@ -61,7 +61,7 @@ export class ShardFind {
     while (block.length > 0) {
       this.#alternative.decide(block);
       stats.documentsTooCostly += this.#alternative.tooCostly.length;
-      for (const document of this.#alternative.tooCostly) this.#onLeftOut(document, this.#alternative.cardOf(document).name);
+      for (const document of this.#alternative.tooCostly) this.#onLeftOut(document, this.#alternative.cardOf(document).name, "work");
       stats.documentsFiltered += this.#alternative.documents.length;
       this.#noteFound();
       this.#pending = this.#pending.filter((number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)));

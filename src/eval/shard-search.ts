@@ -3,6 +3,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { Alternative, type ShardSight } from "./alternative.js";
 import { unite, type ContentSet } from "./content-set.js";
 import { isBefore, type ResultPlace } from "./result-place.js";
+import { hasFullLine, lineMatchCountMax } from "./match-density.js";
 import { People } from "./people.js";
 import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
 import { RuleGather, type Hit, type RuleCut } from "./rule-gather.js";
@@ -48,6 +49,9 @@ export interface ShardPosition {
   readonly counted: CountedResults | undefined;
 }
 
+/** Takes a document that is left out of the results: it takes too much work, or has too many matches on a line. */
+export type LeftOutReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;
+
 const firstPlace: ResultPlace = { document: 0, revision: 0 };
 
 export const shardStart: ShardPosition = { content: 0, result: firstPlace, rowsDone: 0, counted: undefined };
@@ -72,7 +76,8 @@ export class ShardSearch {
   /** The last result that was counted, also when it was one too many. */
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
-  readonly #onLeftOut: (document: number, repository: string) => void;
+  readonly #onLeftOut: LeftOutReceiver;
+  readonly #lineMatchCountMax: number;
   readonly #stop: StopCheck;
   /** The same whenever a slice comes back to this shard. */
   readonly #blockContentCountMax: number;
@@ -82,8 +87,9 @@ export class ShardSearch {
    * documents that are not searched as that takes too much work; of the same ones again when a slice comes back to their block.
    */
   constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, kernel: Kernel,
-    writer: ResultWriter, checkContent: () => void, onLeftOut: (document: number, repository: string) => void) {
+    writer: ResultWriter, checkContent: () => void, onLeftOut: LeftOutReceiver) {
     this.#onLeftOut = onLeftOut;
+    this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#stop = new StopCheck(writer.control);
     this.#checkContent = checkContent;
     this.#reader = reader;
@@ -174,7 +180,7 @@ export class ShardSearch {
   #decide(alternative: Alternative, block: Uint32Array, stats: SearchStats): void {
     alternative.decide(block);
     stats.documentsTooCostly += alternative.tooCostly.length;
-    for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name);
+    for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name, "work");
   }
 
   /** Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those alternatives. */
@@ -219,6 +225,11 @@ export class ShardSearch {
       const rowFrom = this.#rows.count;
       const source: ResultSource = { document, content, card, revision: revisions[r] };
       if (!this.#gather(hits, source, r, isKnown)) continue;
+      if (hasFullLine(this.#reader.content, this.#rows.words, rowFrom, this.#rows.count, this.#lineMatchCountMax)) {
+        this.#rows.count = rowFrom;
+        this.#onLeftOut(document, card.name, "full-line");
+        continue;
+      }
       if (isKnown) {
         const isLast = counted.shown.document === document && counted.shown.revision === r;
         const rowCountMax = isLast ? counted.shownRows : Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { unreachable } from "../base/assert.js";
-import type { Regexp } from "./syntax.js";
+import type { Regexp, RepeatNode } from "./syntax.js";
 
 /** Characters and sets of a regexp, with repetitions spelt out: what a compiled program grows with. */
 export function itemCount(tree: Regexp): number {
@@ -12,11 +12,44 @@ export function itemCount(tree: Regexp): number {
     case "literal":
       return tree.text.length;
     case "repeat":
-      return itemCount(tree.child) * Math.max(1, tree.max === Infinity ? tree.min : tree.max);
+      return itemCount(tree.child) * timesOf(tree);
     case "concat":
     case "alternate":
       return tree.children.reduce((sum, child) => sum + itemCount(child), 1);
     default:
       return unreachable(tree);
   }
+}
+
+/**
+ * How many of the items are independent of each other: an automaton has up to two to the power of this many states, and as many more
+ * as it has characters in a fixed order, of which the last ones that were read say all.
+ */
+export function choiceCount(tree: Regexp): number {
+  switch (tree.kind) {
+    case "empty":
+    case "anchor":
+    case "literal":
+      return 0;
+    case "class":
+    case "any":
+      return 1;
+    case "repeat":
+      return (choiceCount(tree.child) + (isChoice(tree) ? 1 : 0)) * timesOf(tree);
+    case "concat":
+    case "alternate":
+      return tree.children.reduce((sum, child) => sum + choiceCount(child), 0);
+    default:
+      return unreachable(tree);
+  }
+}
+
+function timesOf({ min, max }: RepeatNode): number {
+  return Math.max(1, max === Infinity ? min : max);
+}
+
+/** Whether the repetition itself adds a choice: a single set has one already, and a text that is repeated so often has none. */
+function isChoice({ child, min, max }: RepeatNode): boolean {
+  if (child.kind === "class" || child.kind === "any") return false;
+  return child.kind !== "literal" || min !== max;
 }

@@ -1,4 +1,4 @@
-import { itemCount } from "./extent.js";
+import { choiceCount, itemCount } from "./extent.js";
 import { Finder } from "./finder.js";
 import { unboundedWork, type MatchWork } from "./match-work.js";
 import { withOpenEnd } from "./open-end.js";
@@ -24,8 +24,16 @@ export interface WindowSizes {
 
 export const usualWindows: WindowSizes = { wholeBytesMax: 128, bytesMin: 16, bytesFirst: 64 * 1024, bytesMax: 1024 * 1024, attemptCountMax: 16 };
 
-/** Where RE2 falls back on simulating each item of the regexp, a byte takes time in proportion to them. */
-const itemsPerWindow = 64;
+/** With more choices the automaton may be too large for RE2's cache of its states: 4,096 of them take about 1.2 MiB. */
+const choiceCountMax = 12;
+
+/**
+ * Then RE2 follows each item of the regexp by itself, at up to 25 ns for each item and byte: measured with
+ * `(?s:.*[ab].{15}){60}z` on random text, 40 KB a second. So a window has so many bytes times items (13 ms at most), and one
+ * that has to grow past the other bound (1 s) is too much work: a call of RE2 cannot be interrupted.
+ */
+const windowWork = 512 * 1024;
+const windowWorkMax = 40 * 1024 * 1024;
 
 /**
  * A compiled regexp over UTF-8 bytes. Bytes that are not UTF-8 are matched by nothing, not even by `.`.
@@ -43,6 +51,8 @@ export class Matcher {
   readonly #tree: Regexp;
   readonly #foldCase: boolean;
   readonly #sizes: WindowSizes;
+  /** Of a window that a match goes on past. */
+  readonly #grownBytesMax: number;
   readonly #whole: Finder;
   /** For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one window. */
   #windowed: Finder | undefined | null = null;
@@ -52,8 +62,10 @@ export class Matcher {
     this.#foldCase = foldCase;
     this.#whole = new Finder(tree, foldCase);
     this.isLocal = !hasTextAnchor(tree);
-    const bytesMax = Math.max(sizes.bytesMin, Math.ceil(sizes.bytesMax / (1 + itemCount(tree) / itemsPerWindow)));
+    const isSlow = choiceCount(tree) > choiceCountMax;
+    const bytesMax = isSlow ? Math.max(sizes.wholeBytesMax, sizes.bytesMin, Math.min(sizes.bytesMax, Math.ceil(windowWork / itemCount(tree)))) : sizes.bytesMax;
     this.#sizes = { ...sizes, bytesMax, bytesFirst: Math.min(sizes.bytesFirst, bytesMax) };
+    this.#grownBytesMax = isSlow ? Math.max(bytesMax, Math.ceil(windowWorkMax / itemCount(tree))) : Infinity;
   }
 
   /** Whether the text has a match; it may be empty. */
@@ -68,7 +80,8 @@ export class Matcher {
 
   /**
    * Gives `base` + start and `base` + end of every match that is not empty, leftmost first and without overlap; no more than
-   * `countMax`. False when `work` said that it is too much, after some matches. Anchors see the whole text, and nothing beyond it.
+   * `countMax`. False when it takes too much work, as `work` said or as a single match does, after some matches. Anchors see the
+   * whole text, and nothing beyond it.
    */
   findAll(text: Uint8Array, base: number, sink: RangeSink, work: MatchWork = unboundedWork, countMax = Infinity): boolean {
     const isShort = text.length <= this.#sizes.wholeBytesMax;
@@ -81,6 +94,7 @@ export class Matcher {
       let to = from + bytes >= text.length ? text.length : characterStart(text, from + bytes);
       const finder = to === text.length ? this.#whole : this.#windowFinder;
       if (finder === this.#whole) to = text.length;
+      if (to - from > this.#grownBytesMax) return false;
       let attempts = 0;
       while (attempts < attemptCountMax && at < to) {
         if (!work.spend(to - at)) return false;

@@ -12,9 +12,10 @@ import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
 import { makeRuleLimits } from "../task/rule-limits.js";
-import { firstSlotWord, type LeftOutFile } from "../worker/messages.js";
+import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
+import { describeLeftOut } from "./search-report.js";
 import { explainRounds } from "./revision-rounds.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
@@ -60,7 +61,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     }));
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
       pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", client: operatorClient, deadlineMs: performance.now() + readMsMax,
-      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(tooCostly)),
+      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeLeftOut)),
       onLost: (error) => failures.push(messageOf(error)),
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
@@ -102,7 +103,7 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
       byShard.set(shard, known);
     }
     addStats(sum, result.stats);
-    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(tooCostly));
+    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeLeftOut));
     resume = result.resume;
   } while (resume !== undefined);
   const rows = [...byShard].map(([shard, stats]) => {
@@ -111,10 +112,6 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   });
   const total = view.shards.reduce((bytes, shard) => bytes + shard.record.contentBytes, 0);
   return [...rows, `all ${view.shards.length} shards: ${describe(sum, total)}`, `matches: ${Atomics.load(control, controlWords.matchCount)}`, ...failures];
-}
-
-function tooCostly({ repository, path }: LeftOutFile): string {
-  return `${repository}: ${path} is left out, as looking for the pattern there takes too much work`;
 }
 
 function describe(stats: SearchStats, contentBytes: number): string {

@@ -14,10 +14,10 @@ export interface NotSearched {
   readonly timedOut: readonly string[];
 }
 
-/** Files that were not searched, as looking for the pattern in them takes too much work. */
+/** Files that were left out, as the pattern takes too much work in them. */
 export interface CostlyFiles {
   readonly count: number;
-  /** The first ones, as a repository and a path. */
+  /** Each as a repository, a path and why. */
   readonly names: readonly string[];
 }
 
@@ -28,6 +28,8 @@ export interface SkippedSource extends NotSearched {
   readonly matchCountMax: number | undefined;
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
+  /** Ids of shards that were still being searched when the search ended. */
+  readonly unfinishedShards: readonly number[];
   readonly costlyFiles: CostlyFiles;
   readonly excludedForkCount: number;
   readonly excludedArchivedCount: number;
@@ -49,9 +51,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
     skipped.push({ reason: "repository-cloning", title: `${number(cloning.length)} cloning`, severity: "info", message: namesMessage(cloning, `could not be searched since ${still}`) });
   }
   if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
-  if (timedOut.length > 0) {
-    skipped.push({ reason: "shard-timeout", title: `${number(timedOut.length)} timed out`, severity: "warn", message: namesMessage(timedOut, "could not be searched in time") });
-  }
+  if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(leftOutFiles(source.costlyFiles));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
   if (source.excludedForkCount > 0) {
@@ -67,6 +67,11 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
     });
   }
   return skipped;
+}
+
+function lateRepositories(names: readonly string[], shardIds: readonly number[]): Skipped {
+  const late = shardIds.length === 0 ? "" : `\nA search thread was still in ${shardIds.length === 1 ? "shard" : "shards"} ${shardIds.join(", ")}.`;
+  return { reason: "shard-timeout", title: `${number(names.length)} timed out`, severity: "warn", message: namesMessage(names, "could not be searched in time") + late };
 }
 
 /** A count for a title: plain below 1,000, with a comma below 10,000, then in thousands. */
@@ -104,14 +109,13 @@ function failedShards(sentences: readonly string[]): Skipped {
 /** A reason that the clients of this interface know: it says that files may hold more results than are shown. */
 function leftOutFiles({ count, names }: CostlyFiles): Skipped {
   const files = count === 1 ? "1 file" : `${number(count)} files`;
-  const were = count === 1 ? "It was" : "They were";
   const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
   const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];
   return {
-    reason: "document-match-limit", title: `${files} too costly`, severity: "warn",
+    reason: "document-match-limit", title: `${files} left out`, severity: "warn",
     message: [
-      `${files} could not be searched: to find this pattern there, their text would have to be read more than 50 times. ${were} left out.`
-      + " Use a pattern whose matches end soon, for example without an optional part that may go on to the end of the line or of the file.",
+      `${files} ${count === 1 ? "was" : "were"} left out, as this pattern takes too much work there. Use a pattern whose matches end soon,`
+        + " for example without an optional part that may go on to the end of the line or of the file.",
       ...lines, ...rest,
     ].join("\n"),
   };

@@ -1,3 +1,4 @@
+import { callAfter, type PendingCall } from "../base/deadline.js";
 import { messageOf } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
@@ -24,6 +25,12 @@ import { chooseShards } from "./shard-choice.js";
 const preparationShare = 0.6;
 
 /**
+ * A search that is stopped waits so long for its slices, and then ends without them. They look at the stop flag every 5 ms, so only
+ * one that is inside a long call of RE2 or waits for the disk or for a processor is later.
+ */
+const stopWaitMs = 500;
+
+/**
  * One search from its plan to its last event.
  *
  * It runs as slices, at most one for each worker: a slice takes shards from the counter in the control block, posts
@@ -33,6 +40,9 @@ const preparationShare = 0.6;
  *
  * Slices come in rounds, of which most searches have one: what is indexed. Commits that are not indexed are searched in further
  * rounds, each prepared while the one before it runs. A round begins when all slices of the last one have ended.
+ *
+ * Its last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then. What slices
+ * read stays in memory until the last of them has ended.
  */
 export class RunningSearch {
   readonly #id: number;
@@ -57,6 +67,9 @@ export class RunningSearch {
   /** One for the search, and one for each set of rules whose time is shorter. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
+  /** Runs from the moment when the search is stopped. */
+  #stopWait: PendingCall | undefined;
+  #isReleased = false;
   #firstMatchesMs: number | undefined;
 
   constructor(id: number, request: SearchRequest, plan: SearchPlan, environment: SearchEnvironment, sink: EventSink,
@@ -122,7 +135,7 @@ export class RunningSearch {
       this.#report.failures.push(messageOf(error));
       this.#requestStop();
     }
-    this.#begin();
+    if (!this.#ended) this.#begin();
     this.#slices.release();
   }
 
@@ -220,6 +233,7 @@ export class RunningSearch {
   }
 
   #endIfDone(): void {
+    if (this.#ended) this.#releaseIfIdle();
     if (this.#slices.isActive || this.#ended) return;
     if (this.#slices.isParked || this.#repositoryWork?.isParked === true) {
       for (const clock of this.#clocks) clock.pause();
@@ -253,17 +267,17 @@ export class RunningSearch {
     Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
     this.#slices.drop();
     this.#repositoryWork?.drop();
+    if (!this.#ended) this.#stopWait ??= callAfter(stopWaitMs, () => this.#finish());
   }
 
   #finish(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#stopWait?.cancel();
     for (const clock of this.#clocks) clock.stop();
-    if (this.#rounds !== undefined) {
-      this.#requestStop();
-      this.#rounds.end();
-    }
-    this.#view.release();
+    if (this.#rounds !== undefined) this.#requestStop();
+    this.#report.unfinishedShards.push(...this.#slices.shardsInWork());
+    // Batches that come later are dropped there, and their memory goes back to its worker.
     this.#environment.pool.forget(this.#id);
     const { durationMs } = this.#report;
     const isCancelled = this.#sink.closed;
@@ -272,6 +286,15 @@ export class RunningSearch {
       outcome: this.#report.outcome(isCancelled), matchCount: this.#results.matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs,
       stats: this.#slices.stats, shardFailures: this.#report.failures, notSearched: this.#report.notSearched(),
     });
+    this.#releaseIfIdle();
+  }
+
+  /** Lets go of what the slices of an ended search read, once none of them runs. */
+  #releaseIfIdle(): void {
+    if (this.#slices.isActive || this.#isReleased) return;
+    this.#isReleased = true;
+    this.#rounds?.end();
+    this.#view.release();
   }
 
   #resumeClocks(): void {

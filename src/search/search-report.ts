@@ -33,6 +33,8 @@ export class SearchReport {
   readonly failures: string[] = [];
   /** Files that take too much work, by shard and document, each once. */
   readonly #costlyFiles = new Map<string, string>();
+  /** Shards that were still being searched when the search ended. */
+  readonly unfinishedShards: number[] = [];
   /** Whether the time of the whole search is over. */
   isTimedOut = false;
   /** Rules whose time is over. */
@@ -45,7 +47,7 @@ export class SearchReport {
   }
 
   noteLeftOut(files: readonly LeftOutFile[]): void {
-    for (const { shardId, document, repository, path } of files) this.#costlyFiles.set(`${shardId}:${document}`, `\`${repository}\` ${path}`);
+    for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeLeftOut(file));
   }
 
   get durationMs(): number {
@@ -108,6 +110,7 @@ export class SearchReport {
       limitHit: results.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
       shardFailures: this.failures,
+      unfinishedShards: this.unfinishedShards,
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
       ...this.#excludedCounts(),
       displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
@@ -134,6 +137,10 @@ export class SearchReport {
   #leftOutNames(isLate: boolean): readonly string[] {
     return this.leftOut.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
   }
+}
+
+export function describeLeftOut({ repository, path, reason }: LeftOutFile): string {
+  return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
 }
 
 /** How many repositories are in the lists of all resolutions together. */

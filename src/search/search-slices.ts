@@ -90,6 +90,15 @@ export class SearchSlices {
     return this.#missingBatches.size > 0;
   }
 
+  /** Ids of the shards that slices are in at this moment. */
+  shardsInWork(): number[] {
+    const work = this.#work;
+    if (work === undefined) return [];
+    const { control } = this.#search;
+    const ids = Array.from(control.subarray(firstSlotWord), (_, slot) => this.#shardIdOf(slot, work));
+    return ids.filter((id) => id !== undefined);
+  }
+
   /** The search is not done before this is released. */
   hold(): void {
     this.#activeCount++;
@@ -188,8 +197,7 @@ export class SearchSlices {
   /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
   #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
     const { control } = this.#search;
-    const place = work.places[Atomics.load(control, firstSlotWord + slot) - 1] as number | undefined;
-    const shardId = place === undefined ? undefined : this.#shardIdAt(place, work);
+    const shardId = this.#shardIdOf(slot, work);
     this.noteLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
@@ -197,8 +205,11 @@ export class SearchSlices {
     if (hasMore && !isStopped(control)) this.#schedule(slot, work, undefined);
   }
 
-  #shardIdAt(place: number, { kept }: SlicedWork): number | undefined {
+  /** The shard that the slice of a slot is in. */
+  #shardIdOf(slot: number, { places, kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
+    const place = places[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
+    if (place === undefined) return undefined;
     return place < table.count ? table.idOf(place) : kept[place - table.count]?.id;
   }
 

@@ -88,12 +88,13 @@ export interface FindPlace {
   readonly content: number;
 }
 
-/** A file that a search left out, as looking for the pattern in it takes too much work. */
+/** A file that a search left out: looking for the pattern in it takes too much work, or it has too many matches on a line. */
 export interface LeftOutFile {
   readonly shardId: number;
   readonly document: number;
   readonly repository: string;
   readonly path: string;
+  readonly reason: "work" | "full-line";
 }
 
 export interface FindTaskResult {

@@ -122,7 +122,7 @@ class FindSlice {
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
           () => verifyOnce(reader, this.#table, place, "content", contentVerified),
-          this.#stop, (document, repository) => noteLeftOut(this.#leftOut, reader, document, repository));
+          this.#stop, (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }));
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
@@ -145,8 +145,8 @@ function isOverdue(startedMs: number, lane: Lane): boolean {
 /** Files that one slice names at most as left out: a client is shown the first ten. */
 const leftOutCountMax = 1000;
 
-function noteLeftOut(leftOut: LeftOutFile[], reader: ShardReader, document: number, repository: string): void {
-  if (leftOut.length < leftOutCountMax) leftOut.push({ shardId: reader.id, document, repository, path: reader.pathOf(document).toString() });
+function noteLeftOut(leftOut: LeftOutFile[], reader: ShardReader, file: Pick<LeftOutFile, "document" | "repository" | "reason">): void {
+  if (leftOut.length < leftOutCountMax) leftOut.push({ ...file, shardId: reader.id, path: reader.pathOf(file.document).toString() });
 }
 
 /** Whether work ended within because the search is stopped: that is no failure of the shard. */
@@ -214,7 +214,7 @@ class Slice {
       const { reader, cards, tombstones, checkContent } = place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
       const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
       const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent,
-        (document, repository) => noteLeftOut(this.#leftOut, reader, document, repository));
+        (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }));
       return search.run(position, stats, () => this.#mustPause());
     } catch (error) {
       if (isCancelled(error)) return undefined;

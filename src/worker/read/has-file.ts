@@ -1,3 +1,4 @@
+import { TrawlError } from "../../base/errors.js";
 import { BlobReader } from "../../git/blob-reader.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects.js";
 import { contentLimitsOf, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
@@ -40,11 +41,19 @@ async function hasText({ content: source, limits }: HasFile, entries: readonly T
     await reader.read(oids(), (i, outcome) => {
       if (isFound || outcome.kind !== "content") return;
       if (skipReasonOfContent(outcome.content, files[i].path, contentLimits, context.kernel) !== "none") return;
-      compileRegexp(source, true).findAll(outcome.content, 0, { push: () => { isFound = true; } }, untilStopped(context.stop), 1);
+      isFound = hasMatch(source, outcome.content, files[i].path, context);
     });
   } finally {
     reader.close();
   }
+  return isFound;
+}
+
+/** Throws when that takes too much work: the answer would be a guess. */
+function hasMatch(source: string, content: Uint8Array, path: Buffer, context: ReadContext): boolean {
+  let isFound = false;
+  const isKnown = compileRegexp(source, true).findAll(content, 0, { push: () => { isFound = true; } }, untilStopped(context.stop), 1);
+  if (!isKnown) throw new TrawlError("bad-query", `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern whose matches end sooner`);
   return isFound;
 }
 
