@@ -43,7 +43,6 @@ export class PoolThread {
     const workerData: WorkerSettings & ThreadSettings = { ...settings, children: this.#children };
     // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
     this.#worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMiB } });
-    this.#worker.unref();
     this.#worker.on("message", (message: ResultMessage | { readonly kind: string }) => {
       if (message.kind === "started") this.#start(events);
       else if (message.kind === "result") events.onResult(message as ResultMessage);
@@ -71,6 +70,8 @@ export class PoolThread {
 
   #start(events: ThreadEvents): void {
     this.isStarted = true;
+    // Not before: tasks may wait for the thread, and a process that stops would end without them.
+    this.#worker.unref();
     events.onStarted();
   }
 
