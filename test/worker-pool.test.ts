@@ -18,7 +18,7 @@ interface TestPool {
 
 function testPool(t: Test, threadCount: number): TestPool {
   const losses: string[] = [];
-  const pool = new WorkerPool({ name: "test", entry, settings, threadCount, heapMiB: 48 }, createLog("fatal"), {
+  const pool = new WorkerPool({ name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48 }, createLog("fatal"), {
     onMessage: () => undefined,
     onLoss: (reason) => losses.push(reason),
   });

@@ -25,6 +25,8 @@ export const errorTable = {
   "shutting-down": { level: "info", httpStatus: 503 },
   /** git failed, timed out or was refused. */
   git: { level: "warn", httpStatus: 502 },
+  /** Not tried again for now, since a thread did not get past it. */
+  quarantined: { level: "warn", httpStatus: 503 },
   /** A shard's bytes fail their checks. */
   "corrupt-shard": { level: "error", httpStatus: 500 },
   /** Writing or syncing the store failed (disk full, read-only). */

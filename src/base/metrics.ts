@@ -77,6 +77,10 @@ export const metricTable = {
     kind: "counter", name: "trawl_workers_lost_total", labels: ["pool", "reason"],
     help: "Worker threads that were lost in a task and replaced, by pool (search, ingest, read) and reason: overrun, stalled (both were ended), memory, died.",
   },
+  quarantined: {
+    kind: "gauge", name: "trawl_quarantined", labels: ["kind"],
+    help: "What is not indexed because a thread did not get past it, by kind: file, repository.",
+  },
   repositories: {
     kind: "gauge", name: "trawl_repositories", labels: ["state"],
     help: "Configured repositories, by state: searchable, pending, failed, removed.",

@@ -81,6 +81,7 @@ export class RepoCommands {
     if (status.activity !== "") fields.push(status.activity);
     if (status.error !== "") fields.push(`error: ${oneLine(status.error)}`);
     this.#print(fields.join("  "));
+    for (const sentence of status.quarantine) this.#print(`  ${sentence}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { collectAlone } from "../base/collector.js";
@@ -167,7 +167,7 @@ class Daemon implements Controlled {
     this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
     this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
-    this.#ingestPool = new IngestPool(settings, options.index.workers, pools, (progress) => this.sync.noteProgress(progress));
+    this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) => this.sync.noteProgress(progress));
     this.sync = new SyncManager(this.catalog, this.#ingestPool, {
       dataFolder: options.data,
       limits,
@@ -179,6 +179,7 @@ class Daemon implements Controlled {
       intervalMsMin: options.sync.intervalSeconds * 1000,
       intervalMsMax: options.sync.maxIntervalSeconds * 1000,
       removalGraceMs: options.sync.removalGraceDays * dayMs,
+      program: programVersion(),
     }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
     this.searcher = new Searcher({
       catalog: this.catalog,
@@ -349,6 +350,11 @@ class Daemon implements Controlled {
 
 function urlHost({ listenHost }: ResolvedOptions): string {
   return listenHost.includes(":") ? `[${listenHost}]` : listenHost;
+}
+
+function programVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+  return version;
 }
 
 /** What a site admin may see of the options: all but passwords and secrets. */

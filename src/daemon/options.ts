@@ -143,6 +143,10 @@ export const optionTable = {
     kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
     description: "Threads that fetch and index, at low priority.",
   },
+  "index.maxHeapBytes": {
+    kind: "integer", default: 384 << 20, min: 32 << 20, max: 2 ** 35, unit: "bytes",
+    description: "JavaScript heap of each thread that indexes; a repository of a million files takes 300 MiB. One that needs more is not indexed.",
+  },
   "index.maxFileBytes": {
     kind: "integer", default: 64 << 20, min: 1, max: 1 << 30, unit: "bytes",
     description: "Content of larger files is not indexed; they are still found by name.",

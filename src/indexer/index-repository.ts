@@ -53,6 +53,10 @@ export interface IndexContext {
   /** Counts what is read from the mirror. */
   readonly reads: BlobReads;
   readonly onProgress: (done: number, total: number) => void;
+  /** Told of each file before it is looked at, with the bytes of its content. */
+  readonly onFile: (oid: string, path: Buffer, byteCount: number) => void;
+  /** Oids of what is indexed without its content, and without a look at it. */
+  readonly quarantined: ReadonlySet<string>;
 }
 
 /** Every entry of the branches' trees, the same path and blob at several branches once. */
@@ -85,6 +89,10 @@ export async function indexEntries(entries: readonly Entry[], context: IndexCont
   const entriesOfBlob = new Map<string, Entry[]>();
   for (const entry of entries) {
     counts.documentCount++;
+    if (context.quarantined.has(entry.oid)) {
+      addSkipped(entry, "quarantined", context, counts);
+      continue;
+    }
     if (!entry.isFile) {
       addSkipped(entry, "not-regular", context, counts);
       continue;
@@ -124,12 +132,13 @@ async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<s
 function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
   const text = context.output.textOf(content);
   counts.contentBytes += text.length;
-  for (const entry of group) addDocument(content, entry, languageOf(entry.path, text), context);
+  for (const entry of group) addDocument(content, entry, text, context);
 }
 
 async function indexBlob(oid: string, content: Buffer, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): Promise<void> {
   const readable: Entry[] = [];
   for (const entry of group) {
+    context.onFile(oid, entry.path, content.length);
     if (isTooLarge(content.length, entry.path, context.limits)) addSkipped(entry, "too-large", context, counts);
     else readable.push(entry);
   }
@@ -141,10 +150,12 @@ async function indexBlob(oid: string, content: Buffer, group: readonly Entry[], 
   }
   counts.contentBytes += content.length;
   const number = await context.output.addContent(oid, content);
-  for (const entry of readable) addDocument(number, entry, languageOf(entry.path, content), context);
+  for (const entry of readable) addDocument(number, entry, content, context);
 }
 
-function addDocument(content: number, entry: Entry, language: string, context: IndexContext): void {
+function addDocument(content: number, entry: Entry, text: Buffer, context: IndexContext): void {
+  context.onFile(entry.oid, entry.path, text.length);
+  const language = languageOf(entry.path, text);
   context.output.addDocument(content, {
     repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid, language, skipReason: "none",
   });
@@ -153,9 +164,14 @@ function addDocument(content: number, entry: Entry, language: string, context: I
 function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext, counts: DocumentCounts): void {
   counts.skippedCounts[skipReason] = (counts.skippedCounts[skipReason] ?? 0) + 1;
   context.output.addSkipped({
-    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid,
-    language: languageOf(entry.path, Buffer.alloc(0)), skipReason,
+    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid, skipReason,
+    language: skipReason === "quarantined" ? "" : languageOfSkipped(entry, context),
   });
+}
+
+function languageOfSkipped(entry: Entry, context: IndexContext): string {
+  context.onFile(entry.oid, entry.path, 0);
+  return languageOf(entry.path, Buffer.alloc(0));
 }
 
 /** True for a file, which old repositories have with other permission bits too; false for a link and a submodule. */

@@ -11,6 +11,12 @@ import { ShardStore } from "../store/shard-store.js";
  */
 const shardContentBytes = 64 * 1024 * 1024;
 
+/** Where shards are written. */
+export interface ShardSink extends Pick<ShardStore, "put"> {
+  /** A shard of so much text is about to be built, during which nothing else happens. */
+  readonly onBuild: (contentBytes: number) => void;
+}
+
 /**
  * Fills shards one after the other and writes each as it is full; documents of several repositories share a shard.
  *
@@ -21,11 +27,11 @@ export class ShardOutput {
   /** The shards written, in order; durable. */
   readonly records: ShardRecord[] = [];
   readonly #builder: ShardBuilder;
-  readonly #store: ShardStore;
+  readonly #store: ShardSink;
   readonly #shardIds: Int32Array;
 
   /** `shardIds` word 0 is the next free id, shared by all that write shards. */
-  constructor(kernel: Kernel, store: ShardStore, shardIds: Int32Array) {
+  constructor(kernel: Kernel, store: ShardSink, shardIds: Int32Array) {
     this.#builder = new ShardBuilder(kernel, undefined);
     this.#store = store;
     this.#shardIds = shardIds;
@@ -58,6 +64,7 @@ export class ShardOutput {
   async flush(): Promise<void> {
     if (this.#builder.isEmpty) return;
     const { contentBytes, documentCount } = this.#builder;
+    this.#store.onBuild(contentBytes);
     const bytes = this.#builder.build((byteCount) => uninitializedBytes(ShardStore.storedBytes(byteCount)));
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);

@@ -23,6 +23,8 @@ export interface RepositoryStatus extends RepositoryFacts {
   readonly contentBytes: number;
   /** Documents that are found by name only, by reason. */
   readonly skippedCounts: Readonly<Record<string, number>>;
+  /** Sentences: what of it is not indexed because a thread did not get past it. */
+  readonly quarantine: readonly string[];
 }
 
 /** What those are told of a failed sync who see the repository and are not site admins: git's words may hold the remote's address. */

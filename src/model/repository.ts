@@ -1,3 +1,5 @@
+import type { Quarantine } from "./quarantine.js";
+
 /** What people say about a repository: searches choose by it, and results show it. */
 export interface RepositoryFacts {
   readonly fork: boolean;
@@ -63,6 +65,8 @@ export interface Repository extends RepositoryConfig {
   readonly configured: boolean;
   /** RFC 3339: when it vanished from the configuration; "" while it is listed. Nothing finds it meanwhile. */
   readonly removedAt: string;
+  /** What of it is not tried again for now; absent when there is nothing. */
+  readonly quarantine?: Quarantine | undefined;
 }
 
 /** The bit of the default branch, or -1 when nothing of it is indexed. */

@@ -26,6 +26,8 @@ export interface SkippedSource extends NotSearched {
   readonly limitHit: boolean;
   /** The limit that a larger `count:` would lift; undefined when the query has several. */
   readonly matchCountMax: number | undefined;
+  /** Names of searched repositories with files whose contents a thread could not index. */
+  readonly quarantined: readonly string[];
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
   /** Ids of shards that were still being searched when the search ended. */
@@ -54,6 +56,11 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(leftOutFiles(source.costlyFiles));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
+  if (source.quarantined.length > 0) {
+    const names = source.quarantined.slice(0, listedNamesMax).join(", ");
+    const message = `Some files or commits could not be indexed in the time and memory that an ingest thread has; \`trawl repo list\` names them. They are of: ${names}`;
+    skipped.push({ reason: "document-skipped", title: `${number(source.quarantined.length)} not indexed wholly`, severity: "warn", message });
+  }
   if (source.excludedForkCount > 0) {
     skipped.push(excluded("repository-fork", source.excludedForkCount, "forked", "fork:yes"));
   }

@@ -109,6 +109,7 @@ export class SearchReport {
       ...this.notSearched(),
       limitHit: results.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
+      quarantined: done ? this.#quarantinedNames() : [],
       shardFailures: this.failures,
       unfinishedShards: this.unfinishedShards,
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
@@ -132,6 +133,10 @@ export class SearchReport {
     if (!this.#hasTimedOut) return [];
     const late = this.resolutions.filter((_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules));
     return late.flatMap(({ repositories }) => repositories.map(({ name }) => name));
+  }
+
+  #quarantinedNames(): string[] {
+    return unique(this.resolutions.flatMap(({ repositories }) => repositories.filter(({ quarantine }) => quarantine !== undefined).map(({ name }) => name)));
   }
 
   #leftOutNames(isLate: boolean): readonly string[] {

@@ -41,7 +41,7 @@ function recordOf(catalog: Catalog, config: RepositoryConfig): Repository | unde
   const known = catalog.repositoryByName(config.name);
   const metadata = { ...known?.addedMetadata, ...config.metadata };
   const wanted = { ...config, metadata, configured: true, removedAt: "" };
-  return known !== undefined && holds(known, wanted) ? undefined : { ...(known ?? catalog.newRepository(config, true)), ...wanted };
+  return known !== undefined && holds(known, wanted) ? undefined : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined };
 }
 
 /** Whether the record says all that is wanted of it. */

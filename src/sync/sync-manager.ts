@@ -8,9 +8,11 @@ import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/
 import { redactUrl } from "../git/remote-url.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
+import { quarantineSentences, type Quarantine } from "../model/quarantine.js";
 import { repositoryState, type RepositoryStatus } from "../model/repository-status.js";
 import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
-import type { IngestPool } from "../worker/pools.js";
+import { IngestLoss, type IngestPool } from "../worker/pools.js";
+import { LossJudge } from "./loss.js";
 import { changedMetadata, withChange } from "./metadata.js";
 import { configuredRecords, requireFewRemovals } from "./configured-repositories.js";
 import { chooseCompaction } from "./compaction-policy.js";
@@ -44,6 +46,8 @@ export interface SyncSettings {
   readonly intervalMsMax: number;
   /** From when a repository vanishes from the configuration until it is deleted. */
   readonly removalGraceMs: number;
+  /** The version of the program: what another one did not get past is tried again. */
+  readonly program: string;
 }
 
 export type SyncResult = "unchanged" | "indexed";
@@ -91,6 +95,14 @@ export class SyncManager {
   /** Repositories whose mirrors grew since they were last looked after. */
   readonly #unmaintained = new Set<number>();
   readonly #busy = new Set<number>();
+  /** Repositories that get a task of their own until one succeeds: a thread was lost in their last one. */
+  readonly #alone = new Set<number>();
+  /** Of those, the ones whose remote takes its time: they have threads of their own, so that nobody waits for it. */
+  readonly #slow = new Set<number>();
+  #slowTaskCount = 0;
+  readonly #judge: LossJudge;
+  /** Shards that a thread did not merge. */
+  readonly #unmergeable = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
   #isCompacting = false;
   /** After a merge that failed, none is tried before this time on the monotonic clock. */
@@ -105,6 +117,7 @@ export class SyncManager {
     this.#catalog = catalog;
     this.#pool = pool;
     this.#settings = settings;
+    this.#judge = new LossJudge(settings.program);
     this.#log = log;
     this.#metrics = metrics;
     this.#shardIds[0] = nextShardId;
@@ -120,7 +133,7 @@ export class SyncManager {
     this.#startTimer = callAfter(startDelayMs, () => {
       this.#track(this.#removeUnknownMirrors());
       this.#track(this.#verify(this.#catalog.shards(), "headers"));
-      for (const { id, removedAt } of this.#catalog.repositories()) if (removedAt === "") this.#enqueue(id, false);
+      for (const repository of this.#catalog.repositories()) if (repository.removedAt === "") this.#enqueue(repository.id, this.#isOutdated(repository));
       this.#pump();
     });
   }
@@ -232,12 +245,14 @@ export class SyncManager {
   /** Indexes all of it anew, from its mirror. Does not wait, like `request`. */
   requestIndexing(repositoryId: number): void {
     if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).rebuild = true;
+    this.#liftQuarantine(repositoryId);
     this.request(repositoryId);
   }
 
   /** Empties its mirror and fetches everything; what can be searched stays meanwhile. Does not wait, like `request`. */
   requestCloning(repositoryId: number): void {
     if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).recreate = true;
+    this.#liftQuarantine(repositoryId);
     this.request(repositoryId);
   }
 
@@ -254,6 +269,7 @@ export class SyncManager {
       documentCount: repository.documentCount,
       contentBytes: repository.contentBytes,
       skippedCounts: repository.skippedCounts,
+      quarantine: quarantineSentences(this.#judge.current(repository)),
       ...factsIn(repository),
     }));
   }
@@ -355,6 +371,8 @@ export class SyncManager {
     schedule.timer?.cancel();
     for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", "the repository was removed"));
     this.#schedules.delete(id);
+    this.#alone.delete(id);
+    this.#slow.delete(id);
     this.#urgent.delete(id);
     this.#queued.delete(id);
   }
@@ -406,10 +424,20 @@ export class SyncManager {
 
   /** Starts tasks while there is a worker for them. */
   #pump(): void {
-    while (this.#tasks.size < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
+    this.#startSlowSyncs();
+    while (this.#tasks.size - this.#slowTaskCount < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
       const batch = this.#takeBatch();
       if (batch.length > 0) this.#track(this.#runSync(batch));
       else if (!this.#startCompaction() && !this.#startMaintenance()) return;
+    }
+  }
+
+  #startSlowSyncs(): void {
+    for (const id of this.#slow) {
+      if (this.#slowTaskCount >= this.#pool.slowWorkerCount || Atomics.load(this.#stop, 0) !== 0) return;
+      if (this.#busy.has(id) || !(this.#urgent.has(id) || this.#queued.has(id))) continue;
+      this.#slowTaskCount++;
+      this.#track(this.#runSync(this.#take([id])).finally(() => { this.#slowTaskCount--; }));
     }
   }
 
@@ -424,12 +452,14 @@ export class SyncManager {
   /** The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several batches. */
   #takeBatch(): Repository[] {
     for (const id of this.#urgent) {
-      if (this.#busy.has(id)) continue;
+      if (this.#busy.has(id) || this.#slow.has(id)) continue;
       return this.#take([id]);
     }
-    const free = [...this.#queued].filter((id) => !this.#busy.has(id));
-    const count = Math.min(batchCountMax, Math.ceil(free.length / (this.#pool.workerCount * 4)));
-    return this.#take(free.slice(0, count));
+    const free = [...this.#queued].filter((id) => !this.#busy.has(id) && !this.#slow.has(id));
+    if (this.#alone.has(free[0])) return this.#take(free.slice(0, 1));
+    const together = free.filter((id) => !this.#alone.has(id));
+    const count = Math.min(batchCountMax, Math.ceil(together.length / (this.#pool.workerCount * 4)));
+    return this.#take(together.slice(0, count));
   }
 
   #take(ids: readonly number[]): Repository[] {
@@ -444,16 +474,17 @@ export class SyncManager {
 
   async #runSync(repositories: readonly Repository[]): Promise<void> {
     const startedMs = performance.now();
+    const inputs = repositories.map((repository) => this.#inputOf(repository));
     try {
       const result = await this.#pool.sync({
-        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, stop: this.#stop,
-        repositories: repositories.map((repository) => this.#inputOf(repository)),
+        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, stop: this.#stop, repositories: inputs,
       });
       await this.#flip(result.shards, () => this.#changeOf(result));
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
-      for (const { id } of repositories) this.#noteFailure(id, failure);
+      if (failure instanceof IngestLoss && Atomics.load(this.#stop, 0) === 0) await this.#takeLoss(inputs, failure);
+      else for (const { id } of repositories) this.#noteFailure(id, failure);
     } finally {
       this.#release(repositories.map(({ id }) => id));
       this.#updateGauges();
@@ -465,8 +496,62 @@ export class SyncManager {
     const { rebuild, recreate } = schedule;
     schedule.recreate = false;
     schedule.attending.push(...schedule.waiters.splice(0));
+    const isOutdated = this.#isOutdated(repository);
     const shards = this.#catalog.shardsOf(repository.id).map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
-    return { repository, shards, rebuild, recreate };
+    return { repository: isOutdated ? { ...repository, quarantine: undefined } : repository, shards, rebuild, recreate };
+  }
+
+  /** The thread of a task is gone. Whom it was not about goes on in another task; what it did not get past is not tried again. */
+  async #takeLoss(inputs: readonly SyncInput[], loss: IngestLoss): Promise<void> {
+    this.retire(loss.doing.shardIds);
+    const suspects = this.#judge.suspects(inputs.map(({ repository }) => repository.id), loss);
+    for (const { repository: { id }, recreate } of inputs) {
+      if (recreate) this.#scheduleOf(id).recreate = true;
+      if (suspects.length === 1 && suspects[0] === id) await this.#takeVerdict(id, loss);
+      else this.#tryAgain(id, suspects.includes(id));
+    }
+  }
+
+  async #takeVerdict(id: number, loss: IngestLoss): Promise<void> {
+    const repository = this.#catalog.repository(id);
+    if (repository === undefined) return;
+    const verdict = this.#judge.judge(repository, loss);
+    const { path, oid, phase } = loss.doing;
+    this.#log.error({ repository: repository.name, phase, path, blob: oid, reason: loss.reason, then: verdict.kind }, loss.message);
+    if (verdict.kind === "failed") return this.#noteFailure(id, loss);
+    try {
+      if (verdict.kind === "quarantine") await this.#setQuarantine(id, verdict.quarantine);
+      this.#tryAgain(id, true);
+    } catch (error) {
+      this.#noteFailure(id, error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error)));
+    }
+  }
+
+  async #setQuarantine(id: number, quarantine: Quarantine | undefined): Promise<void> {
+    await this.#catalog.commit(() => {
+      const repository = this.#catalog.repository(id);
+      return { repositories: repository === undefined ? [] : [{ ...repository, quarantine }] };
+    });
+  }
+
+  /** Whoever ordered it wants all of it tried again. */
+  #liftQuarantine(id: number): void {
+    if (this.#catalog.repository(id)?.quarantine !== undefined) this.#track(this.#setQuarantine(id, undefined));
+  }
+
+  /** Whether another program left something out of it. */
+  #isOutdated(repository: Repository): boolean {
+    return repository.quarantine !== undefined && this.#judge.current(repository) === undefined;
+  }
+
+  /** Those who wait for it wait on. It is not released yet, so no task takes it before this one is over. */
+  #tryAgain(id: number, isAlone: boolean): void {
+    if (this.#catalog.repository(id)?.removedAt !== "") return;
+    const schedule = this.#scheduleOf(id);
+    schedule.waiters.push(...schedule.attending.splice(0));
+    if (isAlone) this.#alone.add(id);
+    if (schedule.waiters.length > 0) this.#urgent.add(id);
+    else this.#queued.add(id);
   }
 
   /** One catalog flip. Of the shards written for it, those that it does not use are deleted. */
@@ -507,6 +592,7 @@ export class SyncManager {
     return [{
       ...repository, defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts,
       generation: repository.generation + 1, lastFetched: fetched, lastChanged: fetched, lastError: "",
+      quarantine: this.#judge.afterSync(repository),
     }];
   }
 
@@ -518,6 +604,12 @@ export class SyncManager {
       this.#noteFailure(outcome.repositoryId, deserializeError(outcome.error));
       return;
     }
+    if (outcome.kind === "deferred") {
+      this.#slow.add(outcome.repositoryId);
+      return this.#tryAgain(outcome.repositoryId, true);
+    }
+    this.#alone.delete(outcome.repositoryId);
+    this.#slow.delete(outcome.repositoryId);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
@@ -566,7 +658,7 @@ export class SyncManager {
 
   #startCompaction(): boolean {
     if (this.#isCompacting || monotonicMs() < this.#compactAgainMs) return false;
-    const shards = chooseCompaction(this.#catalog.shards(), (shard) => shard.record.repositoryIds.some((id) => this.#busy.has(id)));
+    const shards = chooseCompaction(this.#catalog.shards(), ({ record }) => this.#unmergeable.has(record.id) || record.repositoryIds.some((id) => this.#busy.has(id)));
     if (shards.length === 0) return false;
     this.#isCompacting = true;
     this.#track(this.#compact(shards));
@@ -588,6 +680,7 @@ export class SyncManager {
       this.#log.debug({ merged: shards.length, into: result.shards.length }, "shards merged");
     } catch (error) {
       this.#compactAgainMs = monotonicMs() + compactRetryMs;
+      if (error instanceof IngestLoss) this.#leaveUnmerged(shards, error);
       if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#verify(shards, "whole");
       else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
     } finally {
@@ -595,6 +688,12 @@ export class SyncManager {
       this.#isCompacting = false;
       this.#updateGauges();
     }
+  }
+
+  /** Until the next start. */
+  #leaveUnmerged(shards: readonly LiveShard[], { doing }: IngestLoss): void {
+    this.retire(doing.shardIds);
+    for (const { record } of shards) this.#unmergeable.add(record.id);
   }
 
   /** Looks after one mirror when there is nothing else to do. */
@@ -631,6 +730,9 @@ export class SyncManager {
   #updateGauges(): void {
     const counts = { searchable: 0, failed: 0, pending: 0, removed: 0 };
     for (const repository of this.#catalog.repositories()) counts[repositoryState(repository)]++;
+    const quarantines = [...this.#catalog.repositories()].flatMap((repository) => this.#judge.current(repository) ?? []);
+    this.#metrics.quarantined.set({ kind: "file" }, quarantines.reduce((sum, { files }) => sum + files.length, 0));
+    this.#metrics.quarantined.set({ kind: "repository" }, quarantines.filter(({ state }) => state !== "").length);
     for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
     const shards = this.#catalog.shards();
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);

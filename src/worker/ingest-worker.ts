@@ -1,6 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { createHash } from "node:crypto";
 import { setPriority } from "node:os";
 import { join } from "node:path";
+import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
 import { Mirror } from "../git/mirror.js";
@@ -11,7 +13,7 @@ import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
 import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
 import { entriesOfBranches, indexEntries, noCounts, type DocumentCounts, type IndexContext } from "../indexer/index-repository.js";
-import { ShardOutput } from "../indexer/shard-output.js";
+import { ShardOutput, type ShardSink } from "../indexer/shard-output.js";
 import { loadKernel } from "../kernel/load.js";
 import { branchCountMax, type IndexedBranch, type Repository } from "../model/repository.js";
 import { ShardReader } from "../shard/shard-reader.js";
@@ -23,6 +25,7 @@ import type {
 import { Rest } from "./rest.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
+import { TaskActivity } from "./task-activity.js";
 
 /** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
 const grownBytesMin = 32 * 1024 * 1024;
@@ -39,6 +42,25 @@ const listTimeoutMs = 60_000;
  * network. Of small repositories on the same disk 50 a second are indexed, 38 without this.
  */
 const fetchAheadCount = 3;
+
+/** While this thread waits, for git say, it beats so often. One that hangs does not, as its event loop stands still. */
+const beatMs = 500;
+
+/**
+ * How long the thread may go without a beat: before its first file and between other steps, and at a file, to which each MiB of
+ * text adds. A file of a MiB takes 0.05 s at most, a shard of 64 MiB 3 s; the rest is for a machine with other work.
+ */
+const stepAllowanceMs = 60_000;
+const fileAllowanceMs = 8_000;
+const mebibyteAllowanceMs = 250;
+
+/**
+ * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task of its own. When
+ * some have done so, the rest get less.
+ */
+const fetchPatienceMs = 10_000;
+const fetchPatienceMsMin = 2_000;
+const lateCountMax = 2;
 
 /** Searches go first: this thread and the git processes that it starts run at this nice value. */
 const ingestNiceness = 10;
@@ -61,13 +83,43 @@ const mended = new Set<number>();
 /** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
 const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
-async function runIngestTask({ task }: { readonly task: IngestTask }): Promise<unknown> {
+async function runIngestTask({ task, activity: memory }: { readonly task: IngestTask; readonly activity: SharedArrayBuffer }): Promise<unknown> {
+  activity = new TaskActivity(memory);
+  activity.enter("starting", 0, "", stepAllowanceMs);
+  const beats = callEvery(beatMs, () => activity.beat());
   try {
     return await run(task);
   } finally {
+    beats.cancel();
     collectIfGrown();
     rest.noteTask();
   }
+}
+
+/** What the running task does. */
+let activity = new TaskActivity();
+
+/** The store, in which this thread is not ended while it writes. */
+const guardedStore: ShardSink & Pick<ShardStore, "remove"> = {
+  onBuild: (contentBytes) => activity.allow(stepAllowanceMs + allowanceOf(contentBytes)),
+  put: (shards) => {
+    for (const { id } of shards) activity.noteShard(id);
+    return writing(() => store.put(shards));
+  },
+  remove: (ids) => writing(() => store.remove(ids)),
+};
+
+async function writing(write: () => Promise<void>): Promise<void> {
+  activity.beginWrite();
+  try {
+    await write();
+  } finally {
+    activity.endWrite();
+  }
+}
+
+function allowanceOf(byteCount: number): number {
+  return fileAllowanceMs + Math.ceil(byteCount / 2 ** 20) * mebibyteAllowanceMs;
 }
 
 let keptBytes = 0;
@@ -99,18 +151,20 @@ function sync(task: SyncTask): Promise<SyncTaskResult> {
   return withOutput(task.shardIds, async (output) => {
     const { repositories } = task;
     const outcomes: SyncOutcome[] = [];
-    const fetches: Promise<FetchOutcome>[] = [];
-    let isOver = false;
-    const stop = (): boolean => isOver || stopOf(task)();
+    const fetches: RunningFetch[] = [];
+    let lateCount = 0;
     try {
       for (const [i, input] of repositories.entries()) {
-        while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount)) fetches.push(tryToFetch(repositories[fetches.length], task, stop));
-        outcomes.push(await tryToIndex(input, await fetches[i], task, output));
+        while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount)) fetches.push(new RunningFetch(repositories[fetches.length], task));
+        activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
+        const patienceMs = repositories.length === 1 ? Infinity : lateCount < lateCountMax ? fetchPatienceMs : fetchPatienceMsMin;
+        const fetched = await fetches[i].within(patienceMs);
+        if (fetched === undefined) lateCount++;
+        outcomes.push(fetched === undefined ? { kind: "deferred", repositoryId: input.repository.id } : await tryToIndex(input, fetched, task, output));
       }
     } finally {
       // Nothing touches a mirror after its task.
-      isOver = true;
-      await Promise.all(fetches);
+      await Promise.all(fetches.map((fetch) => fetch.end()));
     }
     await output.flush();
     return { outcomes, shards: output.records };
@@ -128,6 +182,37 @@ interface Fetched {
 type FetchOutcome =
   | { readonly kind: "fetched"; readonly fetched: Fetched }
   | { readonly kind: "failed"; readonly error: unknown };
+
+/** A fetch beside the indexing of other repositories. */
+class RunningFetch {
+  readonly #outcome: Promise<FetchOutcome>;
+  readonly #startedMs = monotonicMs();
+  #isOver = false;
+
+  constructor(input: SyncInput, task: SyncTask) {
+    const isStopped = stopOf(task);
+    this.#outcome = tryToFetch(input, task, () => this.#isOver || isStopped());
+  }
+
+  /** Undefined when it has not ended so long after its start; then it is stopped. */
+  async within(patienceMs: number): Promise<FetchOutcome | undefined> {
+    if (patienceMs === Infinity) return await this.#outcome;
+    let timer: PendingCall | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = callAfter(Math.max(0, this.#startedMs + patienceMs - monotonicMs()), () => resolve(undefined));
+    });
+    const outcome = await Promise.race([this.#outcome, late]);
+    timer?.cancel();
+    this.#isOver = outcome === undefined;
+    return outcome;
+  }
+
+  /** Stops it; resolves when it touches the mirror no more. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#outcome;
+  }
+}
 
 async function tryToFetch(input: SyncInput, task: SyncTask, stop: StopSignal): Promise<FetchOutcome> {
   try {
@@ -153,12 +238,12 @@ async function tryToIndex(input: SyncInput, outcome: FetchOutcome, task: SyncTas
 
 /** When the work fails, the shards that it had written are deleted. */
 async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) => Promise<T>): Promise<T> {
-  const output = new ShardOutput(kernel, store, shardIds);
+  const output = new ShardOutput(kernel, guardedStore, shardIds);
   try {
     return await work(output);
   } catch (error) {
     // On a full disk this may fail as well; then the next start deletes what the catalog does not know.
-    await store.remove(output.records.map((record) => record.id)).catch(() => undefined);
+    await guardedStore.remove(output.records.map((record) => record.id)).catch(() => undefined);
     throw error;
   }
 }
@@ -178,10 +263,15 @@ async function indexOne(input: SyncInput, { mirror, state, date }: Fetched, task
   if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)) {
     return { kind: "unchanged", repositoryId: repository.id, fetched: date };
   }
+  const name = stateName(wanted);
+  if (repository.quarantine?.state === name) throw new TrawlError("quarantined", `not indexed until its branches or its configuration change: ${repository.quarantine.stateReason}`);
+  activity.enter("comparing", repository.id, name, stepAllowanceMs);
   const reads = { blobCount: 0, byteCount: 0 };
   const context: IndexContext = {
     mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimitsOf(task.limits), stop, reads,
     onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
+    onFile: (oid, path, byteCount) => activity.enterFile(oid, path, allowanceOf(byteCount)),
+    quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
   if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror);
@@ -209,8 +299,21 @@ async function mendOnce(repository: Repository, mirror: Mirror): Promise<void> {
   throw new TrawlError("git", `objects are missing from the mirror of ${repository.name}; it is fetched anew at the next sync`);
 }
 
+/** Names the branches and their commits. */
+function stateName(wanted: ReadonlyMap<string, string>): string {
+  return createHash("sha1").update(JSON.stringify([...wanted])).digest("hex");
+}
+
 function stopOf(task: { readonly stop: Int32Array }): StopSignal {
   return stopWhenSet(task.stop);
+}
+
+/** The same for work that looks at it at each step, and does not wait in between. */
+function beatingStop(task: { readonly stop: Int32Array }): () => boolean {
+  return () => {
+    activity.beat();
+    return Atomics.load(task.stop, 0) !== 0;
+  };
 }
 
 function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirror> {
@@ -245,6 +348,7 @@ async function syncChanges(input: SyncInput, wanted: ReadonlyMap<string, string>
     contentBytes: Math.max(0, repository.contentBytes - delta.dead.contentBytes),
     skippedCounts: subtract(repository.skippedCounts, delta.dead.skippedCounts),
   };
+  activity.enter("indexing", repository.id, stateName(wanted), stepAllowanceMs);
   await indexEntries(delta.entries, context, counts);
   return { branches, counts, replaces: false, tombstones: delta.tombstones };
 }
@@ -270,7 +374,9 @@ function subtract(counts: Readonly<Record<string, number>>, less: Readonly<Recor
 async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult> {
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
-  await indexEntries(await entriesOfBranches(context.mirror, branches, context.stop), context, counts);
+  const entries = await entriesOfBranches(context.mirror, branches, context.stop);
+  activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
+  await indexEntries(entries, context, counts);
   return { branches, counts, replaces: true, tombstones: new Map() };
 }
 
@@ -302,10 +408,11 @@ async function maintain(task: MaintainTask): Promise<void> {
 }
 
 function merge(task: CompactTask): Promise<CompactTaskResult> {
+  activity.enter("merging", 0, "", stepAllowanceMs);
   return withOutput(task.shardIds, async (output) => {
     const snapshot = store.read();
     try {
-      await compact(task.shards, snapshot, output, stopOf(task));
+      await compact(task.shards, snapshot, output, beatingStop(task));
     } finally {
       snapshot.close();
     }
@@ -323,6 +430,7 @@ async function check(task: CheckTask): Promise<CheckTaskResult> {
       if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
       const reader = new ShardReader(shardId, bytes);
       reader.requireChecksum(checksum);
+      activity.allow(stepAllowanceMs + allowanceOf(bytes.length));
       if (task.part === "headers") continue;
       reader.verify("index");
       reader.verify("content");
@@ -336,5 +444,5 @@ async function check(task: CheckTask): Promise<CheckTaskResult> {
 }
 
 async function remove(task: RemoveTask): Promise<void> {
-  await store.remove(task.shardIds);
+  await guardedStore.remove(task.shardIds);
 }

@@ -217,6 +217,8 @@ export interface SyncTaskResult {
 export type SyncOutcome =
   | { readonly kind: "unchanged"; readonly repositoryId: number; readonly fetched: string }
   | { readonly kind: "failed"; readonly repositoryId: number; readonly error: SerializedError }
+  /** Its remote kept the others of the task waiting: it is to be fetched in a task of its own. */
+  | { readonly kind: "deferred"; readonly repositoryId: number }
   | {
     readonly kind: "changed";
     readonly repositoryId: number;

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { callEvery } from "../base/deadline.js";
+import { sleep } from "../base/deadline.js";
 import { areChildrenGone, killChildren, makeChildRegistry } from "../kernel/child-registry.js";
 import type { WorkerSettings } from "./messages.js";
 import type { ResultMessage, TaskMessage } from "./serve.js";
@@ -80,11 +80,11 @@ export class PoolThread {
     onExit();
     killChildren(this.#children);
     if (areChildrenGone(this.#children)) return onGone(this.#error);
-    let count = 0;
-    const poll = callEvery(endPollMs, () => {
-      if (!areChildrenGone(this.#children) && ++count < endPollCountMax) return;
-      poll.cancel();
-      onGone(this.#error);
-    });
+    void this.#awaitChildren().then(() => onGone(this.#error));
+  }
+
+  /** Keeps the process alive meanwhile: somebody waits for the task, and nothing else may be left that does. */
+  async #awaitChildren(): Promise<void> {
+    for (let count = 0; count < endPollCountMax && !areChildrenGone(this.#children); count++) await sleep(endPollMs);
   }
 }

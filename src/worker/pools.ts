@@ -30,16 +30,20 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
 ]);
 
 /**
- * Objects of JavaScript that a thread of each pool may hold, in MiB; shards, texts and results are outside that heap. At a search
- * of everything a search worker holds 30; a read worker 150 while it compares trees of 400,000 paths.
+ * The JavaScript heap of a thread, in MiB; shards, texts and results are outside of it. A search worker holds 30 at a search of
+ * everything, a read worker 150 while it compares trees of 400,000 paths. What exhausts the heap of a thread ends the thread, so with these
+ * the process stays within the 400 MiB that one request may take.
  */
-const heapMiBOf = { search: 512, read: 512, ingest: 1024 } as const;
+const heapMiBOf = { search: 256, read: 320 } as const;
 
 /** From the end of a task's time, or from its stop flag, until its thread is ended. */
 const graceMs = 2_000;
 
 /** git has 2 s to end by itself, and is waited for. */
 const ingestGraceMs = 4_000;
+
+/** Threads of the ingest pool for remotes that take their time, beside those for everybody else; they start when they are needed. */
+const slowWorkerCount = 2;
 
 /** What pools tell of their threads. */
 export interface PoolReport {
@@ -63,7 +67,7 @@ export class SearchPool {
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
     this.workerCount = workerCount;
-    this.#pool = new WorkerPool({ name: "search", entry, settings, threadCount: workerCount, heapMiB: heapMiBOf.search }, log, {
+    this.#pool = new WorkerPool({ name: "search", entry, settings, threadCountMin: workerCount, threadCountMax: workerCount, heapMiB: heapMiBOf.search }, log, {
       onMessage: (message) => this.#receive(message as BatchMessage | LenderMessage),
       onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
     });
@@ -110,12 +114,13 @@ export class SearchPool {
 /** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
 export class IngestPool {
   readonly workerCount: number;
+  readonly slowWorkerCount = slowWorkerCount;
   readonly #start: () => WorkerPool<unknown>;
   #pool: WorkerPool<unknown> | undefined;
 
-  constructor(settings: WorkerSettings, workerCount: number, { log, metrics }: PoolReport, onProgress: (progress: SyncProgress) => void) {
+  constructor(settings: WorkerSettings, workerCount: number, heapBytesMax: number, { log, metrics }: PoolReport, onProgress: (progress: SyncProgress) => void) {
     this.workerCount = workerCount;
-    this.#start = () => new WorkerPool({ name: "ingest", entry: ingestWorkerEntry, settings, threadCount: workerCount, heapMiB: heapMiBOf.ingest }, log, {
+    this.#start = () => new WorkerPool({ name: "ingest", entry: ingestWorkerEntry, settings, threadCountMin: workerCount, threadCountMax: workerCount + slowWorkerCount, heapMiB: heapBytesMax / 2 ** 20 }, log, {
       onMessage: (message) => onProgress(message as SyncProgress),
       onLoss: (reason) => metrics.workersLost.inc({ pool: "ingest", reason }),
     });
@@ -134,7 +139,7 @@ export class IngestPool {
   }
 
   check(task: CheckTask): Promise<CheckTaskResult> {
-    return this.#run(task, []);
+    return this.#run(task, [task.stop]);
   }
 
   remove(task: RemoveTask): Promise<void> {
@@ -194,7 +199,7 @@ export class ReadPool {
   constructor(settings: ReadWorkerSettings, workerCount: number, sharePercent: number, { log, metrics }: PoolReport) {
     this.#permits = new FairSemaphore({ ...shareLimits(workerCount, waitingReadsMax, sharePercent), clientCountMax: workerCount });
     this.#longCountMax = Math.max(1, workerCount - 1);
-    this.#start = () => new WorkerPool({ name: "read", entry: readWorkerEntry, settings, threadCount: workerCount, heapMiB: heapMiBOf.read }, log, {
+    this.#start = () => new WorkerPool({ name: "read", entry: readWorkerEntry, settings, threadCountMin: workerCount, threadCountMax: workerCount, heapMiB: heapMiBOf.read }, log, {
       onMessage: () => undefined,
       onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }),
     });

@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../base/errors.js";
+import { messageOf, TrawlError, type ErrorCode } from "../base/errors.js";
 
 const explanations = {
   overrun: "it did not come back after its deadline, or after it had been stopped, and was ended",
@@ -8,6 +8,8 @@ const explanations = {
   stopped: "the daemon is stopping",
 } as const;
 
+const codes: Partial<Record<LossReason, ErrorCode>> = { stopped: "shutting-down", overrun: "cancelled" };
+
 /** Why the thread of a task is gone. */
 export type LossReason = keyof typeof explanations;
 
@@ -16,7 +18,7 @@ export class ThreadLoss extends TrawlError {
   readonly reason: LossReason;
 
   constructor(reason: LossReason, cause: unknown) {
-    super(reason === "stopped" ? "shutting-down" : "cancelled", `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`, { cause });
+    super(codes[reason] ?? "internal", `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`, { cause });
     this.reason = reason;
   }
 }

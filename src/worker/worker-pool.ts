@@ -24,7 +24,9 @@ const restartDelayMs = 1_000;
 export interface PoolOptions extends ThreadOptions {
   /** For log lines. */
   readonly name: string;
-  readonly threadCount: number;
+  /** Threads from the start on, and with those that are started when tasks wait. */
+  readonly threadCountMin: number;
+  readonly threadCountMax: number;
 }
 
 /** What a pool tells of. */
@@ -50,7 +52,7 @@ interface Running<Result> extends Task<Result> {
 }
 
 /**
- * Threads that run one entry file, as many from the start on; one that ends is replaced.
+ * Threads that run one entry file; one that ends is replaced.
  *
  * Each task has limits. A thread that does not come back within its task's grace after its deadline, after a stop flag was set or
  * after its activity stood still is ended, with its children, and replaced at once; the other threads go on. The task then
@@ -106,8 +108,10 @@ export class WorkerPool<Result> {
 
   /** Starts as many threads as are missing, unless too many that were ended are still there: each holds memory. */
   #fill(): void {
-    const { threadCount } = this.#options;
-    while (!this.#isClosed && this.#threads.size < threadCount && this.#ending.size <= threadCount) this.#start();
+    const { threadCountMin, threadCountMax } = this.#options;
+    const isMissing = (): boolean => this.#threads.size < threadCountMin
+      || (this.#threads.size < threadCountMax && this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
+    while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) this.#start();
   }
 
   #start(): void {
@@ -131,7 +135,7 @@ export class WorkerPool<Result> {
   #dispatch(): void {
     while (this.#queue.length > 0) {
       const thread = this.#idle.pop();
-      if (thread === undefined) return;
+      if (thread === undefined) return this.#fill();
       const next = this.#queue.shift();
       if (next !== undefined) this.#post(thread, next);
     }

@@ -17,8 +17,19 @@ const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 /**
  * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. A
  * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer, or keeps it busy.
+ * The module that `THREAD_HOOK` names is loaded in each worker thread before its own.
  */
-const entry = `const { openSync, readSync } = await import("node:fs");
+const entry = `if (process.env.THREAD_HOOK !== undefined) {
+  const { createRequire, syncBuiltinESMExports } = await import("node:module");
+  const threads = createRequire("file:///")("node:worker_threads");
+  threads.Worker = class extends threads.Worker {
+    constructor(file, options) {
+      super(file, { ...options, execArgv: ["--import", process.env.THREAD_HOOK] });
+    }
+  };
+  syncBuiltinESMExports();
+}
+const { openSync, readSync } = await import("node:fs");
 const meterIntervalMs = 5;
 const schedule = Buffer.alloc(64);
 let schedulesFile, meter, longestMs = 0, lastMs = 0, lastWaitMs = 0;

@@ -1,3 +1,4 @@
+import { quarantineSentences } from "../../model/quarantine.js";
 import { visibleError } from "../../model/repository-status.js";
 import type { Repository } from "../../model/repository.js";
 import type { Viewer } from "../../model/viewer.js";
@@ -129,12 +130,17 @@ function configuredService({ total, newest }: RepositorySummary, { services }: R
   };
 }
 
+/** Sentences of what is not indexed that an answer lists at most. */
+const quarantineMessagesMax = 20;
+
 /** What an operator should know; nothing when all is well. */
-function statusMessages({ total, pending, failures }: RepositorySummary, viewer: Viewer) {
+function statusMessages({ total, pending, failures, quarantined }: RepositorySummary, viewer: Viewer) {
   if (total === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
   return [
     ...pending > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending} ${pending === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
     ...failures.map(({ name, lastError }) => ({ __typename: "SyncError" as const, message: `${name}: ${visibleError(lastError, viewer)}` })),
+    ...quarantined.flatMap(({ name, quarantine }) => quarantineSentences(quarantine).map((sentence) => `${name}: ${sentence}`)).slice(0, quarantineMessagesMax)
+      .map((message) => ({ __typename: "SyncError" as const, message })),
   ];
 }
 

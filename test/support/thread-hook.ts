@@ -1,0 +1,35 @@
+/**
+ * Loaded into the worker threads of a daemon under test: makes a thread hang, or exhaust its heap, where it meets one of these words, as
+ * hostile text would where the program has a fault.
+ */
+import { parentPort } from "node:worker_threads";
+
+const attack = /attack:(spin|regexp|sleep|heap|exit)/;
+
+const acts: Readonly<Record<string, () => void>> = {
+  spin: () => { for (;;) Math.random(); },
+  regexp: () => void /^(a+)+$/.test(`${"a".repeat(60)}b`),
+  sleep: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
+  heap: () => {
+    const all: unknown[] = [];
+    for (;;) all.push(new Array(1000).fill(Math.random()));
+  },
+  exit: () => process.exit(3),
+};
+
+function meet(text: string): void {
+  const word = attack.exec(text)?.[1];
+  if (word !== undefined) acts[word]();
+}
+
+// What a thread is asked, for searches and reads.
+parentPort?.on("message", (message) => {
+  meet(JSON.stringify(message, (_, value: unknown) => (ArrayBuffer.isView(value) || value instanceof SharedArrayBuffer ? undefined : value)) ?? "");
+});
+
+// Contents that are indexed are looked through for NUL bytes first.
+const { includes } = Buffer.prototype;
+Buffer.prototype.includes = function (this: Buffer, ...args: Parameters<typeof includes>): boolean {
+  if (args[0] === 0 && this.length < 1000) meet(this.toString("latin1"));
+  return includes.apply(this, args);
+};
