@@ -30,7 +30,10 @@ export interface ThreadOptions {
   readonly heapMiB: number;
 }
 
-/** One thread of a pool, and the processes that it starts. */
+/**
+ * One thread of a pool, and the processes that it starts. It keeps the process alive while it starts, as tasks may wait for it, and while
+ * it runs one.
+ */
 export class PoolThread {
   isStarted = false;
   /** True from `end` on. */
@@ -52,7 +55,7 @@ export class PoolThread {
     this.#worker.on("exit", () => this.#takeExit(events));
   }
 
-  /** Posts a task to it. While it runs one it keeps the process alive. */
+  /** Posts a task to it. */
   run(message: TaskMessage): void {
     this.#worker.ref();
     this.#worker.postMessage(message);
