@@ -95,6 +95,7 @@ t.test("all threads of each kind are ended and replaced again and again in one p
     await Promise.all([daemon.killWorkers(), daemon.search("ne+dle", "regexp"), daemon.get("/host/small/-/raw/a.txt"), daemon.sync("host/small").catch(() => undefined)]);
   }
   t.same((await daemon.search("ne+dle", "regexp")).found, before);
-  t.equal((await daemon.get("/host/small/-/raw/a.txt")).text, "needle\n");
+  // Reads have one second, in which the last thread may not have started yet.
+  await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
   t.equal(daemon.hasExited, false);
 });
