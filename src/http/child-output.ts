@@ -1,9 +1,18 @@
 import { callEvery, monotonicMs } from "../base/deadline.js";
 import type { GitChild } from "../git/run.js";
+import { ReadingPace } from "./reading-pace.js";
 import { blockBytesMax, type ByteStream } from "./uws.js";
 
-/** A client that takes no byte for `stallMs` is cut; that is noticed after at most 1/4 more than this time. */
+/** How often it is looked whether a client reads, in the time after which one that does not is cut. */
 const stallChecks = 4;
+
+/** When a client is cut that does not take what there is. */
+export interface ReadingLimits {
+  /** It takes no byte for this long; noticed after at most 1/4 more than this time. */
+  readonly stallMs: number;
+  /** Whether others wait for what it holds: then it is also cut when it takes next to nothing in this time, see `ReadingPace`. */
+  readonly isContended: () => boolean;
+}
 
 /** Bytes of the output, from the first to before the second. */
 export interface OutputRange {
@@ -20,9 +29,9 @@ export interface OutputRange {
  * when the answer has ended; the child is gone by then, or killed. An output without any byte in the range never calls `open`,
  * and resolves with false.
  */
-export async function sendOutput(child: GitChild, range: OutputRange, stallMs: number, open: () => ByteStream): Promise<boolean> {
-  const sending = new Sending(child, range, open);
-  const watch = callEvery(Math.ceil(stallMs / stallChecks), () => sending.cutIfStalled(stallMs));
+export async function sendOutput(child: GitChild, range: OutputRange, limits: ReadingLimits, open: () => ByteStream): Promise<boolean> {
+  const sending = new Sending(child, range, limits, open);
+  const watch = callEvery(Math.ceil(limits.stallMs / stallChecks), () => sending.cutIfSlow());
   try {
     return await sending.done;
   } finally {
@@ -36,6 +45,8 @@ class Sending {
   readonly #child: GitChild;
   readonly #range: OutputRange;
   readonly #open: () => ByteStream;
+  readonly #limits: ReadingLimits;
+  readonly #pace: ReadingPace;
   #stream: ByteStream | undefined;
   /** What of the last read the socket has not taken. */
   #rest: Uint8Array = Buffer.alloc(0);
@@ -45,10 +56,12 @@ class Sending {
   #finish: (isSent: boolean) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
 
-  constructor(child: GitChild, range: OutputRange, open: () => ByteStream) {
+  constructor(child: GitChild, range: OutputRange, limits: ReadingLimits, open: () => ByteStream) {
     this.#child = child;
     this.#range = range;
     this.#open = open;
+    this.#limits = limits;
+    this.#pace = new ReadingPace(limits.stallMs, monotonicMs());
     this.done = new Promise((resolve, reject) => {
       this.#finish = resolve;
       this.#fail = reject;
@@ -57,8 +70,10 @@ class Sending {
     child.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
   }
 
-  cutIfStalled(stallMs: number): void {
-    if (this.#isFull && monotonicMs() - this.#progressAtMs >= stallMs) this.#stream?.cut();
+  cutIfSlow(): void {
+    const nowMs = monotonicMs();
+    const isSlow = this.#pace.isTooSlow(nowMs, this.#isFull) && this.#limits.isContended();
+    if (isSlow || (this.#isFull && nowMs - this.#progressAtMs >= this.#limits.stallMs)) this.#stream?.cut();
   }
 
   #take(bytes: Buffer): void {
@@ -82,7 +97,9 @@ class Sending {
   #sendRest(): void {
     const stream = this.#stream ??= this.#openStream();
     while (this.#rest.length > 0 && !this.#isFull && !stream.closed) {
-      this.#isFull = !stream.write(this.#rest.subarray(0, blockBytesMax));
+      const block = this.#rest.subarray(0, blockBytesMax);
+      this.#isFull = !stream.write(block);
+      this.#pace.noteTaken(block.length);
       this.#rest = this.#rest.subarray(blockBytesMax);
       this.#progressAtMs = monotonicMs();
     }

@@ -3,7 +3,7 @@ import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
 import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
 import { clientOf } from "../model/client.js";
-import { sendOutput, type OutputRange } from "./child-output.js";
+import { sendOutput, type OutputRange, type ReadingLimits } from "./child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
 import { entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
 import { takePermit } from "./permits.js";
@@ -88,7 +88,7 @@ async function sendFile(services: ContentServices, permits: FairSemaphore, answe
   await withPermit(permits, "files", answer, async () => {
     const child = openBlob(mirrorOf(services, commit), entry.oid);
     response.onClosed(() => child.kill());
-    await sendOutput(child, range, services.stallMs,
+    await sendOutput(child, range, readingLimits(services, permits),
       () => response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from));
   });
 }
@@ -115,8 +115,12 @@ async function sendArchive(services: ContentServices, permits: FairSemaphore, an
   await withPermit(permits, "archives", answer, async () => {
     const child = openArchive(mirrorOf(services, commit), commit.oid, format, entry.path);
     response.onClosed(() => child.kill());
-    await sendOutput(child, whole, services.stallMs, () => response.startStream(200, headers));
+    await sendOutput(child, whole, readingLimits(services, permits), () => response.startStream(200, headers));
   });
+}
+
+function readingLimits({ stallMs }: ContentServices, permits: FairSemaphore): ReadingLimits {
+  return { stallMs, isContended: () => permits.waitingCount > 0 };
 }
 
 /** A tree is known by its oid, but for the root, whose oid nobody has read: the commit's stands for it. */
