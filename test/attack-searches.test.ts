@@ -76,6 +76,14 @@ for (const pattern of patterns) {
   });
 }
 
+t.test("a regexp that is too large for RE2 is the query's mistake", async (t) => {
+  for (const query of ["file:[a-zé\\pL]{1000} ordinary", "type:file /[a-zé\\pL]{1000}/"]) {
+    const { alert, skipped } = await endsInTime(t, query, 500);
+    t.equal(alert, "Unable To Process Query");
+    t.same(skipped, []);
+  }
+});
+
 t.test("searches whose clients have left end, and leave the threads to others", async (t) => {
   await underAttack(t, daemon, usualBounds, "leaving clients", async () => {
     const leaving = ["/\\w(?s:.*zqz)?/", "/(?s:.*[ab].{15}){60}z/", "/[ab]/", "/x*/"];

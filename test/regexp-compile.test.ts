@@ -42,6 +42,20 @@ t.test("the last 256 are kept", async (t) => {
   t.not(compileRegexp("kept0", false), first);
 });
 
+t.test("those that take much memory are fewer", async (t) => {
+  const compiled: WeakRef<object>[] = [];
+  const text = Buffer.from("abcdacbdbacd".repeat(1000));
+  for (let i = 0; i < 60; i++) {
+    const matcher = compileRegexp(`(?:a.*b.*c.*d){30}${i}`, false);
+    matcher.test(text);
+    compiled.push(new WeakRef(matcher));
+    await setImmediate();
+  }
+  const alive = compiled.filter((one) => one.deref() !== undefined).length;
+  t.ok(alive <= 16, `${alive} of 60 are in memory`);
+  t.equal(compileRegexp("(?:a.*b.*c.*d){30}59", false), compiled[59].deref(), "the last one is cached");
+});
+
 t.test("what is not kept is collected soon", async (t) => {
   const compiled: WeakRef<object>[] = [];
   for (let i = 0; i < 1000; i++) {

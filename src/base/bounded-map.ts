@@ -11,6 +11,11 @@ export class BoundedMap<Key, Value> {
     this.#weigh = weigh;
   }
 
+  /** Of all entries. */
+  get weight(): number {
+    return this.#weight;
+  }
+
   get size(): number {
     return this.#values.size;
   }

@@ -5,29 +5,30 @@ import { Matcher, usualWindows } from "./matcher.js";
 import { parseRegexp } from "./parse.js";
 
 /**
- * Of each thread. A search binds its regexps to each shard anew, so those of one query should all fit.
+ * Memory of all compiled regexps that one thread caches, as `Matcher.memoryBytes` estimates it: that of RE2's automata, which grow
+ * while a text is searched. Each of 256 regexps has its share, so those of one query fit unless they are unusual.
  *
- * The memory is that of RE2's automata. They grow while a text is searched, up to a bound of 8 MiB for each regexp, and
- * then start afresh. Measured: 15 KiB for a usual one such as `word_[a-z]+`, 1.2 MiB for 2,000 alternatives, and 2.8 MiB
- * for the worst we made, `(?:a.*b.*c.*d){30}` on random text. So 256 hostile ones take 720 MB of a thread, after 40 s of
- * searching for nothing else.
+ * Measured on random text: 15 KiB for a usual regexp such as `word_[a-z]+`, 1.2 MiB for 2,000 alternatives, 2.8 MiB for
+ * `(?:a.*b.*c.*d){30}`. 256 regexps of that kind took 720 MB where only their number was bounded.
  */
+const cacheBytesMax = 64 * 1024 * 1024;
 const cacheSizeMax = 256;
 
-const cache = new BoundedMap<string, Matcher>(cacheSizeMax, () => 1);
+const cache = new BoundedMap<string, Matcher>(cacheBytesMax, ({ memoryBytes }) => Math.max(memoryBytes, cacheBytesMax / cacheSizeMax));
 
 /**
  * Compiles a regexp in RE2 syntax, with `^` and `$` at line boundaries and, with `foldCase`, in either case. It goes
  * through our own parser first, because the binding reads the source as JavaScript and changes it (`(?<`, `\c`, `\u`).
- * The last ones compiled are kept. Caller guarantees: a `Matcher` is used up before the same one is asked for again.
+ * The last ones compiled are cached. Caller guarantees: a `Matcher` is used up before the same one is asked for again.
  */
 export function compileRegexp(source: string, foldCase: boolean): Matcher {
   const key = (foldCase ? "i" : "c") + source;
   const known = cache.get(key);
   if (known !== undefined) return known;
   const matcher = compile(source, foldCase);
-  if (cache.size === cacheSizeMax) noteDropped();
+  const before = cache.weight;
   cache.set(key, matcher);
+  noteDropped(before + Math.max(matcher.memoryBytes, cacheBytesMax / cacheSizeMax) - cache.weight);
   return matcher;
 }
 

@@ -44,6 +44,20 @@ export function choiceCount(tree: Regexp): number {
   }
 }
 
+/** RE2's bound on one automaton; a search has one in each direction. */
+const automatonBytesMax = 2.7 * 1024 * 1024;
+
+/** What a regexp takes before it has searched, and a state of its automaton beside its items. */
+const compiledBytes = 16 * 1024;
+const stateBytes = 512;
+
+/** An estimate of the memory that a regexp comes to take, which is right in its order of magnitude. */
+export function memoryBytes(tree: Regexp): number {
+  const items = itemCount(tree);
+  const states = 2 ** Math.min(choiceCount(tree), 30) + items;
+  return compiledBytes + 2 * Math.min(automatonBytesMax, states * (stateBytes + 4 * items));
+}
+
 function timesOf({ min, max }: RepeatNode): number {
   return Math.max(1, max === Infinity ? min : max);
 }

@@ -14,7 +14,8 @@ export class Finder {
   readonly #foldCase: boolean;
   readonly #source: string;
   readonly #searcher: RE2;
-  readonly #sticky: RE2;
+  /** Finds the end of a match; compiled when it is first needed, since that takes up to 100 ms for unusual regexps. */
+  #sticky: RE2 | undefined;
   /** Whether an anchor looks at what precedes it. */
   readonly #looksBack: boolean;
   /** Finds a match from a place on with all that lies before it in view; compiled when it is first needed. */
@@ -25,7 +26,6 @@ export class Finder {
     this.#foldCase = foldCase;
     this.#source = printSource(tree, foldCase);
     this.#searcher = this.#compile("");
-    this.#sticky = this.#compile("y");
     this.#looksBack = looksBack(tree);
   }
 
@@ -55,8 +55,9 @@ export class Finder {
 
   /** The end of the match that starts at `start`, in text up to `to`. */
   endOf(text: Uint8Array, start: number, to: number): number {
-    this.#sticky.lastIndex = start;
-    return this.#sticky.test(upTo(text, to) as Buffer) ? this.#sticky.lastIndex : start;
+    const sticky = this.#sticky ??= this.#compile("y");
+    sticky.lastIndex = start;
+    return sticky.test(upTo(text, to) as Buffer) ? sticky.lastIndex : start;
   }
 
   #compile(flag: string): RE2 {

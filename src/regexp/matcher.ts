@@ -1,4 +1,4 @@
-import { choiceCount, itemCount } from "./extent.js";
+import { choiceCount, itemCount, memoryBytes } from "./extent.js";
 import { Finder } from "./finder.js";
 import { unboundedWork, type MatchWork } from "./match-work.js";
 import { withOpenEnd } from "./open-end.js";
@@ -48,6 +48,8 @@ const windowWorkMax = 40 * 1024 * 1024;
 export class Matcher {
   /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */
   readonly isLocal: boolean;
+  /** An estimate of the memory that it comes to take. */
+  readonly memoryBytes: number;
   readonly #tree: Regexp;
   readonly #foldCase: boolean;
   readonly #sizes: WindowSizes;
@@ -62,6 +64,7 @@ export class Matcher {
     this.#foldCase = foldCase;
     this.#whole = new Finder(tree, foldCase);
     this.isLocal = !hasTextAnchor(tree);
+    this.memoryBytes = memoryBytes(tree);
     const isSlow = choiceCount(tree) > choiceCountMax;
     const bytesMax = isSlow ? Math.max(sizes.wholeBytesMax, sizes.bytesMin, Math.min(sizes.bytesMax, Math.ceil(windowWork / itemCount(tree)))) : sizes.bytesMax;
     this.#sizes = { ...sizes, bytesMax, bytesFirst: Math.min(sizes.bytesFirst, bytesMax) };

@@ -41,6 +41,11 @@ export function chooseAlert(source: AlertSource): Alert | undefined {
     ?? noRepositoriesAlert(source) ?? structuralHint(source) ?? unownedAlert(source);
 }
 
+/** Of a query that proved to be none when it ran. */
+export function queryErrorAlert(sentence: string): Alert {
+  return { title: "Unable To Process Query", description: sentence.charAt(0).toUpperCase() + sentence.slice(1), proposedQueries: null };
+}
+
 function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
   const names = new Set(resolutions.flatMap(({ missingRevisions }) => missingRevisions).map(({ repository, revision }) => `${repository}@${revision}`));
   const missing = [...names];

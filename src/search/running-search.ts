@@ -96,6 +96,7 @@ export class RunningSearch {
       id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane, client: request.client,
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
+      onBadQuery: (sentence) => this.#refuseQuery(sentence),
       onLeftOut: (files) => this.#report.noteLeftOut(files),
       onBatch: (batch, giveBack) => this.#results.addBatch(batch, giveBack),
       onScheduled: () => this.#resumeClocks(),
@@ -119,6 +120,13 @@ export class RunningSearch {
   /** Ends the search early with what was found; `reason` is shown to the client. */
   stop(reason: string): void {
     this.#report.failures.push(reason);
+    this.#requestStop();
+    this.#endIfDone();
+  }
+
+  /** Ends a search that cannot be run. */
+  #refuseQuery(sentence: string): void {
+    this.#report.queryError = sentence;
     this.#requestStop();
     this.#endIfDone();
   }

@@ -1,7 +1,7 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { SearchPlan } from "../query/plan.js";
 import type { LeftOutFile } from "../worker/messages.js";
-import { chooseAlert } from "./alerts.js";
+import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import type { Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
 import type { LeftOut } from "./preparation.js";
@@ -35,6 +35,8 @@ export class SearchReport {
   readonly #costlyFiles = new Map<string, string>();
   /** Shards that were still being searched when the search ended. */
   readonly unfinishedShards: number[] = [];
+  /** Why the query cannot be run; undefined when it can. */
+  queryError: string | undefined;
   /** Whether the time of the whole search is over. */
   isTimedOut = false;
   /** Rules whose time is over. */
@@ -57,12 +59,13 @@ export class SearchReport {
   outcome(isCancelled: boolean): SearchOutcome {
     if (isCancelled) return "cancelled";
     if (this.#hasTimedOut) return "timeout";
-    if (this.failures.length > 0) return "failed";
+    if (this.failures.length > 0 || this.queryError !== undefined) return "failed";
     return this.#search.results.isLimitHit ? "limit" : "complete";
   }
 
   alert(durationMs: number): ReturnType<typeof chooseAlert> {
     const { queryText, plan, results, repositories } = this.#search;
+    if (this.queryError !== undefined) return queryErrorAlert(this.queryError);
     return chooseAlert({
       queryText, plan, resolutions: this.resolutions, leftOut: this.leftOut,
       unownedResults: results.tally.unownedResults,
@@ -73,7 +76,8 @@ export class SearchReport {
 
   filters(final: boolean): Filter[] {
     const { results, repositories } = this.#search;
-    const isComplete = final && !results.isLimitHit && !this.#hasTimedOut && this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
+    const isComplete = final && !results.isLimitHit && !this.#hasTimedOut && this.queryError === undefined
+      && this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
     return makeFilters({
       tally: results.tally,
       repositoryResultCount: results.repositoryCount,

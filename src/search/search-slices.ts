@@ -42,6 +42,8 @@ export interface SlicedSearch {
   /** Bytes of results that the client has not taken. */
   readonly unreadBytes: () => number;
   readonly onFailure: (sentence: string) => void;
+  /** Told what only the workers find out about a query: RE2 refuses a regexp as too large. */
+  readonly onBadQuery: (sentence: string) => void;
   readonly onLeftOut: (files: readonly LeftOutFile[]) => void;
   readonly onBatch: (batch: ResultBatch, giveBack: () => void) => void;
   /** Before a slice is scheduled. */
@@ -140,10 +142,14 @@ export class SearchSlices {
 
   /** Adds up what a worker did, and notes the shards that failed. */
   addWork({ stats, failures, leftOut }: Pick<SearchTaskResult, "stats" | "failures" | "leftOut">): void {
-    const { environment, onFailure, onLeftOut } = this.#search;
+    const { environment, onFailure, onLeftOut, onBadQuery } = this.#search;
     onLeftOut(leftOut);
     addStats(this.stats, stats);
     for (const { shardId, error } of failures) {
+      if (error.code === "bad-query") {
+        onBadQuery(error.message);
+        continue;
+      }
       onFailure(error.message);
       environment.log.error({ shard: shardId, code: error.code }, error.message);
       // Another error is a bug of ours: building the shard again would not help, and would repeat with each search.

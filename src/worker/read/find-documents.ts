@@ -56,7 +56,10 @@ function findInShards({ repositoryId, live, kept }: FindDocuments, context: Read
       if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
       return setsOfLive(openLive(shard, snapshot, context), repositoryId, baseBit, shard.tombstones, wanted, all);
     });
-    const ofKept = kept.map(({ id, from, to }) => setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted));
+    const ofKept = kept.map(({ id, from, to }) => {
+      if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
+      return setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted);
+    });
     const { missing } = wanted;
     const sources = findSources(missing, live.map((shard) => () => openLive(shard, snapshot, context)));
     return { live: ofLive, kept: ofKept, missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })) };

@@ -1,3 +1,4 @@
+import { TrawlError } from "../../base/errors.js";
 import { readBlobs } from "../../git/read-blobs.js";
 import { contentLimitsOf, isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "../../indexer/classify.js";
 import type { SkipReason } from "../../model/skip-reason.js";
@@ -49,6 +50,7 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, con
       for (const [oid, entries] of known) {
         const { source } = entries[0];
         if (source?.shardId !== id) continue;
+        if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
         shard.addBlob(entries, reader.content.subarray(reader.contentStart[source.content], reader.contentStart[source.content + 1]));
         entriesOf.delete(oid);
       }
