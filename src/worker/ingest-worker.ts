@@ -72,7 +72,7 @@ const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new Rest(() => undefined);
-serveTasks({ ingest: runIngestTask });
+export default serveTasks({ ingest: runIngestTask });
 
 /** The branch that a detached HEAD is indexed as. */
 const detachedName = "HEAD";

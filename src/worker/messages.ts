@@ -12,12 +12,6 @@ export interface WorkerSettings {
   readonly kernel: "native" | "ts";
 }
 
-/** Posted by a thread once its modules are loaded and its stores are open. */
-export interface StartedMessage {
-  readonly kind: "started";
-  readonly threadId: number;
-}
-
 export interface SearchWorkerSettings extends WorkerSettings {
   /** Word 0: how many slices wait for a worker. A running slice gives way when it is not 0. */
   readonly pressure: Int32Array;

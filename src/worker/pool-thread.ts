@@ -1,8 +1,10 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { Piscina } from "piscina";
+import { assert } from "../base/assert.js";
 import { sleep } from "../base/deadline.js";
 import { areChildrenGone, killChildren, makeChildRegistry } from "../kernel/child-registry.js";
 import type { WorkerSettings } from "./messages.js";
-import type { ResultMessage, TaskMessage } from "./serve.js";
+import { failed, startTask, type ResultMessage, type TaskMessage } from "./serve.js";
 import type { ThreadSettings } from "./settings.js";
 
 /** How often the children of a thread that is gone are looked at, and how often at most. */
@@ -33,52 +35,74 @@ export interface ThreadOptions {
 /**
  * One thread of a pool, and the processes that it starts. It keeps the process alive while it starts, as tasks may wait for it, and while
  * it runs one.
+ *
+ * It is a Piscina of one thread. Piscina ends a thread of a larger pool only through an `AbortSignal` for each task, and it starts the
+ * replacement at once, while children of the thread may still write to a mirror.
  */
 export class PoolThread {
   isStarted = false;
   /** True from `end` on. */
   isEnding = false;
-  readonly #worker: Worker;
+  readonly #events: ThreadEvents;
+  readonly #pool: Piscina<TaskMessage, ResultMessage>;
   readonly #children = makeChildRegistry();
   #error: unknown;
 
   constructor({ entry, settings, heapMiB }: ThreadOptions, events: ThreadEvents) {
+    this.#events = events;
     const workerData: WorkerSettings & ThreadSettings = { ...settings, children: this.#children };
-    // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
-    this.#worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMiB } });
-    this.#worker.on("message", (message: ResultMessage | { readonly kind: string }) => {
-      if (message.kind === "started") this.#start(events);
-      else if (message.kind === "result") events.onResult(message as ResultMessage);
-      else events.onMessage(message);
+    this.#pool = new Piscina<TaskMessage, ResultMessage>({
+      filename: entry.href,
+      // The thread is started by its first task, and not replaced when it ends.
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Infinity,
+      concurrentTasksPerWorker: 1,
+      // Flags of the process, such as those of a script given on the command line, do not fit a worker's entry file.
+      execArgv: [],
+      // The default blocks an idle worker's event loop; LMDB sets a timer for each snapshot, and those would gather.
+      atomics: "disabled",
+      workerData,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+      recordTiming: false,
     });
-    this.#worker.on("error", (error) => { this.#error = error; });
-    this.#worker.on("exit", () => this.#takeExit(events));
+    this.#pool.on("message", events.onMessage);
+    // The thread's own event tells the same, also while a task runs.
+    this.#pool.on("error", () => undefined);
+    this.#begin();
   }
 
   /** Posts a task to it. */
   run(message: TaskMessage): void {
-    this.#worker.ref();
-    this.#worker.postMessage(message);
-  }
-
-  rest(): void {
-    this.#worker.unref();
+    this.#pool.run(message).then(this.#events.onResult, (error: unknown) => {
+      // A task that cannot be cloned is refused; otherwise the thread has ended, and its exit tells.
+      if (!this.isEnding && this.#error === undefined) this.#events.onResult(failed(error));
+    });
   }
 
   /** Ends it, whatever it does. Caller guarantees: it has started, and it does not write to a store. */
   end(): void {
     this.isEnding = true;
-    void this.#worker.terminate();
+    void this.#pool.destroy();
   }
 
-  #start(events: ThreadEvents): void {
-    this.isStarted = true;
-    // Not before: tasks may wait for the thread, and a process that stops would end without them.
-    this.#worker.unref();
-    events.onStarted();
+  #begin(): void {
+    this.#pool.run({ name: startTask, task: undefined }).then(() => {
+      this.isStarted = true;
+      this.#events.onStarted();
+    }, () => undefined);
+    const thread = this.#pool.threads.at(0);
+    assert(thread !== undefined, "the first task starts the thread");
+    this.#watch(thread);
   }
 
-  #takeExit({ onExit, onGone }: ThreadEvents): void {
+  #watch(thread: Worker): void {
+    thread.on("error", (error) => { this.#error = error; });
+    thread.on("exit", () => this.#takeExit());
+  }
+
+  #takeExit(): void {
+    const { onExit, onGone } = this.#events;
     this.isEnding = true;
     onExit();
     killChildren(this.#children);

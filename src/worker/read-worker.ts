@@ -22,7 +22,7 @@ const kernel = loadKernel(kernelName);
 const rest = new Rest(() => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
-serveTasks({ read: runReadTask });
+export default serveTasks({ read: runReadTask });
 
 /** Answers one request from the mirrors. */
 async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {

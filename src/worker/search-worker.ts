@@ -52,7 +52,7 @@ const buffers = new BatchBuffers();
 const rest = new Rest(() => buffers.takeBack());
 const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
-serveTasks({ slice: runSlice, find: runFind });
+export default serveTasks({ slice: runSlice, find: runFind });
 
 /**
  * One slice of a search. Takes shards until none is left, the search is stopped, the client's credit is used up or

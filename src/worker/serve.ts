@@ -1,7 +1,4 @@
-import { parentPort, threadId } from "node:worker_threads";
 import { serializeError, TrawlError, type SerializedError } from "../base/errors.js";
-import { assert } from "../base/assert.js";
-import type { StartedMessage } from "./messages.js";
 
 /** What a pool posts to its threads. */
 export interface TaskMessage {
@@ -18,19 +15,13 @@ export type ResultMessage =
 /** A function of the thread by name; it takes a task and returns its result, or a promise of it. */
 export type TaskHandlers = Readonly<Record<string, (task: never) => unknown>>;
 
-/**
- * Runs tasks of a pool in this thread, one at a time. To be called at the end of the entry file: the pool is told that the
- * thread has started once its modules are loaded and its stores are open.
- */
-export function serveTasks(handlers: TaskHandlers): void {
-  const port = parentPort;
-  assert(port !== null, "tasks are served in a worker thread");
-  const table = new Map(Object.entries(handlers));
-  port.on("message", (message: TaskMessage) => {
-    void answer(table, message).then((result) => port.postMessage(result)).catch((error: unknown) => port.postMessage(failed(error)));
-  });
-  const started: StartedMessage = { kind: "started", threadId };
-  setImmediate(() => port.postMessage(started));
+/** The task that a pool runs first, and that each thread has: it is answered once the modules are loaded and the stores are open. */
+export const startTask = "start";
+
+/** What an entry file exports as its default, for Piscina to call with each task: it never rejects. */
+export function serveTasks(handlers: TaskHandlers): (message: TaskMessage) => Promise<ResultMessage> {
+  const table = new Map([...Object.entries(handlers), [startTask, () => undefined]]);
+  return (message) => answer(table, message);
 }
 
 async function answer(handlers: ReadonlyMap<string, (task: never) => unknown>, { name, task }: TaskMessage): Promise<ResultMessage> {
@@ -43,6 +34,7 @@ async function answer(handlers: ReadonlyMap<string, (task: never) => unknown>, {
   }
 }
 
-function failed(error: unknown): ResultMessage {
+/** What a thread answers when `error` was thrown. */
+export function failed(error: unknown): ResultMessage {
   return { kind: "result", ok: false, error: serializeError(error) };
 }

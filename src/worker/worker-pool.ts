@@ -126,7 +126,6 @@ export class WorkerPool<Result> {
   }
 
   #rest(thread: PoolThread): void {
-    thread.rest();
     if (thread.isEnding) return;
     this.#idle.push(thread);
     this.#dispatch();
@@ -144,14 +143,7 @@ export class WorkerPool<Result> {
   #post(thread: PoolThread, task: Task<Result>): void {
     this.#running.set(thread, { ...task, watch: new TaskWatch(task.limits, watchPeriodMs), endReason: undefined });
     this.#watcher ??= callEvery(watchPeriodMs, () => this.#look());
-    try {
-      thread.run({ name: task.name, task: task.task });
-    } catch (error) {
-      // What cannot be cloned.
-      this.#running.delete(thread);
-      task.reject(new TrawlError("internal", messageOf(error)));
-      this.#rest(thread);
-    }
+    thread.run({ name: task.name, task: task.task });
   }
 
   #takeResult(thread: PoolThread, result: ResultMessage): void {

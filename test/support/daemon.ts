@@ -64,7 +64,8 @@ process.channel?.unref();
 const workers = new Set();
 (await import("node:diagnostics_channel")).subscribe("worker_threads", ({ worker }) => {
   workers.add(worker);
-  worker.on("message", ({ kind }) => { if (kind === "started") worker.hasStarted = true; });
+  // Piscina's first message, once the modules are loaded.
+  worker.on("message", (message) => { if ("_WORKER_READY" in message) worker.hasStarted = true; });
   worker.once("exit", () => workers.delete(worker));
 });
 process.on("SIGUSR2", async () => {

@@ -10,7 +10,7 @@ const limits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: 
 
 settingsOf<WorkerSettings>(workerData);
 
-serveTasks({
+export default serveTasks({
   echo: (task: unknown) => task,
   fail: (message: string) => { throw new TypeError(message); },
   spin: () => { for (;;) Math.random(); },

@@ -2,7 +2,7 @@
  * Loaded into the worker threads of a daemon under test: makes a thread hang, or exhaust its heap, where it meets one of these words, as
  * hostile text would where the program has a fault.
  */
-import { parentPort } from "node:worker_threads";
+import { MessagePort } from "node:worker_threads";
 
 const attack = /attack:(spin|regexp|sleep|heap|exit)/;
 
@@ -22,10 +22,14 @@ function meet(text: string): void {
   if (word !== undefined) acts[word]();
 }
 
-// What a thread is asked, for searches and reads.
-parentPort?.on("message", (message) => {
-  meet(JSON.stringify(message, (_, value: unknown) => (ArrayBuffer.isView(value) || value instanceof SharedArrayBuffer ? undefined : value)) ?? "");
-});
+// What a thread is asked, for searches and reads, whatever port brings it.
+const { on } = MessagePort.prototype;
+MessagePort.prototype.on = function (this: MessagePort, event: string, listener: Parameters<typeof on>[1]) {
+  return event !== "message" ? on.call(this, event, listener) : on.call(this, event, (message: unknown) => {
+    meet(JSON.stringify(message, (_, value: unknown) => (ArrayBuffer.isView(value) || value instanceof SharedArrayBuffer ? undefined : value)) ?? "");
+    listener(message);
+  });
+};
 
 // Contents that are indexed are looked through for NUL bytes first.
 const { includes } = Buffer.prototype;
