@@ -53,7 +53,7 @@ export async function measured<T>(daemon: DaemonProcess, act: () => Promise<T>):
 /** Memory that a process and all its descendants have for themselves: mapped files are not counted. */
 export function treeBytes(pid: number): number {
   const children = childrenByParent();
-  const sumOf = (id: number): number => ownBytes(id) + (children.get(id) ?? []).reduce((sum, child) => sum + sumOf(child), 0);
+  const sumOf = (id: number): number => ownBytes(id) + (children.get(id) ?? []).reduce((sum, child) => sum + (sharesMemory(child, id) ? 0 : sumOf(child)), 0);
   return sumOf(pid);
 }
 
@@ -75,6 +75,11 @@ function childrenByParent(): ReadonlyMap<number, number[]> {
     if (parent > 0) children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
   return children;
+}
+
+/** A child that has not come to its own program yet has its parent's memory, arguments included. */
+function sharesMemory(child: number, parent: number): boolean {
+  return textOf(`/proc/${child}/cmdline`) === textOf(`/proc/${parent}/cmdline`);
 }
 
 function ownBytes(pid: number): number {
