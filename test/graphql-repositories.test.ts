@@ -128,7 +128,7 @@ t.test("who may see it", async (t) => {
   t.match(await errorOf("admin", "mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: \"a b\"}]) { alwaysNil } }", { id: added }), /no name/);
   t.match(await errorOf("admin", unrestrict, { ids: [configured], to: true }), /configuration file/);
   const audit = readFileSync(join(data, "audit.log"), "utf8");
-  t.match(audit, /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","repository":"host\/added","private":true,"readers":\["ann"\]/);
+  t.match(audit, /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","via":"token \d+","repository":"host\/added","private":true,"readers":\["ann"\]/);
   t.match(audit, /"event":"metadata-changed","who":"admin"/);
 });
 
