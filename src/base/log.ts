@@ -1,5 +1,6 @@
-import { destination, pino, type Logger } from "pino";
+import { destination, pino, type DestinationStream, type Logger } from "pino";
 import pretty from "pino-pretty";
+import { isJournal, withPriority } from "./journal.js";
 
 /** Structured log: fields first, then the sentence, as in `log.warn({ repository }, "fetch failed")`. */
 export type Log = Logger;
@@ -8,19 +9,44 @@ export type Log = Logger;
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
+/** What `log.format` accepts. */
+export const logFormats = ["auto", "text", "json"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
 const standardError = 2;
+const prettyOptions = { ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l" } as const;
+
+/** The journal has time, process and priority of each line by itself. */
+const journalOptions = { colorize: false, singleLine: true, ignore: "pid,hostname,time,level" } as const;
 
 /**
- * The log of a process, on standard error: JSON lines, or readable lines when that is a terminal.
+ * The log of a process, on standard error. With `auto` these are readable lines where that is a terminal or the journal of
+ * systemd, and JSON lines elsewhere.
  *
  * Lines are written synchronously. The daemon logs a few lines a second at most, and the line before a crash is the
  * one that matters.
  */
-export function createLog(level: LogLevel): Log {
-  const stream = process.stderr.isTTY
-    ? pretty({ destination: standardError, sync: true, ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l" })
-    : destination({ dest: standardError, sync: true });
-  return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stream);
+export function createLog(level: LogLevel, format: LogFormat = "auto", toJournal = isJournal(standardError)): Log {
+  return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stream(format, toJournal));
+}
+
+function stream(format: LogFormat, toJournal: boolean): DestinationStream {
+  if (toJournal) return journalStream(format);
+  const isText = format === "text" || (format === "auto" && process.stderr.isTTY);
+  return isText ? pretty({ destination: standardError, sync: true, ...prettyOptions }) : destination({ dest: standardError, sync: true });
+}
+
+function journalStream(format: LogFormat): DestinationStream {
+  const out = destination({ dest: standardError, sync: true });
+  const readable = pretty.prettyFactory(journalOptions);
+  return {
+    // pino then says the level of a line in `lastLevel`.
+    [Symbol.for("pino.metadata")]: true,
+    lastLevel: 0,
+    write(line: string) {
+      out.write(withPriority(format === "json" ? line : readable(line), this.lastLevel));
+    },
+  } as DestinationStream & { lastLevel: number };
 }
 
 /** A log that keeps nothing, for tests and for code that is used without a daemon. */

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../base/errors.js";
+import { isJournal, withPriority } from "../base/journal.js";
 import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
 import { callDaemon } from "./control-client.js";
 import { RepoCommands, type TypedFacts } from "./repo.js";
@@ -24,7 +25,8 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 function fail(error: unknown): number {
-  for (const line of messageOf(error).split("\n")) process.stderr.write(`trawl: ${line}\n`);
+  const text = messageOf(error).split("\n").map((line) => `trawl: ${line}\n`).join("");
+  process.stderr.write(isJournal(process.stderr.fd) ? withPriority(text) : text);
   return error instanceof OutputError ? exitCodes.unwritten : exitCodes.failed;
 }
 

@@ -15,7 +15,7 @@ import { messageOf, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { shareLimits } from "../base/fair-semaphore.js";
-import { createLog, type Log, type LogLevel } from "../base/log.js";
+import { createLog, type Log } from "../base/log.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { maySee } from "../catalog/visible-tables.js";
@@ -73,7 +73,7 @@ const unsentBytesMax = 128 * 1024;
  */
 export async function runDaemon(options: ResolvedOptions): Promise<number> {
   collectAlone();
-  const log = createLog(options.log.level as LogLevel);
+  const log = createLog(options.log.level, options.log.format);
   const manager = ServiceManager.fromEnvironment(log);
   const secrets = readWebhookSecrets(options.webhooks.secrets);
   prepareData(options.data);

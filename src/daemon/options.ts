@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { logLevels } from "../base/log.js";
+import { logFormats, logLevels } from "../base/log.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
 
@@ -215,6 +215,10 @@ export const optionTable = {
   "log.level": {
     kind: "choice", default: "info", choices: logLevels,
     description: "The least important lines that the log keeps.",
+  },
+  "log.format": {
+    kind: "choice", default: "auto", choices: logFormats,
+    description: "Form of the log: readable lines, or a JSON object in each. With auto it is readable on a terminal and in the journal of systemd, and JSON elsewhere.",
   },
 } as const satisfies Record<string, OptionRow>;
 
