@@ -7,6 +7,11 @@ const entryWordCount = 8;
 /** Stands for a checksum that the catalog does not know; of the shards that have this one, only the checksum goes unchecked. */
 const unknownChecksum = 0;
 
+/** The word of marks: these in its lowest bits, and above them the count of faults that they are for. */
+const markBits = 2;
+const marksMask = 2 ** markBits - 1;
+const faultsKnown = 2 ** (32 - markBits);
+
 /**
  * What searches see of the live shards of one generation, in one piece of shared memory: a task that goes to a worker
  * carries a reference to it, however many shards there are.
@@ -79,13 +84,20 @@ export class ShardTable {
     return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
   }
 
-  /** Whether the checksums that `mark` stands for were found right. */
-  isVerified(place: number, mark: number): boolean {
-    return (Atomics.load(this.#words, 1 + place * entryWordCount + entryWords.verified) & mark) !== 0;
+  /** Whether the checksums that `mark` stands for were found right when the store had had so many faults. */
+  isVerified(place: number, mark: number, faultCount: number): boolean {
+    const word = Atomics.load(this.#words, 1 + place * entryWordCount + entryWords.verified);
+    return word >>> markBits === faultCount % faultsKnown && (word & mark) !== 0;
   }
 
-  setVerified(place: number, mark: number): void {
-    Atomics.or(this.#words, 1 + place * entryWordCount + entryWords.verified, mark);
+  /** `faultCount`: from before they were looked at. */
+  setVerified(place: number, mark: number, faultCount: number): void {
+    const at = 1 + place * entryWordCount + entryWords.verified;
+    const word = Atomics.load(this.#words, at);
+    const faults = faultCount % faultsKnown;
+    const marks = word >>> markBits === faults ? (word & marksMask) | mark : mark;
+    // When another thread was faster, its mark stays, and this one is found out again.
+    Atomics.compareExchange(this.#words, at, word, faults << markBits | marks);
   }
 
   #word(place: number, word: number): number {

@@ -41,6 +41,7 @@ import { LineFile } from "../store/line-file.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
+import type { StoreGuard } from "../store/store-guard.js";
 import { SyncManager } from "../sync/sync-manager.js";
 import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
 import { differingOptions, resolveOptions } from "./config.js";
@@ -50,6 +51,7 @@ import { prepareData, recoverStores } from "./data-directory.js";
 import { readiness } from "./readiness.js";
 import { ServiceManager } from "./service-manager.js";
 import { SnapshotSchedule } from "./snapshot-schedule.js";
+import { StoreWatch } from "./store-watch.js";
 import { readWebhookSecrets } from "./webhook-secrets.js";
 
 /** Open streams get this long to end after the order to stop; the process is gone within ten seconds. */
@@ -128,6 +130,7 @@ class Daemon implements Controlled {
   readonly tokenLifetimes: TokenLifetimes;
   readonly #records: RecordStore;
   readonly #snapshots: SnapshotSchedule;
+  readonly #watch: StoreWatch;
   readonly #contexts: ContextDirectory;
   readonly #searchPool: SearchPool;
   readonly #ingestPool: IngestPool;
@@ -160,6 +163,8 @@ class Daemon implements Controlled {
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.#snapshots = new SnapshotSchedule(snapshots, this.#records, log);
+    const stores = [{ name: "the catalog", guard: this.#records.guard }, { name: "the shard store", guard: stored.guard }];
+    this.#watch = new StoreWatch(stores, log, (error) => this.sync.suspend(error));
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
@@ -191,7 +196,10 @@ class Daemon implements Controlled {
       defaultCount: options.search.defaultCount,
       defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
       maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
-      onShardFailure: (shardId) => this.sync.repair(shardId),
+      onShardFailure: (shardId) => {
+        this.#watch.look();
+        this.sync.repair(shardId);
+      },
     }, shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent), metrics.metrics);
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
@@ -218,7 +226,7 @@ class Daemon implements Controlled {
         webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
         noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
       },
-      readiness: (viewer) => readiness(this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
+      readiness: (viewer) => readiness(this.#watch.damages, this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.seesAll(viewer), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
     this.sync.retire(stored.ids.filter((id) => this.catalog.shard(id) === undefined));
@@ -331,6 +339,7 @@ class Daemon implements Controlled {
   async stop(): Promise<void> {
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
+    this.#watch.close();
     const streams = this.#server.stop(drainMs);
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
@@ -378,10 +387,12 @@ function siteId(dataFolder: string): string {
 /** The shards that the store holds, whether the catalog knows them or not. */
 class StoredShards {
   readonly ids: readonly number[];
+  readonly guard: StoreGuard;
 
   constructor(dataFolder: string) {
     const store = new ShardStore(join(dataFolder, "shards"));
     this.ids = store.ids();
+    this.guard = store.guard;
   }
 
   /** 0 when there are none. */

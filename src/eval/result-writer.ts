@@ -167,8 +167,9 @@ export class ResultWriter {
     return Atomics.load(this.#control, controlWords.stop) === stopReasons.cancelled;
   }
 
-  /** Results that are added from here on are of this shard. Those of another one are written. */
+  /** Results that are added from here on are of this shard. Those of another one are written, or its search has failed. */
   open(reader: ShardReader): void {
+    this.#resultCount = 0;
     this.#reader = reader;
     this.#forgetFragments();
   }

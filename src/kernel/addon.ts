@@ -21,6 +21,13 @@ export interface Addon {
   startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, limits: Uint32Array, out: Uint32Array): number;
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
+  /** The path ends with a zero byte. Answers a number for the file, 0 when this process has not mapped it. */
+  guardFile(path: Uint8Array): number;
+  /** Writes faults, faults of its first two pages, whether it is shorter than it was, and whether it is gone to `out`. */
+  stateOfFile(file: number, out: Uint32Array): void;
+  /** Faults alone, without a look at the file. */
+  faultsOfFile(file: number, inHead: boolean): number;
+  packFaults(): number;
   /** `strings`: index and pack of each, each ended by a zero byte. */
   openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
   closePacks(packs: OpenPacks): void;

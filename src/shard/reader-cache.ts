@@ -11,14 +11,21 @@ const readerCountMax = 1024;
  * same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
  */
 export class ReaderCache {
-  readonly #readers = new BoundedMap<number, { readonly bytes: Uint8Array; readonly reader: ShardReader }>(readerCountMax, () => 1);
+  #readers = newMap();
+  #faultCount = 0;
 
-  /** The reader is valid as long as `bytes` are. */
-  open(id: number, bytes: Buffer): ShardReader {
+  /** The reader is valid as long as `bytes` are. Readers from before a fault of the store are forgotten: their bytes may be zeros by now. */
+  open(id: number, bytes: Buffer, faultCount: number): ShardReader {
+    if (faultCount !== this.#faultCount) this.#readers = newMap();
+    this.#faultCount = faultCount;
     const known = this.#readers.get(id);
     if (known !== undefined && known.bytes.buffer === bytes.buffer && known.bytes.byteOffset === bytes.byteOffset) return known.reader;
     const reader = new ShardReader(id, bytes);
     this.#readers.set(id, { bytes, reader });
     return reader;
   }
+}
+
+function newMap(): BoundedMap<number, { readonly bytes: Uint8Array; readonly reader: ShardReader }> {
+  return new BoundedMap(readerCountMax, () => 1);
 }

@@ -1,5 +1,6 @@
 import { open, type Database, type RootDatabase } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the records: 16 GiB hold some ten million repositories. */
 const mapBytes = 16 * 2 ** 30;
@@ -17,6 +18,7 @@ export interface RecordChange {
 export class RecordStore {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #records: Database<Buffer, string>;
+  readonly guard: StoreGuard;
   #changeCount = 0;
 
   constructor(folder: string) {
@@ -24,6 +26,7 @@ export class RecordStore {
       // With event-turn batching a commit that fails rejects a promise that nobody can reach, which would end the process.
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary", eventTurnBatching: false });
       this.#records = this.#root.openDB({ name: "records", encoding: "binary" });
+      this.guard = new StoreGuard("the catalog", folder);
     } catch (error) {
       throw new TrawlError("storage", `cannot open the catalog ${folder}: ${messageOf(error)}`, { cause: error });
     }
@@ -35,6 +38,7 @@ export class RecordStore {
    */
   async apply(changes: readonly RecordChange[]): Promise<void> {
     if (changes.length === 0) return;
+    this.guard.requireWhole();
     try {
       await this.#records.batch(() => {
         for (const change of changes) {
@@ -44,6 +48,7 @@ export class RecordStore {
       });
       await this.#records.flushed;
       this.#changeCount++;
+      this.guard.noteGrowth();
     } catch (error) {
       throw new TrawlError("storage", `cannot write the catalog: ${messageOf(await causeOf(error))}`, { cause: error });
     }
@@ -54,9 +59,11 @@ export class RecordStore {
     return this.#changeCount;
   }
 
-  /** Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. */
+  /** Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. Rejects with `storage` when the file is damaged. */
   async copyTo(folder: string): Promise<void> {
+    this.guard.requireWhole();
     await this.#root.backup(folder, false);
+    this.guard.requireWhole();
   }
 
   get(key: string): Buffer | undefined {

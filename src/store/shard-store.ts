@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the shards; the file grows only as it is filled. */
 const mapBytes = 2 ** 40;
@@ -25,12 +26,14 @@ export class ShardStore {
   readonly #folder: string;
   readonly #root: RootDatabase<Buffer, number>;
   readonly #shards: Database<Buffer, number>;
+  readonly guard: StoreGuard;
 
   constructor(folder: string) {
     this.#folder = folder;
     try {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary" });
       this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
+      this.guard = new StoreGuard("the shard store", folder);
     } catch (error) {
       throw new TrawlError("storage", `cannot open the shard store ${folder}: ${messageOf(error)}`, { cause: error });
     }
@@ -46,12 +49,14 @@ export class ShardStore {
    * disk is full or a write fails, and then nothing has changed.
    */
   async put(shards: readonly { readonly id: number; readonly bytes: Buffer }[]): Promise<void> {
+    this.guard.requireWhole();
     this.#requireRoom(shards.reduce((sum, { bytes }) => sum + bytes.length, 0));
     try {
       this.#root.transactionSync(() => {
         for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
       });
       await this.#root.flushed;
+      this.guard.noteGrowth();
     } catch (error) {
       throw new TrawlError("storage", `cannot write shards: ${messageOf(error)}`, { cause: error });
     }
@@ -68,6 +73,7 @@ export class ShardStore {
 
   /** Deletes shards; ids that are not there are ignored. */
   async remove(ids: readonly number[]): Promise<void> {
+    this.guard.requireWhole();
     try {
       this.#root.transactionSync(() => {
         for (const id of ids) this.#shards.removeSync(id);
@@ -84,7 +90,7 @@ export class ShardStore {
 
   /** Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. */
   read(): ShardSnapshot {
-    return new ShardSnapshot(this.#shards);
+    return new ShardSnapshot(this.#shards, this.guard);
   }
 
   async close(): Promise<void> {
@@ -101,20 +107,33 @@ export class ShardStore {
  */
 export class ShardSnapshot {
   readonly #shards: Database<Buffer, number>;
+  readonly #guard: StoreGuard;
   #transaction: Transaction | undefined;
 
-  constructor(shards: Database<Buffer, number>) {
+  constructor(shards: Database<Buffer, number>, guard: StoreGuard) {
     this.#shards = shards;
+    this.#guard = guard;
     // Without the reset a thread that does not come round to its timers would go on with an older snapshot.
     shards.resetReadTxn();
     this.#transaction = shards.useReadTransaction();
   }
 
+  /** Throws `corrupt-shard` where LMDB finds no way to it. */
   get(id: number): Buffer | undefined {
     if (this.#transaction === undefined) throw new TrawlError("internal", "read from a closed shard snapshot");
+    // LMDB would end the process: it asserts that its first pages are right.
+    if (this.#guard.isHeadLost) throw unreadable(id, "the first pages of the store are lost");
+    try {
+      return this.#read(id, this.#transaction);
+    } catch (error) {
+      throw unreadable(id, messageOf(error));
+    }
+  }
+
+  #read(id: number, transaction: Transaction): Buffer | undefined {
     const read: (id: number, options: { transaction: Transaction }) => Buffer | undefined =
       this.#shards.getBinaryFast.bind(this.#shards);
-    const found = read(id, { transaction: this.#transaction });
+    const found = read(id, { transaction });
     // A small value comes as a view of the whole shared buffer whose length alone says where it ends.
     return found === undefined ? undefined : Buffer.from(found.buffer, found.byteOffset, found.length);
   }
@@ -124,4 +143,8 @@ export class ShardSnapshot {
     this.#transaction?.done();
     this.#transaction = undefined;
   }
+}
+
+function unreadable(id: number, reason: string): TrawlError {
+  return new TrawlError("corrupt-shard", `shard ${id} cannot be read: ${reason}. The next start of the daemon mends the store.`);
 }

@@ -109,6 +109,8 @@ export class SyncManager {
   #compactAgainMs = 0;
   /** Live shards that failed their checks and wait to be built again. */
   readonly #damaged = new Set<number>();
+  /** Why nothing is synced any more. */
+  #suspended: TrawlError | undefined;
   #scrubbed = 0;
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
@@ -167,6 +169,7 @@ export class SyncManager {
 
   /** Deletes the repositories whose grace period has ended. */
   async #deleteRemoved(): Promise<void> {
+    if (this.#suspended !== undefined) return;
     const nowMs = new Date().getTime();
     for (const repository of [...this.#catalog.repositories()]) {
       if (repository.removedAt === "" || Date.parse(repository.removedAt) + this.#settings.removalGraceMs > nowMs) continue;
@@ -311,6 +314,17 @@ export class SyncManager {
     this.#pump();
   }
 
+  /** From here on nothing begins that would write; whoever waits for it is told why. What runs ends, and fails where it writes. */
+  suspend(error: TrawlError): void {
+    this.#suspended ??= error;
+    this.#urgent.clear();
+    this.#queued.clear();
+    for (const schedule of this.#schedules.values()) {
+      schedule.timer?.cancel();
+      for (const waiter of schedule.waiters.splice(0)) waiter.reject(this.#suspended);
+    }
+  }
+
   /** Resolves when nothing is queued or running: for commands that wait, and for tests. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
@@ -328,7 +342,7 @@ export class SyncManager {
 
   /** Deletes retired shards. */
   retire(shardIds: readonly number[]): void {
-    if (shardIds.length === 0) return;
+    if (shardIds.length === 0 || this.#suspended !== undefined) return;
     this.#track(this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
       this.#log.warn({ shards: shardIds, error: messageOf(error) }, "retired shards could not be deleted; the next start tries again");
     }));
@@ -408,6 +422,7 @@ export class SyncManager {
   }
 
   #syncSoon(id: number): Promise<SyncResult> {
+    if (this.#suspended !== undefined) return Promise.reject(this.#suspended);
     if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(new TrawlError("not-found", "the repository was removed"));
     const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
     this.#urgent.add(id);
@@ -424,6 +439,7 @@ export class SyncManager {
 
   /** Starts tasks while there is a worker for them. */
   #pump(): void {
+    if (this.#suspended !== undefined) return;
     this.#startSlowSyncs();
     while (this.#tasks.size - this.#slowTaskCount < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
       const batch = this.#takeBatch();
@@ -548,6 +564,10 @@ export class SyncManager {
   #tryAgain(id: number, isAlone: boolean): void {
     if (this.#catalog.repository(id)?.removedAt !== "") return;
     const schedule = this.#scheduleOf(id);
+    if (this.#suspended !== undefined) {
+      for (const waiter of schedule.attending.splice(0)) waiter.reject(this.#suspended);
+      return;
+    }
     schedule.waiters.push(...schedule.attending.splice(0));
     if (isAlone) this.#alone.add(id);
     if (schedule.waiters.length > 0) this.#urgent.add(id);
@@ -647,7 +667,7 @@ export class SyncManager {
   }
 
   #scheduleNext(repository: Repository, delayMs: number): void {
-    if (repository.removedAt !== "") return;
+    if (repository.removedAt !== "" || this.#suspended !== undefined) return;
     const schedule = this.#scheduleOf(repository.id);
     schedule.timer?.cancel();
     schedule.timer = callAfter(delayMs, () => {
@@ -712,6 +732,7 @@ export class SyncManager {
 
   /** Verifies the next live shard in turn. */
   #scrub(): void {
+    if (this.#suspended !== undefined) return;
     const shards = this.#catalog.shards();
     const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
     if (shard !== undefined) this.#track(this.#verify([shard], "whole"));

@@ -29,7 +29,9 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   const stop = stopWhenSet(...stops);
   try {
     if (stop()) throw new TrawlError("cancelled", "the read was stopped before it began");
-    return { ok: true, answer: await answer(request, { dataFolder, kernel, arena, store, readers, stop }) };
+    const done = await answer(request, { dataFolder, kernel, arena, store, readers, stop });
+    if (usesShards.has(request.kind)) requireNoFaults(opened);
+    return { ok: true, answer: done };
   } catch (error) {
     return { ok: false, error: serializeError(error) };
   } finally {
@@ -48,7 +50,17 @@ async function answer(request: ReadRequest, context: ReadContext): Promise<ReadA
   }
 }
 
+/** Kinds of requests whose answers are made from live shards. */
+const usesShards: ReadonlySet<ReadKind> = new Set(["find-documents", "keep-documents"]);
+
 function store(): ShardStore {
   opened ??= new ShardStore(join(dataFolder, "shards"));
+  requireNoFaults(opened);
   return opened;
+}
+
+/** Texts of live shards are taken here without a look at their checksums. */
+function requireNoFaults(shards: ShardStore | undefined): void {
+  if (shards === undefined || shards.guard.faultCount === 0) return;
+  throw new TrawlError("corrupt-shard", "a part of the shard store could not be read; the next start of the daemon mends it");
 }

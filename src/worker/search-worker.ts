@@ -5,7 +5,7 @@ import { serializeError } from "../base/errors.js";
 import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, isStopped, noStats, type SearchStats } from "../task/search-options.js";
 import { StopCheck } from "../task/stop-check.js";
-import { ResultWriter } from "../eval/result-writer.js";
+import { ResultWriter, type ResultBatch } from "../eval/result-writer.js";
 import { columnTextOf } from "../eval/column-text.js";
 import type { DocumentSets } from "../eval/alternative.js";
 import { ShardFind } from "../eval/shard-find.js";
@@ -116,6 +116,7 @@ class FindSlice {
   /** Where to go on in this shard; undefined when it is done. */
   #findInShard(snapshot: ShardSnapshot, from: FindPlace): FindPlace | undefined {
     const place = this.#task.places[from.shard];
+    const faultCount = store.guard.faultCount;
     try {
       const reader = openShard(snapshot, this.#table, place, this.#task.filter);
       const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place), sets: undefined };
@@ -126,6 +127,7 @@ class FindSlice {
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
+      requireFaultCount(faultCount, this.#table.idOf(place));
     } catch (error) {
       if (!isCancelled(error)) this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
     }
@@ -165,16 +167,44 @@ class Slice {
   readonly #startedMs = performance.now();
   #flushedMs = performance.now();
   #batchCount = 0;
+  /** Of the store, when all that is not sent yet began to be read. */
+  #faultCount = store.guard.faultCount;
+  /** Shards of which something may not be sent yet. */
+  #unsent: number[] = [];
 
   constructor(task: SearchTask) {
     this.#task = task;
     this.#table = new ShardTable(task.table);
-    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) => {
-      this.#batchCount++;
-      this.#flushedMs = performance.now();
-      const message: BatchMessage = { kind: "batch", searchId: task.searchId, slice: task.slice, batch, lender: batch.isLent ? threadId : undefined, takenBackCount: buffers.takenBackCount };
-      parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
-    });
+    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) => this.#take(batch));
+  }
+
+  /** What was read while the store had a fault may come from zeros: it is dropped, and its shards have failed. */
+  #take(batch: ResultBatch): void {
+    this.#flushedMs = performance.now();
+    if (store.guard.faultCount === this.#faultCount) {
+      this.#unsent = this.#unsent.slice(-1);
+      return this.#send(batch);
+    }
+    Atomics.add(this.#task.control, controlWords.credit, batch.bytes.length);
+    for (const shardId of this.#unsent.splice(0)) this.#noteFailure(shardId, lostPart(shardId));
+  }
+
+  #send(batch: ResultBatch): void {
+    const { searchId, slice } = this.#task;
+    this.#batchCount++;
+    const message: BatchMessage = { kind: "batch", searchId, slice, batch, lender: batch.isLent ? threadId : undefined, takenBackCount: buffers.takenBackCount };
+    parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
+  }
+
+  #noteFailure(shardId: number, error: unknown): void {
+    if (!this.#failures.some((failure) => failure.shardId === shardId)) this.#failures.push({ shardId, error: serializeError(error) });
+  }
+
+  /** Drops what was read while the store had a fault. */
+  #dropUntrusted(): void {
+    if (store.guard.faultCount === this.#faultCount) return;
+    this.#writer.flush();
+    this.#faultCount = store.guard.faultCount;
   }
 
   run(snapshot: ShardSnapshot): SearchTaskResult {
@@ -210,16 +240,20 @@ class Slice {
     const place = this.#task.places[index];
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
+    const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#keptAt(place).id;
+    this.#dropUntrusted();
+    const faultCount = this.#faultCount;
+    this.#unsent.push(shardId);
     try {
       const { reader, cards, tombstones, checkContent } = place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
       const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
       const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent,
         (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }));
-      return search.run(position, stats, () => this.#mustPause());
+      const next = search.run(position, stats, () => this.#mustPause());
+      if (place < this.#table.count) requireFaultCount(faultCount, shardId);
+      return next;
     } catch (error) {
-      if (isCancelled(error)) return undefined;
-      const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#keptAt(place).id;
-      this.#failures.push({ shardId, error: serializeError(error) });
+      if (!isCancelled(error)) this.#noteFailure(shardId, error);
       return undefined;
     } finally {
       addStats(this.#stats, stats);
@@ -274,7 +308,7 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, fi
   const id = table.idOf(place);
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`);
-  const reader = readers.open(id, bytes);
+  const reader = readers.open(id, bytes, store.guard.faultCount);
   reader.requireChecksum(table.checksumOf(place));
   verifyOnce(reader, table, place, "index", indexVerified);
   fillColumnOnce(reader, table.columnOf(place), new ShardFilter(filter));
@@ -286,9 +320,20 @@ function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter
   filter.fill(column, columnTextOf(reader));
 }
 
-/** Checksums are verified at a shard's first use in the life of the process, by whichever worker comes first. */
+/** Checksums are verified at a shard's first use in the life of the process, and after a fault of the store, by whichever worker comes first. */
 function verifyOnce(reader: ShardReader, table: ShardTable, place: number, part: "index" | "content", mark: number): void {
-  if (table.isVerified(place, mark)) return;
+  const { faultCount } = store.guard;
+  if (table.isVerified(place, mark, faultCount)) return;
   reader.verify(part);
-  table.setVerified(place, mark);
+  requireFaultCount(faultCount, reader.id);
+  table.setVerified(place, mark, faultCount);
+}
+
+/** Throws `corrupt-shard` when the store has had a fault meanwhile. */
+function requireFaultCount(faultCount: number, shardId: number): void {
+  if (store.guard.faultCount !== faultCount) throw lostPart(shardId);
+}
+
+function lostPart(shardId: number): TrawlError {
+  return new TrawlError("corrupt-shard", `shard ${shardId} was read while a part of the shard store could not be read`);
 }

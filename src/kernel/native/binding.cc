@@ -3,6 +3,8 @@
 #include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
+#include "file-guard-binding.h"
+#include "file-guard.h"
 #include "loops.h"
 #include "packs-binding.h"
 #include "postings.h"
@@ -253,6 +255,7 @@ bool addKernel(napi_env env, napi_value kernels, const Loops* loops) {
 
 NAPI_MODULE_INIT() {
   using namespace trawl;
+  installFileGuard();
   napi_value kernels;
   bool made = napi_create_object(env, &kernels) == napi_ok && addKernel(env, kernels, usableAvx2Loops()) &&
               addKernel(env, kernels, neonLoops()) && addKernel(env, kernels, swarLoops()) &&
@@ -260,6 +263,7 @@ NAPI_MODULE_INIT() {
               addFunction(env, exports, {"limitUnsentBytes", guarded<limitUnsent>}, nullptr) &&
               addFunction(env, exports, {"sendDatagram", guarded<sendMessage>}, nullptr) &&
               addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
-              addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports);
+              addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports) &&
+              addFileGuardFunctions(env, exports);
   return made ? exports : nullptr;
 }

@@ -5,6 +5,8 @@
       "sources": [
         "binding.cc",
         "datagram.cc",
+        "file-guard.cc",
+        "file-guard-binding.cc",
         "loops.cc",
         "loops-avx2.cc",
         "loops-neon.cc",

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file-guard.h"
 #include "inflate.h"
 
 namespace trawl {
@@ -43,7 +44,9 @@ Mapping::Mapping(const char* file) {
   if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     size_t bytes = static_cast<size_t>(status.st_size);
     void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (mapped != MAP_FAILED) {
+    if (mapped != MAP_FAILED && !noteMapping(mapped, bytes, &guard_)) {
+      munmap(mapped, bytes);
+    } else if (mapped != MAP_FAILED) {
       data = static_cast<const uint8_t*>(mapped);
       length = bytes;
     }
@@ -52,7 +55,9 @@ Mapping::Mapping(const char* file) {
 }
 
 Mapping::~Mapping() {
-  if (data != nullptr) munmap(const_cast<uint8_t*>(data), length);
+  if (data == nullptr) return;
+  forgetMapping(guard_);
+  munmap(const_cast<uint8_t*>(data), length);
 }
 
 PackFile::PackFile(const char* indexFile, const char* packFile, size_t oidBytes)

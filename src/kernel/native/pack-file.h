@@ -10,8 +10,8 @@ namespace trawl {
 
 enum class ObjectKind : uint8_t { none = 0, commit = 1, tree = 2, blob = 3, tag = 4 };
 
-// A file in memory, read only; empty when it could not be mapped. Nothing may shorten the file meanwhile, for reading past
-// its end raises SIGBUS: git never writes to a pack that has its name, but deletes it, which leaves the mapping whole.
+// A file in memory, read only; empty when it could not be mapped. git never writes to a pack that has its name, but deletes
+// it, which leaves the mapping whole. What somebody else cuts off, or the disk cannot read, is zeros, and `packFaults` counts.
 class Mapping {
  public:
   explicit Mapping(const char* file);
@@ -21,6 +21,9 @@ class Mapping {
 
   const uint8_t* data = nullptr;
   size_t length = 0;
+
+ private:
+  int guard_ = -1;
 };
 
 // A number in groups of seven bits, the lowest first. False when it does not end before `end`.

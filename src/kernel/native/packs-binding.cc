@@ -5,6 +5,7 @@
 
 #include "answers.h"
 #include "arguments.h"
+#include "file-guard.h"
 #include "packs.h"
 #include "tree-diff.h"
 
@@ -63,11 +64,12 @@ napi_value describeObjects(napi_env env, napi_callback_info info) {
   const size_t oidBytes = open == nullptr ? 1 : open->packs->oidBytes();
   given.need(oids.length % oidBytes == 0 && out.length >= oids.length / oidBytes * 2);
   if (!given.sound()) return misuse(env, "describeObjects");
+  const uint32_t faults = packFaults();
   for (size_t i = 0; i * oidBytes < oids.length; i++) {
     if (stop.areSet()) return boolean(env, false);
     ObjectKind kind = ObjectKind::none;
     uint64_t size = 0;
-    bool isFound = open->packs->describe(oids.data + i * oidBytes, &kind, &size);
+    bool isFound = open->packs->describe(oids.data + i * oidBytes, &kind, &size) && packFaults() == faults;
     out.data[2 * i] = isFound ? static_cast<uint32_t>(kind) : 0;
     out.data[2 * i + 1] = isFound ? static_cast<uint32_t>(size) : 0;
   }
@@ -83,7 +85,10 @@ napi_value readObject(napi_env env, napi_callback_info info) {
   StopFlags stop = given.stopFlags(3);
   given.need(open != nullptr && oid.length == open->packs->oidBytes());
   if (!given.sound()) return misuse(env, "readObject");
-  return number(env, static_cast<size_t>(open->packs->read(oid.data, const_cast<uint8_t*>(out.data), out.length, stop)));
+  const uint32_t faults = packFaults();
+  Found found = open->packs->read(oid.data, const_cast<uint8_t*>(out.data), out.length, stop);
+  if (found == Found::yes && packFaults() != faults) found = Found::no;
+  return number(env, static_cast<size_t>(found));
 }
 
 // Of two trees, one oid after the other. Answers a `Found`.
@@ -107,7 +112,9 @@ napi_value nextDiff(napi_env env, napi_callback_info info) {
   given.need(open != nullptr && state.length >= 2);
   if (!given.sound()) return misuse(env, "nextDiff");
   size_t written = 0;
+  const uint32_t faults = packFaults();
   TreeDiff::Progress progress = open->diff->next(const_cast<uint8_t*>(out.data), out.length, &written, stop);
+  if (packFaults() != faults && progress != TreeDiff::Progress::stopped) progress = TreeDiff::Progress::failed;
   state.data[0] = static_cast<uint32_t>(written);
   state.data[1] = static_cast<uint32_t>(progress);
   return nullptr;

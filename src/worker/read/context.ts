@@ -10,7 +10,7 @@ export interface ReadContext {
   readonly kernel: Kernel;
   /** The memory of the revision cache. */
   readonly arena: SharedArrayBuffer;
-  /** Opened at the first call. */
+  /** Opened at the first call. Throws `corrupt-shard` once the store has lost a part under the running process. */
   readonly store: () => ShardStore;
   /** Of live shards. */
   readonly readers: ReaderCache;

@@ -69,10 +69,10 @@ function findInShards({ repositoryId, live, kept }: FindDocuments, context: Read
 }
 
 /** The reader is to be used before the next one is opened: small shards are copied to one place. */
-function openLive({ id, checksum }: StoredShard, snapshot: ShardSnapshot, { readers }: ReadContext): ShardReader {
+function openLive({ id, checksum }: StoredShard, snapshot: ShardSnapshot, { readers, store }: ReadContext): ShardReader {
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store`);
-  const reader = readers.open(id, bytes);
+  const reader = readers.open(id, bytes, store().guard.faultCount);
   reader.requireChecksum(checksum);
   return reader;
 }

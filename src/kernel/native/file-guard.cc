@@ -1,0 +1,242 @@
+#include "file-guard.h"
+
+#if defined(__linux__)
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace trawl {
+namespace {
+
+constexpr int fileCountMax = 64;
+constexpr int rangeCountMax = 4096;
+constexpr size_t headPages = 2;
+
+struct File {
+  char path[PATH_MAX];
+  std::atomic<uint64_t> sizeMax{0};
+  std::atomic<uint32_t> faults{0};
+  std::atomic<uint32_t> headFaults{0};
+  bool isUsed = false;
+  ino_t inode = 0;
+};
+
+constexpr int packRange = -1;
+
+// `begin` is written last and read first: 0 says that nothing is noted here, 1 that somebody writes it.
+struct Range {
+  std::atomic<uintptr_t> begin{0};
+  std::atomic<uintptr_t> end{0};
+  std::atomic<int> file{0};
+};
+
+File files[fileCountMax];
+Range ranges[rangeCountMax];
+std::atomic<uint32_t> packFaultCount{0};
+std::mutex filesMutex;
+struct sigaction former;
+size_t pageSize = 4096;
+
+void passOn(int signal, siginfo_t* info, void* context) {
+  if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr) return former.sa_sigaction(signal, info, context);
+  if ((former.sa_flags & SA_SIGINFO) == 0 && former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) return former.sa_handler(signal);
+  // The instruction is run again, and ends the process as if nobody had caught it; what another process sent is sent again.
+  struct sigaction byDefault = {};
+  byDefault.sa_handler = SIG_DFL;
+  sigaction(signal, &byDefault, nullptr);
+  if (info->si_code <= 0) raise(signal);
+}
+
+// Only calls of the system that a handler may make: no locks, no allocation.
+bool replacePage(const Range& range, uintptr_t begin, uintptr_t address) {
+  const uintptr_t page = address & ~(pageSize - 1);
+  const int number = range.file.load();
+  uintptr_t end = page + pageSize;
+  if (number == packRange) {
+    packFaultCount.fetch_add(1);
+  } else {
+    File& file = files[number];
+    file.faults.fetch_add(1);
+    if (page - begin < headPages * pageSize) file.headFaults.fetch_add(1);
+    struct stat status;
+    if (stat(file.path, &status) != 0 || static_cast<uint64_t>(status.st_size) <= page - begin) end = range.end.load();
+  }
+  return mmap(reinterpret_cast<void*>(page), end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+void onBusError(int signal, siginfo_t* info, void* context) {
+  const int error = errno;
+  if (info->si_code > 0) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(info->si_addr);
+    for (const Range& range : ranges) {
+      const uintptr_t begin = range.begin.load();
+      if (begin <= 1 || address < begin || address >= range.end.load()) continue;
+      if (!replacePage(range, begin, address)) break;
+      errno = error;
+      return;
+    }
+  }
+  passOn(signal, info, context);
+  errno = error;
+}
+
+int noteRange(uintptr_t begin, uintptr_t end, int file) {
+  for (int slot = 0; slot < rangeCountMax; slot++) {
+    uintptr_t free = 0;
+    if (!ranges[slot].begin.compare_exchange_strong(free, 1)) continue;
+    ranges[slot].end.store(end);
+    ranges[slot].file.store(file);
+    ranges[slot].begin.store(begin);
+    return slot;
+  }
+  return -1;
+}
+
+bool isNoted(uintptr_t begin, int file) {
+  for (const Range& range : ranges) {
+    if (range.begin.load() == begin && range.file.load() == file) return true;
+  }
+  return false;
+}
+
+void forgetRangesOf(int file) {
+  for (Range& range : ranges) {
+    if (range.begin.load() > 1 && range.file.load() == file) range.begin.store(0);
+  }
+}
+
+int fileOf(const char* path, ino_t inode) {
+  int unused = -1;
+  for (int i = 0; i < fileCountMax; i++) {
+    if (files[i].isUsed && files[i].inode == inode && strcmp(files[i].path, path) == 0) return i;
+    if (!files[i].isUsed && unused < 0) unused = i;
+  }
+  return unused;
+}
+
+void begin(File* file, const char* path, const struct stat& status) {
+  strcpy(file->path, path);
+  file->inode = status.st_ino;
+  file->sizeMax.store(static_cast<uint64_t>(status.st_size));
+  file->faults.store(0);
+  file->headFaults.store(0);
+  file->isUsed = true;
+}
+
+struct Mapped {
+  uintptr_t begin, end;
+};
+
+// Of the mappings that have this path, where each file's start is or would be; returns how many there are.
+int mappingsOf(const char* path, Mapped* found, int countMax) {
+  FILE* maps = fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return 0;
+  int count = 0;
+  char* line = nullptr;
+  size_t capacity = 0;
+  while (count < countMax && getline(&line, &capacity, maps) > 0) {
+    unsigned long from, to, offset;
+    int pathAt = 0;
+    if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &from, &to, &offset, &pathAt) < 3 || pathAt == 0) continue;
+    line[strcspn(line, "\n")] = 0;
+    if (strcmp(line + pathAt, path) != 0) continue;
+    // Pages that were replaced have cut the mapping into pieces.
+    const bool isMore = count > 0 && found[count - 1].begin == from - offset;
+    if (isMore) found[count - 1].end = to;
+    else found[count++] = {from - offset, to};
+  }
+  free(line);
+  fclose(maps);
+  return count;
+}
+
+}  // namespace
+
+void installFileGuard() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pageSize = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    struct sigaction action = {};
+    action.sa_sigaction = onBusError;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &former);
+  });
+}
+
+int guardFile(const char* path) {
+  char real[PATH_MAX];
+  struct stat status;
+  if (realpath(path, real) == nullptr || stat(real, &status) != 0) return -1;
+  std::lock_guard<std::mutex> lock(filesMutex);
+  Mapped mapped[8];
+  const int count = mappingsOf(real, mapped, 8);
+  const int number = fileOf(real, status.st_ino);
+  if (number < 0) return -1;
+  bool isKnown = files[number].isUsed && (count > 0 || files[number].faults.load() > 0);
+  for (int i = 0; i < count && isKnown; i++) isKnown = isNoted(mapped[i].begin, number);
+  if (isKnown) return number;
+  if (count == 0) return -1;
+  // The file was closed and is mapped anew, or an inode has got its number: what was noted of it is over.
+  forgetRangesOf(number);
+  begin(&files[number], real, status);
+  for (int i = 0; i < count; i++) noteRange(mapped[i].begin, mapped[i].end, number);
+  return number;
+}
+
+FileState stateOfFile(int number) {
+  if (number < 0 || number >= fileCountMax) return {};
+  File& file = files[number];
+  FileState state = {file.faults.load(), file.headFaults.load(), false, false};
+  struct stat status;
+  if (stat(file.path, &status) != 0 || status.st_ino != file.inode) {
+    state.isGone = true;
+    return state;
+  }
+  const uint64_t size = static_cast<uint64_t>(status.st_size);
+  uint64_t largest = file.sizeMax.load();
+  while (size > largest && !file.sizeMax.compare_exchange_weak(largest, size)) continue;
+  state.isShorter = size < largest;
+  return state;
+}
+
+uint32_t faultsOfFile(int number, bool inHead) {
+  if (number < 0 || number >= fileCountMax) return 0;
+  return (inHead ? files[number].headFaults : files[number].faults).load();
+}
+
+bool noteMapping(const void* data, size_t length, int* slot) {
+  const uintptr_t start = reinterpret_cast<uintptr_t>(data);
+  *slot = noteRange(start, (start + length + pageSize - 1) & ~(pageSize - 1), packRange);
+  return *slot >= 0;
+}
+
+void forgetMapping(int slot) {
+  if (slot >= 0) ranges[slot].begin.store(0);
+}
+
+uint32_t packFaults() { return packFaultCount.load(); }
+
+}  // namespace trawl
+#else
+namespace trawl {
+
+void installFileGuard() {}
+int guardFile(const char*) { return -1; }
+FileState stateOfFile(int) { return {}; }
+uint32_t faultsOfFile(int, bool) { return 0; }
+bool noteMapping(const void*, size_t, int*) { return true; }
+void forgetMapping(int) {}
+uint32_t packFaults() { return 0; }
+
+}  // namespace trawl
+#endif
