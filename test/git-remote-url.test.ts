@@ -51,6 +51,8 @@ const redacted: readonly (readonly [text: string, expected: string])[] = [
   ["fatal: unable to access 'https://u:s3cret@h/a/': 401", "fatal: unable to access 'https://***@h/a/': 401"],
   ["ssh://git:s3cret@h/x and http://a:s3cret@h2/", "ssh://***@h/x and http://***@h2/"],
   ["Authorization: Basic s3cret", "Authorization: ***"],
+  ["ht%2ps://user:s3cret@h/a and 2://s3cret@h", "ht%2ps://***@h/a and 2://***@h"],
+  ["://s3cret@h", "://***@h"],
   ["https://example.org:8080/a@b", "https://example.org:8080/a@b"],
   ["https://example.org/a", "https://example.org/a"],
   ["git@example.org:a/b", "git@example.org:a/b"],

@@ -132,6 +132,8 @@ export function parseTree(output: Buffer): TreeEntry[] {
     const end = output.indexOf(nul, tabAt);
     if (tabAt < 0 || end < 0) throw malformed("ls-tree");
     const oidAt = output.indexOf(space, start + 7) + 1;
+    // Without this a text that is no list is read to its end for each record.
+    if (oidAt === 0 || oidAt > tabAt) throw malformed("ls-tree");
     const spaceAt = output.indexOf(space, oidAt);
     const oidEnd = spaceAt < 0 || spaceAt > tabAt ? tabAt : spaceAt;
     const size = oidEnd === tabAt ? -1 : parseSize(output.toString("latin1", oidEnd + 1, tabAt));

@@ -66,7 +66,7 @@ export function redactUrl(text: string): string {
   return redactUserInfo(text).replace(/\b(Authorization:\s*)(Basic|Bearer)\s+\S+/gi, "$1***");
 }
 
-/** Of each `scheme://…@` what stands between. */
+/** Of each `://…@` what stands between. What comes before does not matter: a URL with a broken scheme may still hold a password. */
 function redactUserInfo(text: string): string {
   const words = text.split(/([\s'"]+)/);
   return words.map((word, at) => redactWord(word, at === words.length - 1)).join("");
@@ -78,20 +78,12 @@ function redactWord(word: string, endsText: boolean): string {
   let copiedTo = 0;
   for (let at = word.indexOf("://"); at >= 0 && at < last; at = word.indexOf("://", Math.max(at + 1, copiedTo))) {
     const from = at + "://".length;
-    const end = endsInScheme(word, copiedTo, at) ? endOfUserInfo(word, from, last, endsText) : from;
+    const end = endOfUserInfo(word, from, last, endsText);
     if (end === from) continue;
     redacted += `${word.slice(copiedTo, from)}***@`;
     copiedTo = end;
   }
   return redacted + word.slice(copiedTo);
-}
-
-/** Whether a letter at the beginning of a word leads to this index by characters of a scheme. */
-function endsInScheme(text: string, from: number, to: number): boolean {
-  for (let at = to - 1; at >= from && /[a-z0-9+.-]/i.test(text.charAt(at)); at--) {
-    if (/[a-z]/i.test(text.charAt(at)) && !/\w/.test(text.charAt(at - 1))) return true;
-  }
-  return false;
 }
 
 /**

@@ -443,18 +443,31 @@ export class SyncManager {
     this.#startSlowSyncs();
     while (this.#tasks.size - this.#slowTaskCount < this.#pool.workerCount && Atomics.load(this.#stop, 0) === 0) {
       const batch = this.#takeBatch();
-      if (batch.length > 0) this.#track(this.#runSync(batch));
+      if (batch.length > 0) this.#track(this.#runSync(batch, false));
       else if (!this.#startCompaction() && !this.#startMaintenance()) return;
     }
+    this.#startUrgentBeside();
   }
 
   #startSlowSyncs(): void {
     for (const id of this.#slow) {
       if (this.#slowTaskCount >= this.#pool.slowWorkerCount || Atomics.load(this.#stop, 0) !== 0) return;
-      if (this.#busy.has(id) || !(this.#urgent.has(id) || this.#queued.has(id))) continue;
-      this.#slowTaskCount++;
-      this.#track(this.#runSync(this.#take([id])).finally(() => { this.#slowTaskCount--; }));
+      if (!this.#busy.has(id) && (this.#urgent.has(id) || this.#queued.has(id))) this.#startBeside(id, true);
     }
+  }
+
+  /** All other threads may be waiting for remotes that are not known to be slow yet: what somebody waits for goes beside them. */
+  #startUrgentBeside(): void {
+    while (this.#slowTaskCount < this.#pool.slowWorkerCount && Atomics.load(this.#stop, 0) === 0) {
+      const id = firstOf(this.#urgent, (urgent) => !this.#busy.has(urgent) && !this.#slow.has(urgent));
+      if (id === undefined) return;
+      this.#startBeside(id, false);
+    }
+  }
+
+  #startBeside(id: number, isPatient: boolean): void {
+    this.#slowTaskCount++;
+    this.#track(this.#runSync(this.#take([id]), isPatient).finally(() => { this.#slowTaskCount--; }));
   }
 
   #track(task: Promise<void>): void {
@@ -488,12 +501,12 @@ export class SyncManager {
     return repositories;
   }
 
-  async #runSync(repositories: readonly Repository[]): Promise<void> {
+  async #runSync(repositories: readonly Repository[], isPatient: boolean): Promise<void> {
     const startedMs = performance.now();
     const inputs = repositories.map((repository) => this.#inputOf(repository));
     try {
       const result = await this.#pool.sync({
-        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, stop: this.#stop, repositories: inputs,
+        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, isPatient, stop: this.#stop, repositories: inputs,
       });
       await this.#flip(result.shards, () => this.#changeOf(result));
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);

@@ -55,11 +55,12 @@ const fileAllowanceMs = 8_000;
 const mebibyteAllowanceMs = 250;
 
 /**
- * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task of its own. When
- * some have done so, the rest get less.
+ * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task of its own, on a
+ * thread for slow remotes. When some have done so, the rest get less, as has one that is alone in its task, since it keeps the thread
+ * from other tasks and begins anew at little cost.
  */
 const fetchPatienceMs = 10_000;
-const fetchPatienceMsMin = 2_000;
+const fetchPatienceMsMin = 3_000;
 const lateCountMax = 2;
 
 /** Searches go first: this thread and the git processes that it starts run at this nice value. */
@@ -157,7 +158,7 @@ function sync(task: SyncTask): Promise<SyncTaskResult> {
       for (const [i, input] of repositories.entries()) {
         while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount)) fetches.push(new RunningFetch(repositories[fetches.length], task));
         activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
-        const patienceMs = repositories.length === 1 ? Infinity : lateCount < lateCountMax ? fetchPatienceMs : fetchPatienceMsMin;
+        const patienceMs = task.isPatient ? Infinity : repositories.length > 1 && lateCount < lateCountMax ? fetchPatienceMs : fetchPatienceMsMin;
         const fetched = await fetches[i].within(patienceMs);
         if (fetched === undefined) lateCount++;
         outcomes.push(fetched === undefined ? { kind: "deferred", repositoryId: input.repository.id } : await tryToIndex(input, fetched, task, output));

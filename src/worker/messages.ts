@@ -152,6 +152,8 @@ export interface SyncTask {
   readonly shardIds: Int32Array;
   readonly limits: IndexLimits;
   readonly fetch: FetchSettings;
+  /** Nobody waits for the thread: a fetch may take its time. Of other tasks one that does is put off, see `SyncOutcome`. */
+  readonly isPatient: boolean;
   /** Word 0 not 0: stop. */
   readonly stop: Int32Array;
 }

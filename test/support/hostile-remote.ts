@@ -17,10 +17,27 @@ const head = createHash("sha1").update("a commit that nobody has").digest("hex")
 
 /** An `sshCommand` that leads to it, whatever the host. */
 export function sshTo(t: Test, harm: Harm): string {
+  return sshRunning(t, `'${harm}'`);
+}
+
+/** The same where the path says which harm it is, see `hostileUrl`. */
+export function sshToAny(t: Test): string {
+  return sshRunning(t, "\"$@\"");
+}
+
+export function hostileUrl(harm: Harm): string {
+  return `git@example.org:${pathOf(harm)}`;
+}
+
+function pathOf(harm: string): string {
+  return harm.replaceAll(" ", "-");
+}
+
+function sshRunning(t: Test, args: string): string {
   const folder = mkdtempSync(join(tmpdir(), "trawl-hostile-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "ssh");
-  writeFileSync(path, `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' '${fileURLToPath(import.meta.url)}' '${harm}'\n`);
+  writeFileSync(path, `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' '${fileURLToPath(import.meta.url)}' ${args}\n`);
   chmodSync(path, 0o755);
   return path;
 }
@@ -71,6 +88,7 @@ const harms = {
   "endless references": async () => {
     for (let i = 0; ; i++) await send(packet(`${head} refs/heads/b${i}${i === 0 ? "\0side-band-64k" : ""}\n`));
   },
+  "silence": () => sleep(2 ** 30),
   "mere signs of life": async () => {
     for (;; await sleep(periodMs)) {
       await data(Buffer.alloc(0));
@@ -116,4 +134,8 @@ async function run(harm: Harm): Promise<void> {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await run(process.argv[2] as Harm);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const asked = process.argv.at(-1) ?? "";
+  const harm = Object.keys(harms).find((name) => asked.includes(name) || asked.includes(pathOf(name)));
+  await run(harm as Harm);
+}
