@@ -79,7 +79,8 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
 
   t.test(`${name}: limits hold for it and for what it starts`, async (t) => {
     const bounds = { dataBytesMax: 64 << 20, cpuSecondsMax: 7, fileBytesMax: 3 << 20, descriptorCountMax: 40 };
-    const script = "sh -c 'cat /proc/self/limits /proc/self/oom_score_adj'";
+    // Without the addon the score is written once the process runs, so the script waits for the end of its input.
+    const script = "read -r _; sh -c 'cat /proc/self/limits /proc/self/oom_score_adj'";
     const child = start({ name: "sh", args: ["-c", script], environment, directory: "/", limits: bounds });
     child.stdin.end();
     const text = await textOf(child.stdout);
