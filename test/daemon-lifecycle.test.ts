@@ -132,7 +132,10 @@ t.test("SIGTERM with clients that do not read", async (t) => {
   deaf.forEach((stream) => stream.pause());
   await until("searches run", async () => await daemon.metric("trawl_searches_running") === 5);
   t.equal(await daemon.stop(), 0);
-  deaf.forEach((stream) => stream.destroy());
+  for (const events of await within(Promise.all(deaf.map((stream) => eventsOf(stream))), "the ends of the streams")) {
+    t.match(events.at(-2)?.data, /"done":true.*the daemon is stopping/, "the end is in the socket, and comes when the daemon is gone");
+    t.equal(events.at(-1)?.name, "done");
+  }
 });
 
 t.test("SIGTERM while it fetches and indexes", async (t) => {

@@ -65,7 +65,7 @@ t.test("a daemon tells systemd how it stands", { skip: addonIfBuilt() === undefi
   const watchdogs = (): readonly Notice[] => notices.filter(({ text }) => text === "WATCHDOG=1");
   const daemon = await testDaemon(t, [], dataDirectory(t), { NOTIFY_SOCKET: address, WATCHDOG_USEC: "400000" });
   await until("it is ready", () => texts().some((text) => text.startsWith("READY=1")));
-  t.match(texts().slice(0, 4), [/^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Checking/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Opening/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Reading/, `READY=1\nSTATUS=Listening on ${daemon.url}`]);
+  t.match(texts().slice(0, 5), [/^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Checking/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Opening/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Reading/, /^FDSTORE=1\nFDNAME=listen-127\.0\.0\.1_0$/, `READY=1\nSTATUS=Listening on ${daemon.url}`]);
   t.equal((await daemon.get("/healthz")).status, 200, "the port is open");
   await until("the watchdog hears of it", () => watchdogs().length > 1);
 

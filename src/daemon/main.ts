@@ -32,7 +32,7 @@ import { TrustedHosts } from "../http/trusted-hosts.js";
 import { HttpServer } from "../http/uws.js";
 import type { Repository } from "../model/repository.js";
 import { anonymous, operatorViewer, type Viewer } from "../model/viewer.js";
-import { limitUnsentBytes } from "../kernel/socket.js";
+import { limitUnsentBytes, listenerOf, widenSendBuffers } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
 import { CommitFactReader } from "../search/commit-facts.js";
@@ -69,6 +69,9 @@ const warmUpDelayMs = 1_000;
 /** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
 const unsentBytesMax = 128 * 1024;
 
+/** At the end of the daemon a socket takes all that a search may hold for its client, and the kernel delivers it to the slowest. */
+const lastBytesMax = 1024 * 1024;
+
 /**
  * Runs the daemon until SIGTERM or SIGINT; resolves with the exit code. SIGHUP reads the configuration again: its lists
  * of repositories and contexts take effect, other options need a new start and are named in the log.
@@ -95,7 +98,11 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const started = new Daemon(options, secrets, control, snapshots, log);
   daemon = started;
   manager.starting("Reading the configured repositories");
-  const url = await started.start();
+  // Clients that come while the daemon is started again wait at this socket, and none is refused.
+  const socketName = `listen-${options.listen.replaceAll(":", "_")}`;
+  const { url, port } = await started.start(manager.takeBack(socketName));
+  const listener = listenerOf(port);
+  if (listener !== undefined) manager.keep(socketName, listener);
   process.on("SIGHUP", () => void manager.reload(() => started.reload(false).then(() => undefined, () => undefined)));
   process.stdout.write(`trawld: listening on ${url}\n`);
   manager.ready(`Listening on ${url}`);
@@ -142,6 +149,8 @@ class Daemon implements Controlled {
   readonly #metrics: Metrics;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
+  /** 0 until it is open. */
+  #port = 0;
 
   constructor(options: ResolvedOptions, secrets: ReadonlyMap<string, string>, control: ControlServer, snapshots: CatalogSnapshots, log: Log) {
     this.#options = options;
@@ -288,10 +297,11 @@ class Daemon implements Controlled {
     return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, this.#log, metrics);
   }
 
-  /** Opens the port and begins to sync; returns the address. */
-  async start(): Promise<string> {
+  /** Opens the port, or takes the socket that listens already, and begins to sync; returns the address. */
+  async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
     await this.accounts.start(programItself, !this.#options.auth.allowSignup);
-    const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound));
+    const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound), listener);
+    this.#port = port;
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked at a start: what the configuration no longer lists is hidden, and can come back.
@@ -299,7 +309,7 @@ class Daemon implements Controlled {
     this.sync.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#noteLoopDelay(worstSeconds));
-    return url;
+    return { url, port };
   }
 
   #noteLoopDelay(worstSeconds: number): void {
@@ -341,6 +351,7 @@ class Daemon implements Controlled {
     this.#loopDelay?.close();
     this.#watch.close();
     const streams = this.#server.stop(drainMs);
+    if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
     await this.searcher.stop();
     await Promise.all([streams, this.#control.close(), this.sync.close()]);
     await Promise.all([this.#searchPool.close(), this.#ingestPool.close(), this.#readPool.close()]);

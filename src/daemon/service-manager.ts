@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { closeSync } from "node:fs";
 import { callEvery, type PendingCall } from "../base/deadline.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -21,16 +22,18 @@ export class ServiceManager {
   readonly #address: string;
   readonly #watchdogMs: number;
   readonly #log: Log;
-  readonly #send: (address: string, message: string) => string;
+  readonly #send: SendNotice;
+  readonly #kept: Map<string, number>;
   readonly #logged = new Set<string>();
   #watchdog: PendingCall | undefined;
   #reloads = 0;
 
-  constructor(address: string, watchdogMs: number, log: Log, send: (address: string, message: string) => string = sendNotice) {
+  constructor(address: string, watchdogMs: number, log: Log, send: SendNotice = sendNotice, kept: ReadonlyMap<string, number> = new Map()) {
     this.#address = address;
     this.#watchdogMs = watchdogMs;
     this.#log = log;
     this.#send = send;
+    this.#kept = new Map(kept);
   }
 
   /** The one that the environment names, which then names it no longer: neither threads nor children are to speak for us. */
@@ -39,48 +42,94 @@ export class ServiceManager {
     for (const name of variables) delete environment[name];
     const isForUs = pid === "" || pid === String(process.pid);
     const watchdogMs = isForUs && Number(period) > 0 ? Number(period) / 1000 : 0;
-    return new ServiceManager(address, watchdogMs, log);
+    return new ServiceManager(address, watchdogMs, log, sendNotice, keptDescriptors(environment));
+  }
+
+  /**
+   * The descriptor that was given away under this name before a restart; undefined without one. What was given away under other names
+   * is closed, here and there: it belongs to an earlier configuration.
+   */
+  takeBack(name: string): number | undefined {
+    const descriptor = this.#kept.get(name);
+    this.#kept.delete(name);
+    for (const [other, unused] of this.#kept) {
+      this.#drop(other);
+      closeSync(unused);
+    }
+    this.#kept.clear();
+    return descriptor;
+  }
+
+  /** Gives systemd a descriptor to keep: it outlives this process, and the next one of this service gets it. */
+  keep(name: string, descriptor: number): void {
+    this.#tell(["FDSTORE=1", `FDNAME=${name}`], descriptor);
+  }
+
+  /** What was given away turned out to be of no use. */
+  discard(name: string, descriptor: number): void {
+    this.#drop(name);
+    closeSync(descriptor);
+  }
+
+  #drop(name: string): void {
+    this.#tell(["FDSTOREREMOVE=1", `FDNAME=${name}`]);
   }
 
   /** What a long start is at. It may take longer from here than the unit says. */
   starting(status: string): void {
-    this.#tell(`EXTEND_TIMEOUT_USEC=${startMs * 1000}`, `STATUS=${status}`);
+    this.#tell([`EXTEND_TIMEOUT_USEC=${startMs * 1000}`, `STATUS=${status}`]);
   }
 
   ready(status: string): void {
-    this.#tell("READY=1", `STATUS=${status}`);
-    if (this.#watchdogMs > 0) this.#watchdog ??= callEvery(this.#watchdogMs / 2, () => this.#tell("WATCHDOG=1"));
+    this.#tell(["READY=1", `STATUS=${status}`]);
+    if (this.#watchdogMs > 0) this.#watchdog ??= callEvery(this.#watchdogMs / 2, () => this.#tell(["WATCHDOG=1"]));
   }
 
   /** Reloads may overlap: the daemon is ready again when the last one has ended. */
   async reload(work: () => Promise<void>): Promise<void> {
-    if (this.#reloads++ === 0) this.#tell("RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`);
+    if (this.#reloads++ === 0) this.#tell(["RELOADING=1", `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`]);
     try {
       await work();
     } finally {
-      if (--this.#reloads === 0) this.#tell("READY=1");
+      if (--this.#reloads === 0) this.#tell(["READY=1"]);
     }
   }
 
   /** The watchdog is told until the process ends. */
   stopping(): void {
-    this.#tell("STOPPING=1", "STATUS=Stopping");
+    this.#tell(["STOPPING=1", "STATUS=Stopping"]);
   }
 
-  #tell(...lines: readonly string[]): void {
+  #tell(lines: readonly string[], descriptor?: number): void {
     if (this.#address === "") return;
-    const error = this.#send(this.#address, lines.join("\n"));
+    const error = this.#send(this.#address, lines.join("\n"), descriptor);
     if (error === "" || this.#logged.has(error)) return;
     this.#logged.add(error);
     this.#log.warn({ socket: this.#address }, `systemd cannot be told how the daemon stands: ${error}`);
   }
 }
 
+/** Variables of sd_listen_fds(3), and the number of the first descriptor. */
+const listenVariables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] as const;
+const firstDescriptor = 3;
+
+/** Those that systemd has given to this process, by name; the environment names them no longer. */
+function keptDescriptors(environment: NodeJS.ProcessEnv): ReadonlyMap<string, number> {
+  const [pid, count = "0", names = ""] = listenVariables.map((name) => environment[name]);
+  for (const name of listenVariables) delete environment[name];
+  if (pid !== String(process.pid)) return new Map();
+  const entries = names.split(":").slice(0, Number(count)).map((name, i) => [name, firstDescriptor + i] as const);
+  return new Map(entries);
+}
+
 /** Returns what is wrong; "" when nothing is. */
-function sendNotice(address: string, message: string): string {
-  const outcome = sendDatagram(address, message);
+type SendNotice = (address: string, message: string, descriptor: number | undefined) => string;
+
+function sendNotice(address: string, message: string, descriptor: number | undefined): string {
+  const outcome = sendDatagram(address, message, descriptor);
   if (outcome === "sent") return "";
-  return outcome === "no-addon" ? startNotifier(address, message) : outcome.error;
+  if (outcome !== "no-addon") return outcome.error;
+  return descriptor === undefined ? startNotifier(address, message) : "";
 }
 
 /** The program of systemd that does the same; the unit has to accept what comes from it. */

@@ -5,6 +5,7 @@ import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError, messageOf } from "../base/errors.js";
 import { refusalError, type FullShare } from "../base/fair-semaphore.js";
 import type { Log } from "../base/log.js";
+import { replaceListener } from "../kernel/socket.js";
 import { networkOf } from "../model/client.js";
 import { ClientAddresses } from "./client-address.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
@@ -23,7 +24,7 @@ export class HttpServer {
   readonly #observe: RequestObserver;
   readonly #router = new Router<Route>();
   readonly #app: NativeApp;
-  readonly #open = new Set<HttpResponse>();
+  readonly #responses = new Set<HttpResponse>();
   #fallback: Handler = answerNoRoute;
   #headersOf: (request: RequestHead) => Headers = () => ({});
   #check: RequestCheck = () => undefined;
@@ -84,8 +85,25 @@ export class HttpServer {
    * port before a client does, to set socket options that accepted sockets inherit.
    *
    * The port is opened exclusively: without that, a second daemon would share it silently.
+   *
+   * `given` is the descriptor of a socket that listens already, at which clients may wait; it becomes the server's own.
+   * uWebSockets.js takes none, so it opens a free port, whose socket is exchanged before the event loop looks at it.
    */
-  listen(host: string, port: number, tuneListener: (port: number) => void): number {
+  listen(host: string, port: number, tuneListener: (port: number) => void, given?: number): number {
+    const bound = (given === undefined ? undefined : this.#take(host, given)) ?? this.#open(host, port);
+    tuneListener(bound);
+    return bound;
+  }
+
+  #take(host: string, given: number): number | undefined {
+    const taken = replaceListener(this.#open(host, 0), given);
+    if (taken !== undefined) return taken;
+    this.#log.error("the socket that the service manager has kept does not listen; the port is opened anew");
+    this.#closeListener();
+    return undefined;
+  }
+
+  #open(host: string, port: number): number {
     let bound: number | undefined;
     this.#app.listen(host, port, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
       if (!listenSocket) return;
@@ -95,25 +113,30 @@ export class HttpServer {
     if (bound === undefined) {
       throw new TrawlError("conflict", `cannot listen on ${host}:${port}: the address is in use or not of this host`);
     }
-    tuneListener(bound);
     return bound;
+  }
+
+  #closeListener(): void {
+    if (this.#listenSocket) native.closeSocket(this.#listenSocket);
+    this.#listenSocket = undefined;
   }
 
   /** Requests that have no whole answer yet. */
   get openResponses(): number {
-    return this.#open.size;
+    return this.#responses.size;
   }
 
   /**
-   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest.
-   * Idempotent.
+   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest. A connection
+   * that was taken just before may still send its request. Each connection ends with its next answer. Idempotent.
    */
   async stop(graceMs: number): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
-    if (this.#listenSocket) native.closeSocket(this.#listenSocket);
-    const deadlineMs = monotonicMs() + graceMs;
-    while (this.#open.size > 0 && monotonicMs() < deadlineMs) await sleep(drainPollMs);
+    this.#closeListener();
+    const startMs = monotonicMs();
+    const isOver = (): boolean => monotonicMs() >= startMs + (this.#responses.size > 0 ? graceMs : Math.min(graceMs, lastRequestMs));
+    while (!isOver()) await sleep(drainPollMs);
     this.#app.close();
   }
 
@@ -121,10 +144,10 @@ export class HttpServer {
   #accept(res: NativeResponse, req: NativeRequest): void {
     const method = req.getCaseSensitiveMethod();
     const response = new HttpResponse(res, method === "HEAD", (status) => {
-      this.#open.delete(response);
+      this.#responses.delete(response);
       this.#observe(method, status);
-    });
-    this.#open.add(response);
+    }, () => this.#stopped);
+    this.#responses.add(response);
     try {
       const request = snapshot(res, req, method, this.#addresses);
       const refusal = this.#check(request);
@@ -247,14 +270,17 @@ export class HttpResponse {
   readonly #res: NativeResponse;
   readonly #bodyless: boolean;
   readonly #ended: (status: number) => void;
+  readonly #isLast: () => boolean;
   readonly #closedCallbacks: (() => void)[] = [];
   #headers: Headers = {};
   #revoked: ((reason: string) => void) | undefined;
   #status: number | undefined;
   #closed = false;
 
-  constructor(res: NativeResponse, bodyless: boolean, ended: (status: number) => void) {
+  /** Where `isLast` says so when the answer ends, the connection ends with it. */
+  constructor(res: NativeResponse, bodyless: boolean, ended: (status: number) => void, isLast: () => boolean) {
     this.#res = res;
+    this.#isLast = isLast;
     this.#bodyless = bodyless;
     this.#ended = ended;
     res.onAborted(() => this.#close(clientClosedStatus));
@@ -283,7 +309,7 @@ export class HttpResponse {
     this.#res.cork(() => {
       this.#writeHead(status, headers);
       if (this.#bodyless) this.#res.endWithoutBody(Buffer.byteLength(body));
-      else this.#res.end(body, headers["Connection"] === "close");
+      else this.#res.end(body, headers["Connection"] === "close" || this.#isLast());
     });
     this.#close(status);
   }
@@ -536,6 +562,9 @@ interface NativeApp {
 
 const native = uWS as unknown as NativeModule;
 const drainPollMs = 20;
+
+/** A request follows its connection within this time, but for a client that only keeps one ready. */
+const lastRequestMs = 100;
 const tooLarge = "body too large\n";
 const tooManyPieces = "the body comes in too many small pieces; send larger chunks\n";
 const tooSlow = "the body did not come in time\n";

@@ -12,8 +12,14 @@ export type NativeMethods = Omit<Kernel, "name">;
 export interface Addon {
   readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
   limitUnsentBytes(port: number, bytes: number): boolean;
-  /** Returns the system's number of the error, 0 for none. */
-  sendDatagram(address: Uint8Array, message: Uint8Array): number;
+  /** The descriptor goes with the message, but for 0. Returns the system's number of the error, 0 for none. */
+  sendDatagram(address: Uint8Array, message: Uint8Array, descriptor: number): number;
+  /** Returns the number of connections. */
+  widenSendBuffers(port: number, bytes: number): number;
+  /** Returns a descriptor, 0 for none. */
+  listenerOf(port: number): number;
+  /** Returns a port, 0 when nothing has changed. */
+  replaceListener(port: number, descriptor: number): number;
   /**
    * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of processor
    * time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.

@@ -1,4 +1,5 @@
-import { open, type FileHandle } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { open, stat, type FileHandle } from "node:fs/promises";
 import { messageOf, TrawlError } from "../base/errors.js";
 
 /** Lines that wait for the disk; a further one is refused. At 200 bytes each they hold 2 MB. */
@@ -19,6 +20,7 @@ interface WaitingLine {
 export class LineFile {
   readonly #path: string;
   #handle: FileHandle | undefined;
+  #identity = "";
   #waiting: WaitingLine[] = [];
   #written: Promise<void> | undefined;
   /** A write that failed may have left a part of a line. */
@@ -35,7 +37,7 @@ export class LineFile {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, resolve, reject });
-      this.#written ??= this.#writeAll().finally(() => { this.#written = undefined; });
+      this.#written ??= this.#writeAll();
     });
   }
 
@@ -52,6 +54,15 @@ export class LineFile {
     await handle?.close();
   }
 
+  /** A file that was renamed, as logrotate does, or deleted is left, and the next line begins a new one. */
+  async #closeIfMoved(): Promise<void> {
+    if (this.#handle === undefined || await identityOf(stat(this.#path, bigStat)).catch(() => "") === this.#identity) return;
+    const handle = this.#handle;
+    this.#handle = undefined;
+    this.#endsInPart = false;
+    await handle.close();
+  }
+
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const lines = this.#waiting;
@@ -65,14 +76,28 @@ export class LineFile {
         for (const { reject } of lines) reject(failure);
       }
     }
+    // At once: whoever was told of its line above may append the next one before a callback of this promise runs.
+    this.#written = undefined;
   }
 
   async #write(text: string): Promise<void> {
-    this.#handle ??= await open(this.#path, "a", 0o600);
+    await this.#closeIfMoved();
+    if (this.#handle === undefined) {
+      this.#handle = await open(this.#path, "a", 0o600);
+      this.#identity = await identityOf(this.#handle.stat(bigStat));
+    }
     await this.#handle.appendFile(this.#endsInPart ? `\n${text}` : text);
     this.#endsInPart = false;
     await this.#handle.datasync().catch(ignoreUnsyncable);
   }
+}
+
+const bigStat = { bigint: true } as const;
+
+/** What tells one file from another, whatever their names are. */
+async function identityOf(stat: Promise<BigIntStats>): Promise<string> {
+  const { dev, ino } = await stat;
+  return `${dev}:${ino}`;
 }
 
 /** A pipe or a device, where an operator puts one for the file, has nothing to sync. */

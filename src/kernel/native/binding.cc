@@ -190,8 +190,35 @@ napi_value limitUnsent(napi_env env, napi_callback_info info) {
 napi_value sendMessage(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   Text address = given.bytes(0), message = given.bytes(1);
+  uint32_t descriptor = given.number(2);
+  given.need(descriptor <= INT32_MAX);
   if (!given.sound()) return misuse(env, "sendDatagram");
-  return number(env, static_cast<size_t>(sendDatagram(address.data, address.length, message.data, message.length)));
+  int failed = sendDatagram(address.data, address.length, message.data, message.length, static_cast<int>(descriptor));
+  return number(env, static_cast<size_t>(failed));
+}
+
+napi_value widenBuffers(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  uint32_t port = given.number(0), bytes = given.number(1);
+  given.need(port > 0 && port <= 65535 && bytes <= INT32_MAX / 2);
+  if (!given.sound()) return misuse(env, "widenSendBuffers");
+  return number(env, static_cast<size_t>(widenSendBuffers(static_cast<int>(port), static_cast<int>(bytes))));
+}
+
+napi_value findListener(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  uint32_t port = given.number(0);
+  given.need(port <= 65535);
+  if (!given.sound()) return misuse(env, "listenerOf");
+  return number(env, static_cast<size_t>(listenerOf(static_cast<int>(port))));
+}
+
+napi_value exchangeListener(napi_env env, napi_callback_info info) {
+  Arguments given(env, info);
+  uint32_t port = given.number(0), descriptor = given.number(1);
+  given.need(port <= 65535 && descriptor <= INT32_MAX);
+  if (!given.sound()) return misuse(env, "replaceListener");
+  return number(env, static_cast<size_t>(replaceListener(static_cast<int>(port), static_cast<int>(descriptor))));
 }
 
 // The strings are the file, the directory, the arguments and the environment.
@@ -262,6 +289,9 @@ NAPI_MODULE_INIT() {
               napi_set_named_property(env, exports, "kernels", kernels) == napi_ok &&
               addFunction(env, exports, {"limitUnsentBytes", guarded<limitUnsent>}, nullptr) &&
               addFunction(env, exports, {"sendDatagram", guarded<sendMessage>}, nullptr) &&
+              addFunction(env, exports, {"widenSendBuffers", guarded<widenBuffers>}, nullptr) &&
+              addFunction(env, exports, {"listenerOf", guarded<findListener>}, nullptr) &&
+              addFunction(env, exports, {"replaceListener", guarded<exchangeListener>}, nullptr) &&
               addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
               addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports) &&
               addFileGuardFunctions(env, exports);

@@ -3,43 +3,91 @@
 #if defined(__linux__)
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace trawl {
 namespace {
 
-bool listensOn(int fd, int port) {
+bool listens(int fd) {
   int listening = 0;
   socklen_t length = sizeof listening;
-  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) != 0 || listening == 0) return false;
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &length) == 0 && listening != 0;
+}
+
+// The port of a socket of TCP, 0 of another descriptor.
+int portOf(int fd) {
   sockaddr_storage address = {};
-  length = sizeof address;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return false;
+  socklen_t length = sizeof address;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
   switch (address.ss_family) {
-    case AF_INET: return ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port) == port;
-    case AF_INET6: return ntohs(reinterpret_cast<sockaddr_in6*>(&address)->sin6_port) == port;
-    default: return false;
+    case AF_INET: return ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+    case AF_INET6: return ntohs(reinterpret_cast<sockaddr_in6*>(&address)->sin6_port);
+    default: return 0;
   }
+}
+
+// Calls back with each open descriptor whose socket has that port. Returns whether they could be listed.
+template <typename Callback>
+bool eachSocket(int port, Callback callback) {
+  DIR* open = opendir("/proc/self/fd");
+  if (open == nullptr) return false;
+  while (dirent* entry = readdir(open)) {
+    if (entry->d_name[0] == '.') continue;
+    int fd = atoi(entry->d_name);
+    if (portOf(fd) == port) callback(fd);
+  }
+  closedir(open);
+  return true;
 }
 
 }  // namespace
 
 bool limitUnsentBytes(int port, int bytes) {
-  DIR* open = opendir("/proc/self/fd");
-  if (open == nullptr) return false;
   bool found = false, all = true;
-  while (dirent* entry = readdir(open)) {
-    if (entry->d_name[0] == '.') continue;
-    int fd = atoi(entry->d_name);
-    if (!listensOn(fd, port)) continue;
+  bool listed = eachSocket(port, [&](int fd) {
+    if (!listens(fd)) return;
     found = true;
     all = setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) == 0 && all;
-  }
-  closedir(open);
-  return found && all;
+  });
+  return listed && found && all;
+}
+
+int widenSendBuffers(int port, int bytes) {
+  int unbounded = INT_MAX, count = 0;
+  eachSocket(port, [&](int fd) {
+    if (listens(fd)) return;
+    // The kernel reserves, and tells, twice of what is asked for.
+    int reserved = 0;
+    socklen_t length = sizeof reserved;
+    if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &reserved, &length) != 0) return;
+    if (reserved / 2 < bytes) setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unbounded, sizeof unbounded) == 0) count++;
+  });
+  return count;
+}
+
+int listenerOf(int port) {
+  int found = 0;
+  eachSocket(port, [&](int fd) {
+    if (listens(fd)) found = fd;
+  });
+  return found;
+}
+
+int replaceListener(int port, int given) {
+  int old = port == 0 ? 0 : listenerOf(port);
+  int flags = fcntl(given, F_GETFL);
+  if (old == 0 || old == given || flags < 0 || !listens(given)) return 0;
+  int givenPort = portOf(given);
+  if (givenPort == 0 || fcntl(given, F_SETFL, flags | O_NONBLOCK) != 0 || dup3(given, old, O_CLOEXEC) < 0) return 0;
+  close(given);
+  return givenPort;
 }
 
 }  // namespace trawl
@@ -47,6 +95,9 @@ bool limitUnsentBytes(int port, int bytes) {
 namespace trawl {
 
 bool limitUnsentBytes(int, int) { return false; }
+int widenSendBuffers(int, int) { return 0; }
+int listenerOf(int) { return 0; }
+int replaceListener(int, int) { return 0; }
 
 }  // namespace trawl
 #endif
