@@ -1,6 +1,7 @@
 import RE2 from "re2";
 import t from "tap";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
+import { resultAtOnce } from "../src/base/steps.js";
 import { matchingNames } from "../src/search/repository-marks.js";
 import { testRepository } from "./support/engine.js";
 import { fc } from "./support/property.js";
@@ -13,7 +14,7 @@ const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
 t.test("names searched as one text", async (t) => {
   fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 60 }), fc.constantFrom(...sources), fc.boolean(), (names, source, foldCase) => {
     const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)), true, undefined);
-    const marks = matchingNames(table, source, foldCase);
+    const marks = resultAtOnce(matchingNames(table, source, foldCase));
     const alone = new RE2(source, foldCase ? "umi" : "um");
     const want = names.filter((one) => alone.test(one));
     const got = names.filter((_, i) => marks[table.placeOf(i + 1) ?? -1] === 1);

@@ -102,6 +102,14 @@ function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolea
   while (isWanted() && work.next().done !== true) yield;
 }
 
+/** What the work returns, done at once: for those who do not share their thread. */
+export function resultAtOnce<T>(work: Iterator<unknown, T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
 /** Work that is short by itself, and takes its turn all the same, since a request may have much of it. */
 export function* inOneStep<T>(work: () => T): Generator<void, T> {
   return work();

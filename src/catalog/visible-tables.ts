@@ -21,6 +21,8 @@ export class VisibleTables {
   #earlier: RepositoryTable | undefined;
   /** By the names that viewers read as; the least recently used first. */
   readonly #parts = new Map<string, RepositoryTable>();
+  /** Their keys in that map: a viewer in thousands of organisations has a long one, and each result of a search asks. */
+  readonly #keys = new WeakMap<readonly string[], string>();
 
   constructor(repositories: () => Iterable<Repository>) {
     this.#repositories = repositories;
@@ -30,13 +32,20 @@ export class VisibleTables {
     this.#whole ??= this.#listed();
     this.#earlier = undefined;
     if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
-    // No name holds a space.
-    const key = viewer.readerNames.join(" ");
-    const part = this.#parts.get(key) ?? partOf(this.#whole, viewer);
+    const key = this.#keyOf(viewer.readerNames);
+    const known = this.#parts.get(key);
+    const part = known ?? partOf(this.#whole, viewer);
     this.#parts.delete(key);
     this.#parts.set(key, part);
-    this.#shrink();
+    if (known === undefined) this.#shrink();
     return part;
+  }
+
+  #keyOf(readerNames: readonly string[]): string {
+    // No name holds a space.
+    const key = this.#keys.get(readerNames) ?? readerNames.join(" ");
+    this.#keys.set(readerNames, key);
+    return key;
   }
 
   seesAll(viewer: Viewer): boolean {

@@ -1,4 +1,5 @@
 import { TrawlError } from "../base/errors.js";
+import { resultAtOnce } from "../base/steps.js";
 import { Analyses } from "./analyses.js";
 import type { QueryNode } from "./ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
@@ -21,19 +22,29 @@ import { Validator } from "./validate.js";
  * this program can hold.
  */
 export function planQuery(text: string, type: QueryType, contexts?: SearchContexts): SearchPlan {
+  return resultAtOnce(planInSteps(text, type, contexts));
+}
+
+/** The same, in pieces: a query of 64 KiB takes up to 200 ms. */
+export function* planInSteps(text: string, type: QueryType, contexts?: SearchContexts): Generator<undefined, SearchPlan> {
   const tree = parseQuery(text, type);
+  yield;
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
   const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
   boundRepositoryFilters(text, queries);
   const analyses = new Analyses(text);
   const nowMs = new Date().getTime();
   const validator = new Validator(text, analyses, nowMs);
-  for (const query of queries) validator.check(query);
+  for (const query of queries) yield* validator.checkInSteps(query);
   const patternType = patternTypeOf(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
   const { rules, numbers } = planRules(queries);
-  const alternatives = queries.flatMap((query, i) => planBasic(query, numbers[i], contexts, analyses, nowMs));
+  const alternatives: BasicPlan[] = [];
+  for (const [i, query] of queries.entries()) {
+    alternatives.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
+    yield;
+  }
   if (alternatives.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
   return { patternType, alternatives, rules };
 }

@@ -107,7 +107,8 @@ function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode
   const inContentOnly = texts.filter(({ contentOnly }) => contentOnly);
   const anywhere = texts.filter(({ contentOnly }) => !contentOnly);
   const shared = [inContentOnly, anywhere].filter((group) => group.length > 1);
-  const rest = nodes.filter((node) => !shared.some((group) => group.some((text) => text === node)));
+  const inShared = new Set<QueryNode>(shared.flat());
+  const rest = nodes.filter((node) => !inShared.has(node));
   const leafNumbers = shared.flatMap((group) => leaves.addEither(group));
   return [...leafNumbers.map((leaf): TextNode => ({ kind: "leaf", leaf })), ...rest.map((node) => planNode(node, leaves))];
 }

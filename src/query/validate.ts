@@ -1,5 +1,6 @@
 import { unreachable } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
+import { resultAtOnce } from "../base/steps.js";
 import { languageByName, type Language } from "../model/language.js";
 import type { Analyses } from "./analyses.js";
 import { leavesOf, type FieldNode } from "./ast.js";
@@ -41,8 +42,13 @@ export class Validator {
 
   /** Throws a `QueryError` at the place of the first error. */
   check(query: BasicQuery): void {
-    this.#checkFields(query);
-    this.#checkPatterns(query);
+    resultAtOnce(this.checkInSteps(query));
+  }
+
+  /** The same, in pieces. */
+  *checkInSteps(query: BasicQuery): Generator<undefined, void> {
+    yield* this.#checkFields(query);
+    yield* this.#checkPatterns(query);
     this.#checkRevisions(query);
     this.#checkRevisionSyntax(query);
     this.#checkSymbolType(query);
@@ -51,11 +57,12 @@ export class Validator {
     this.#checkRevisionKinds(query);
   }
 
-  #checkFields(query: BasicQuery): void {
+  *#checkFields(query: BasicQuery): Generator<undefined, void> {
     const seen = new Set<FieldName>();
     for (const field of query.fields) {
       locateErrors(this.#text, field.place, () => this.#checkField(field, seen.has(field.name)));
       seen.add(field.name);
+      yield;
     }
   }
 
@@ -112,11 +119,12 @@ export class Validator {
     }
   }
 
-  #checkPatterns(query: BasicQuery): void {
+  *#checkPatterns(query: BasicQuery): Generator<undefined, void> {
     if (query.pattern === undefined) return;
     const foldCase = !isCaseSensitive(query);
     for (const leaf of leavesOf(query.pattern)) {
       if (leaf.kind === "pattern") this.#analyses.pattern(leaf, foldCase);
+      yield;
     }
   }
 

@@ -14,6 +14,9 @@ import { parseRegexp } from "./parse.js";
 const cacheBytesMax = 64 * 1024 * 1024;
 const cacheSizeMax = 256;
 
+/** A usual regexp takes so much once it is used, with what the binding keeps beside it. */
+const usualBytes = 32 * 1024;
+
 const cache = new BoundedMap<string, Matcher>(cacheBytesMax, ({ memoryBytes }) => Math.max(memoryBytes, cacheBytesMax / cacheSizeMax));
 
 /**
@@ -28,7 +31,8 @@ export function compileRegexp(source: string, foldCase: boolean): Matcher {
   const matcher = compile(source, foldCase);
   const before = cache.weight;
   cache.set(key, matcher);
-  noteDropped(before + Math.max(matcher.memoryBytes, cacheBytesMax / cacheSizeMax) - cache.weight);
+  // What is let go is what came before, so in the long run it is as much as comes.
+  if (cache.weight < before + cacheBytesMax / cacheSizeMax) noteDropped(Math.max(matcher.memoryBytes, usualBytes));
   return matcher;
 }
 

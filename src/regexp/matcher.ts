@@ -76,6 +76,11 @@ export class Matcher {
     return this.#whole.test(text);
   }
 
+  /** RE2 is given so many bytes at a time, as one call of it cannot be interrupted. */
+  get windowBytesMax(): number {
+    return this.#sizes.bytesMax;
+  }
+
   /** Where the leftmost match at or after `from` starts, which may be empty; -1 without one. */
   startFrom(text: Uint8Array, from: number): number {
     return from < text.length ? this.#whole.search(text, from, text.length) : -1;

@@ -1,71 +1,58 @@
 import { repositoryFlags, type RepositoryTable } from "../catalog/repository-table.js";
-import type { Repository } from "../model/repository.js";
-import type { RepositoryFact, RepositoryFilter, YesNoOnly } from "../query/plan.js";
-import { isKept, matchingFacts, matchingNames, nameTest } from "./repository-marks.js";
+import { setBit } from "../base/bits.js";
+import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
+import { matchingFacts, matchingNames, placesByName } from "./repository-marks.js";
 
-/** The repositories that a filter chooses by name and facts, whatever revisions it asks for. */
+/** What a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
-  /** Those with more stars first, then the newer ones. */
-  readonly repositories: readonly Repository[];
+  /** Places of the table: those with more stars first, then the newer ones. */
+  readonly places: Places;
+  /** The same as bits, by id. */
+  readonly idBits: Uint32Array;
   /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
   readonly excludedForks: readonly number[];
   readonly excludedArchived: readonly number[];
 }
 
 /** Choices by defaults alone, by table and what the filter says: the same for all searches without a filter. */
-const keptDefaults = new WeakMap<RepositoryTable, Map<string, Verdict>>();
-
-/** What was worked out in turns before a search began. */
-const keptVerdicts = new WeakMap<RepositoryFilter, { readonly table: RepositoryTable; readonly verdict: Verdict }>();
-
-/** A choice as places of the table. */
-interface Verdict {
-  readonly places: Places;
-  readonly excludedForks: readonly number[];
-  readonly excludedArchived: readonly number[];
-}
-
-/** Chooses among all repositories. Each condition looks only at what those before it left. */
-export function chooseRepositories(table: RepositoryTable, filter: RepositoryFilter): RepositoryChoice {
-  const kept = keptVerdicts.get(filter);
-  const { places, excludedForks, excludedArchived } = kept?.table === table ? kept.verdict : verdictOf(table, filter);
-  return { repositories: Array.from(places, (place) => table.at(place)), excludedForks, excludedArchived };
-}
-
-/** More filters, or more tests of a repository by a name or a fact, are worked off in turns: so many tests take 2 to 4 ms. */
-const filterCountMax = 16;
-const testCountMax = 20_000;
+const keptDefaults = new WeakMap<RepositoryTable, Map<string, RepositoryChoice>>();
 
 /**
- * The work of finding out what the filters ask for first, in pieces; undefined when it is little. What is found is kept,
- * and makes the choice itself cheap.
+ * The choice of each filter among all repositories, one for those that say the same. Each condition looks only at what those
+ * before it left. Yields between pieces of work.
  */
-export function prepareChoice(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, void> | undefined {
-  const sources = new Set(filters.flatMap(({ include, exclude }) => [...include.map(({ source }) => source), ...exclude]));
-  const unkept = [...sources].filter((source) => source !== "" && !isKept(table, source, true));
-  const facts = new Map(filters.flatMap((filter) => filter.facts.map((fact) => [fact.label, fact])));
-  if ((unkept.length + facts.size) * table.count <= testCountMax && filters.length <= filterCountMax) return undefined;
-  return chooseAll(table, unkept, [...facts.values()], filters);
+export function* chooseRepositories(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, readonly RepositoryChoice[]> {
+  const known = new Map<string, RepositoryChoice>();
+  const choices: RepositoryChoice[] = [];
+  for (const filter of filters) {
+    const key = keyOf(filter);
+    const kept = filter.among === undefined ? known.get(key) ?? keptDefaults.get(table)?.get(key) : undefined;
+    const choice = kept ?? (yield* decide(table, filter));
+    choices.push(choice);
+    if (kept !== undefined || filter.among !== undefined) continue;
+    known.set(key, choice);
+    if (saysNothing(filter)) keptOf(table).set(key, choice);
+  }
+  return choices;
 }
 
-function* chooseAll(table: RepositoryTable, sources: readonly string[], facts: readonly RepositoryFact[], filters: readonly RepositoryFilter[]): Generator<undefined, void> {
-  for (const source of sources) yield void matchingNames(table, source, true);
-  for (const fact of facts) yield void matchingFacts(table, fact);
-  for (const filter of filters) yield void keptVerdicts.set(filter, { table, verdict: verdictOf(table, filter) });
+/** Equal for filters that choose the same of all repositories. */
+function keyOf({ include, exclude, facts, fork, forkGiven, archived, archivedGiven, visibility }: RepositoryFilter): string {
+  const named = include.filter(({ source }) => source !== "").map(({ source, exactName }) => [source, exactName]);
+  return JSON.stringify([fork, forkGiven, archived, archivedGiven, visibility, named, exclude, facts.map(({ label }) => label)]);
 }
 
-function verdictOf(table: RepositoryTable, filter: RepositoryFilter): Verdict {
-  const { among, include, exclude, facts, fork, forkGiven, archived, archivedGiven, visibility } = filter;
-  if (among !== undefined || exclude.length + facts.length > 0 || include.some(({ source }) => source !== "")) return decide(table, filter);
-  const kept = keptDefaults.get(table) ?? new Map<string, Verdict>();
+function saysNothing({ include, exclude, facts }: RepositoryFilter): boolean {
+  return exclude.length + facts.length === 0 && include.every(({ source }) => source === "");
+}
+
+function keptOf(table: RepositoryTable): Map<string, RepositoryChoice> {
+  const kept = keptDefaults.get(table) ?? new Map<string, RepositoryChoice>();
   keptDefaults.set(table, kept);
-  const key = `${fork} ${forkGiven} ${archived} ${archivedGiven} ${visibility}`;
-  const verdict = kept.get(key) ?? decide(table, filter);
-  kept.set(key, verdict);
-  return verdict;
+  return kept;
 }
 
-function decide(table: RepositoryTable, filter: RepositoryFilter): Verdict {
+function* decide(table: RepositoryTable, filter: RepositoryFilter): Generator<undefined, RepositoryChoice> {
   const named = filter.include.filter(({ source }) => source !== "");
   const isExact = named.length === 1 && named[0].exactName !== undefined;
   const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
@@ -73,7 +60,7 @@ function decide(table: RepositoryTable, filter: RepositoryFilter): Verdict {
   const places: number[] = [];
   const excludedForks: number[] = [];
   const excludedArchived: number[] = [];
-  for (const place of placesByName(table, filter)) {
+  for (const place of yield* placesOfFilter(table, filter)) {
     if (!hasVisibility(table.flags[place], filter.visibility)) continue;
     const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
     const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
@@ -81,25 +68,31 @@ function decide(table: RepositoryTable, filter: RepositoryFilter): Verdict {
     else if (archivedKept && !filter.forkGiven) excludedForks.push(table.at(place).id);
     else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(place).id);
   }
-  return { places, excludedForks, excludedArchived };
+  yield;
+  return { places, idBits: bitsOf(places.map((place) => table.at(place).id)), excludedForks, excludedArchived };
+}
+
+/** The ids as bits. */
+export function bitsOf(ids: readonly number[]): Uint32Array {
+  const bits = new Uint32Array((ids.reduce((most, id) => Math.max(most, id), 0) >>> 5) + 1);
+  for (const id of ids) setBit(bits, id);
+  return bits;
 }
 
 /** The places whose name all includes match and no exclude does, and of which all facts hold, ascending. */
-function placesByName(table: RepositoryTable, { among, include, exclude, facts }: RepositoryFilter): Places {
+function* placesOfFilter(table: RepositoryTable, { among, include, exclude, facts }: RepositoryFilter): Generator<undefined, Places> {
+  const named = [...include.map(({ source }) => source).filter((source) => source !== "").map((source) => ({ source, wanted: true })),
+    ...exclude.map((source) => ({ source, wanted: false }))];
   let places: Places | undefined = among === undefined ? undefined : placesOfNames(table, among);
-  const keep = (source: string, wanted: boolean): void => {
-    if (places === undefined) {
-      places = placesOf(matchingNames(table, source, true), wanted ? 1 : 0, undefined);
-    } else if (places.length > 0) {
-      const matches = nameTest(table, source, true, places.length);
-      places = places.filter((place) => matches(place) === wanted);
-    }
-  };
-  for (const { source } of include) if (source !== "") keep(source, true);
-  for (const source of exclude) keep(source, false);
+  for (const { source, wanted } of named) {
+    if (places === undefined) places = placesOf(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
+    else if (places.length > 0) places = yield* placesByName(table, source, true, wanted, places);
+    yield;
+  }
   for (const fact of facts) {
-    const marks = matchingFacts(table, fact);
-    places = placesOf(marks, fact.negated ? 0 : 1, places);
+    if (places?.length === 0) break;
+    places = placesOf(yield* matchingFacts(table, fact), fact.negated ? 0 : 1, places);
+    yield;
   }
   return places ?? Array.from({ length: table.count }, (_, place) => place);
 }

@@ -1,11 +1,13 @@
-import { clearBit, setBit } from "../base/bits.js";
+import { clearBit } from "../base/bits.js";
+import { TrawlError } from "../base/errors.js";
+import { resultAtOnce } from "../base/steps.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";
 import type { RepositoryFilter } from "../query/plan.js";
 import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import type { RevisionsOfRepository } from "../worker/read-messages.js";
-import { chooseRepositories } from "./repository-choice.js";
+import { bitsOf, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
 import { choicesOf, readRevisions, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
 
 /** What a repository filter chose, and what the user has to hear of. */
@@ -27,26 +29,62 @@ export interface Resolution {
   readonly missing: readonly string[];
 }
 
-/** Chooses the repositories of one basic query, and the revisions to search of each. */
-export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
-  const { repositories, excludedForks, excludedArchived } = chooseRepositories(table, filter);
-  const { revisions, open, missing, without } = resolveInMemory(repositories, filter);
+/** Repositories times revisions that are looked up for one query. Each is kept until the search has ended. */
+const revisionLookupsMax = 1_000_000;
+
+/**
+ * Chooses the repositories of each basic query, and the revisions to search of each. Yields between pieces of work; what is chosen
+ * is of the moment of the call. Throws `bad-query` when it is too much.
+ */
+export function* resolveInSteps(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, readonly Resolution[]> {
+  const records = [...table.values()];
+  const choices = yield* chooseRepositories(table, filters);
+  const lookupCount = choices.reduce((sum, { places }, i) => sum + places.length * revisionCount(filters[i]), 0);
+  if (lookupCount > revisionLookupsMax) {
+    throw new TrawlError("bad-query", `the query asks for ${lookupCount} revisions, each of each repository counted; more than ${revisionLookupsMax} are too many: choose fewer repositories or revisions`);
+  }
+  const plain = new Map<RepositoryChoice, Resolution>();
+  const resolutions: Resolution[] = [];
+  for (const [i, choice] of choices.entries()) {
+    const hasRevisions = revisionCount(filters[i]) > 0;
+    const resolution = (hasRevisions ? undefined : plain.get(choice)) ?? (yield* resolve(table, records, choice, filters[i]));
+    if (!hasRevisions) plain.set(choice, resolution);
+    // What is found out about one alternative's selection is not known of another's.
+    resolutions.push({ ...resolution, selection: { ...resolution.selection } });
+    yield;
+  }
+  return resolutions;
+}
+
+function revisionCount({ include }: RepositoryFilter): number {
+  return include.reduce((sum, { revisions }) => sum + revisions.length, 0);
+}
+
+function* resolve(table: RepositoryTable, records: readonly Repository[], choice: RepositoryChoice, filter: RepositoryFilter): Generator<undefined, Resolution> {
+  const repositories = choice.places.map((place) => records[place]);
+  const { revisions, open, missing, without } = yield* resolveInMemory(repositories, filter);
   const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
   const unindexed = chosen.filter(({ generation }) => generation === 0);
+  const idBits = without.size === 0 ? choice.idBits : bitsOf(chosen.map(({ id }) => id));
   return {
     tableId: table.id,
     repositories: chosen,
     selection: {
-      repositoryIds: table.isWhole && chosen.length === table.count ? undefined : bitsOf(chosen),
+      repositoryIds: table.isWhole && chosen.length === table.count ? undefined : idBits,
       revisions: revisions.size === 0 ? undefined : revisions,
     },
-    excludedForks,
-    excludedArchived,
+    excludedForks: choice.excludedForks,
+    excludedArchived: choice.excludedArchived,
     open,
     missingRevisions: missing,
     cloning: unindexed.filter(({ lastError }) => lastError === "").map(({ name }) => name),
     missing: unindexed.filter(({ lastError }) => lastError !== "").map(({ name }) => name),
   };
+}
+
+/** The same of one basic query, at once. */
+export function resolveRepositories(table: RepositoryTable, filter: RepositoryFilter): Resolution {
+  return resultAtOnce(resolveInSteps(table, [filter]))[0];
 }
 
 /** Asks the mirrors for the open revisions. Returns a sentence for each mirror that could not be read, too. */
@@ -76,7 +114,7 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
     chosen.add(repository);
   }
   const repositories = [...chosen].sort((a, b) => b.stars - a.stars || b.id - a.id);
-  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories), revisions }, open: [], missingRevisions };
+  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions }, open: [], missingRevisions };
 }
 
 /** What the index alone can answer of the selection. */
@@ -98,18 +136,10 @@ export function keepRevisions(resolution: Resolution, holds: (repository: Reposi
     if (left.length > 0 && selection.revisions?.has(repository.id) === true) revisions.set(repository.id, left);
     return left.length > 0;
   });
-  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories), revisions: revisions.size === 0 ? undefined : revisions } };
+  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions: revisions.size === 0 ? undefined : revisions } };
 }
 
 /** The revisions that are searched of a repository; the default branch has bit -1 where nothing of it is indexed. */
 export function searchedChoices({ selection }: Resolution, repository: Repository): readonly RevisionChoice[] {
   return selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }];
-}
-
-/** A bit for each repository, by its id. */
-function bitsOf(repositories: readonly Repository[]): Uint32Array {
-  const idMax = repositories.reduce((max, repository) => Math.max(max, repository.id), 0);
-  const bits = new Uint32Array((idMax >>> 5) + 1);
-  for (const { id } of repositories) setBit(bits, id);
-  return bits;
 }

@@ -4,18 +4,20 @@ import type { Repository } from "../model/repository.js";
 import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 import type { Matcher, RangeSink } from "../regexp/matcher.js";
-import { nameTest } from "./repository-marks.js";
+import { placesByName } from "./repository-marks.js";
 import type { Resolution } from "./repository-resolver.js";
 import type { SearchResults } from "./search-results.js";
 
 /** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
 export function* repositoryResults({ alternatives, rules: allRules }: SearchPlan, resolutions: readonly Resolution[], table: RepositoryTable,
-  results: Pick<SearchResults, "addRepository">): Generator<undefined, void> {
+  results: Pick<SearchResults, "addRepository" | "prepareRepositories">): Generator<undefined, void> {
   for (const [i, { repositoryNames, rules }] of alternatives.entries()) {
     const { select } = allRules[rules];
     if (repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
     const { repositories, selection: { revisions } } = resolutions[i];
-    for (const repository of yield* repositoriesByName(repositoryNames, table, repositories)) {
+    const chosen = yield* repositoriesByName(repositoryNames, table, repositories);
+    if (chosen.length > 0) yield* results.prepareRepositories();
+    for (const repository of chosen) {
       const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
       for (const revision of typed) results.addRepository(repository.id, revision, rules);
       yield;
@@ -56,9 +58,8 @@ function* keepAny(plan: RepositoryNamePlan, table: RepositoryTable, places: read
 function* keepMatching(sources: readonly string[], wanted: boolean, { foldCase }: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
   if (places.length === 0 || sources.length === 0) return wanted ? [] : places;
   const marks = new Uint8Array(table.count);
-  for (const union of unionsOf(sources, foldCase)) {
-    const matches = nameTest(table, union, foldCase, places.length);
-    for (const place of places) if (matches(place)) marks[place] = 1;
+  for (const union of yield* unionsOf(sources, foldCase)) {
+    for (const place of yield* placesByName(table, union, foldCase, true, places)) marks[place] = 1;
     yield;
   }
   return places.filter((place) => (marks[place] === 1) === wanted);
@@ -68,13 +69,23 @@ function* keepMatching(sources: readonly string[], wanted: boolean, { foldCase }
 export class NameHighlighter {
   readonly #matchers: readonly Matcher[];
 
-  constructor(plans: readonly RepositoryNamePlan[]) {
-    this.#matchers = [true, false].flatMap((foldCase) => {
+  private constructor(matchers: readonly Matcher[]) {
+    this.#matchers = matchers;
+  }
+
+  /** Yields between pieces of work: thousands of patterns take 50 ms. */
+  static* make(plans: readonly RepositoryNamePlan[]): Generator<undefined, NameHighlighter> {
+    const matchers: Matcher[] = [];
+    for (const foldCase of [true, false]) {
       const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
       // In a union the first that matches wins: the longer one before what it begins with.
       const ordered = [...sources].sort((a, b) => b.length - a.length);
-      return unionsOf(ordered, foldCase).map((union) => compileRegexp(union, foldCase));
-    });
+      for (const union of yield* unionsOf(ordered, foldCase)) {
+        matchers.push(compileRegexp(union, foldCase));
+        yield;
+      }
+    }
+    return new NameHighlighter(matchers);
   }
 
   /** Sorted and disjoint; of two that overlap the earlier one, then the longer one. */
@@ -105,7 +116,7 @@ const unionCountMax = 64;
 const unionLengthMax = 4096;
 
 /** Regexps that match where any of the sources does: thousands of them as about a hundred. */
-function unionsOf(sources: readonly string[], foldCase: boolean): readonly string[] {
+function* unionsOf(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
   if (sources.length <= apartCountMax) return sources;
   const unions: string[][] = [];
   let length = unionLengthMax;
@@ -119,10 +130,13 @@ function unionsOf(sources: readonly string[], foldCase: boolean): readonly strin
       last.push(source);
     }
   }
-  return unions.flatMap((union) => {
+  const usable: string[] = [];
+  for (const union of unions) {
     const joined = union.map((source) => `(?:${source})`).join("|");
-    return union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union;
-  });
+    usable.push(...union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union);
+    yield;
+  }
+  return usable;
 }
 
 /** Regexps that are good one by one may be too large together. */

@@ -11,7 +11,7 @@ import { EventStream, SearchClock } from "./event-stream.js";
 import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
 import { repositoryResults } from "./repository-results.js";
-import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
+import { indexedSelection, readOpenRevisions, type Resolution } from "./repository-resolver.js";
 import { hasUnindexed, roundsOf, type Round } from "./revision-rounds.js";
 import { RoundQueue } from "./round-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
@@ -29,6 +29,14 @@ const preparationShare = 0.6;
  * one that is inside a long call of RE2 or waits for the disk or for a processor is later.
  */
 const stopWaitMs = 500;
+
+/** What a search is to look for, and where. */
+export interface ChosenSearch {
+  readonly plan: SearchPlan;
+  readonly view: CatalogView;
+  /** By alternative of the plan. */
+  readonly resolutions: readonly Resolution[];
+}
 
 /**
  * One search from its plan to its last event.
@@ -72,7 +80,8 @@ export class RunningSearch {
   #isReleased = false;
   #firstMatchesMs: number | undefined;
 
-  constructor(id: number, request: SearchRequest, plan: SearchPlan, environment: SearchEnvironment, sink: EventSink,
+  /** `resolutions` are of the moment at which the view was taken, which the search releases. */
+  constructor(id: number, request: SearchRequest, { plan, view, resolutions }: ChosenSearch, environment: SearchEnvironment, sink: EventSink,
     onEnd: (end: SearchEnd) => void) {
     this.#id = id;
     this.#request = request;
@@ -80,10 +89,9 @@ export class RunningSearch {
     this.#environment = environment;
     this.#sink = sink;
     this.#onEnd = onEnd;
-    this.#view = environment.catalog.view();
+    this.#view = view;
     this.#limits = searchLimits(plan, request, environment);
     this.#control = makeControl(environment.pool.workerCount);
-    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(this.#repositories, alternative.repositories));
     this.#options = searchOptions(plan, request, this.#limits, resolutions.map(({ selection }) => selection));
     this.#stream = new EventStream(sink, { filters: (final) => this.#report.filters(final), progress: (done) => this.#report.progress(done) },
       () => { this.#firstMatchesMs = this.#report.durationMs; });

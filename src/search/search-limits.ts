@@ -24,7 +24,7 @@ export interface SearchLimits {
   readonly lane: Lane;
 }
 
-export function searchLimits(plan: SearchPlan, request: SearchRequest, environment: SearchEnvironment): SearchLimits {
+export function searchLimits(plan: SearchPlan, request: SearchRequest, environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">): SearchLimits {
   const counts = plan.rules.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
   const matchCountMax = Math.max(...counts);
   return {

@@ -1,4 +1,5 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
+import type { Repository } from "../model/repository.js";
 import type { SearchPlan } from "../query/plan.js";
 import type { LeftOutFile } from "../worker/messages.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
@@ -25,8 +26,9 @@ export interface ReportedSearch {
 
 /** What a search says beside its matches: how far it is, what it leaves out and why. */
 export class SearchReport {
-  /** What was chosen to be searched, by alternative. */
-  resolutions: readonly Resolution[];
+  #resolutions: readonly Resolution[];
+  /** What is counted or named of the resolutions, by what it is: a hundred alternatives may have all repositories each. */
+  #found = new Map<string, readonly string[] | number>();
   /** Repositories of which something could not be found out. */
   readonly leftOut: LeftOut[] = [];
   /** Sentences, one for each thing that went wrong. */
@@ -45,7 +47,17 @@ export class SearchReport {
 
   constructor(search: ReportedSearch, resolutions: readonly Resolution[]) {
     this.#search = search;
-    this.resolutions = resolutions;
+    this.#resolutions = resolutions;
+  }
+
+  /** What was chosen to be searched, by alternative. */
+  get resolutions(): readonly Resolution[] {
+    return this.#resolutions;
+  }
+
+  set resolutions(resolutions: readonly Resolution[]) {
+    this.#resolutions = resolutions;
+    this.#found.clear();
   }
 
   noteLeftOut(files: readonly LeftOutFile[]): void {
@@ -101,9 +113,9 @@ export class SearchReport {
 
   notSearched(): NotSearched {
     return {
-      missing: unique([...this.resolutions.flatMap(({ missing }) => missing), ...this.#leftOutNames(false)]),
-      cloning: unique(this.resolutions.flatMap(({ cloning }) => cloning)),
-      timedOut: unique([...this.#timedOutNames(), ...this.#leftOutNames(true)]),
+      missing: withMore(this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))), this.#leftOutNames(false)),
+      cloning: this.#once("cloning", () => namesIn(this.#resolutions.map(({ cloning }) => cloning))),
+      timedOut: withMore(this.#timedOutNames(), this.#leftOutNames(true)),
     };
   }
 
@@ -128,19 +140,30 @@ export class SearchReport {
 
   #excludedCounts(): { readonly excludedForkCount: number; readonly excludedArchivedCount: number } {
     return {
-      excludedForkCount: countOfAll(this.resolutions, ({ excludedForks }) => excludedForks),
-      excludedArchivedCount: countOfAll(this.resolutions, ({ excludedArchived }) => excludedArchived),
+      excludedForkCount: this.#once("forks", () => countIds(this.#resolutions.map(({ excludedForks }) => excludedForks))),
+      excludedArchivedCount: this.#once("archived", () => countIds(this.#resolutions.map(({ excludedArchived }) => excludedArchived))),
     };
   }
 
-  #timedOutNames(): string[] {
+  #timedOutNames(): readonly string[] {
     if (!this.#hasTimedOut) return [];
-    const late = this.resolutions.filter((_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules));
-    return late.flatMap(({ repositories }) => repositories.map(({ name }) => name));
+    return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutRules.size} rules`, () => {
+      const late = this.#resolutions.filter((_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules));
+      return repositoriesOfAll(late).map(({ name }) => name);
+    });
   }
 
-  #quarantinedNames(): string[] {
-    return unique(this.resolutions.flatMap(({ repositories }) => repositories.filter(({ quarantine }) => quarantine !== undefined).map(({ name }) => name)));
+  #quarantinedNames(): readonly string[] {
+    return this.#once("quarantined", () =>
+      repositoriesOfAll(this.#resolutions).filter(({ quarantine }) => quarantine !== undefined).map(({ name }) => name));
+  }
+
+  #once<T extends readonly string[] | number>(key: string, find: () => T): T {
+    const known = this.#found.get(key) as T | undefined;
+    if (known !== undefined) return known;
+    const found = find();
+    this.#found.set(key, found);
+    return found;
   }
 
   #leftOutNames(isLate: boolean): readonly string[] {
@@ -152,11 +175,42 @@ export function describeLeftOut({ repository, path, reason }: LeftOutFile): stri
   return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
 }
 
-/** How many repositories are in the lists of all resolutions together. */
-function countOfAll(resolutions: readonly Resolution[], listOf: (resolution: Resolution) => readonly number[]): number {
-  return resolutions.length === 1 ? listOf(resolutions[0]).length : new Set(resolutions.flatMap(listOf)).size;
+/** The repositories of all resolutions together, each once. Alternatives that choose the same share their lists. */
+function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
+  const seen: Uint8Array[] = [];
+  const all: Repository[] = [];
+  for (const list of new Set(resolutions.map(({ repositories }) => repositories))) {
+    for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
+  }
+  return all;
 }
 
-function unique(names: readonly string[]): string[] {
-  return [...new Set(names)];
+/** How many different ids there are in the lists. */
+function countIds(lists: readonly (readonly number[])[]): number {
+  const seen: Uint8Array[] = [];
+  let count = 0;
+  for (const list of new Set(lists)) for (const id of list) if (markNew(seen, id)) count++;
+  return count;
+}
+
+/** Marks by id, in pages: a set of numbers takes ten times as long, and there may be millions to look at. */
+const pageBits = 12;
+
+/** False for an id that is marked already. */
+function markNew(pages: Uint8Array[], id: number): boolean {
+  const page = pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits);
+  const at = id & (page.length - 1);
+  if (page[at] === 1) return false;
+  page[at] = 1;
+  return true;
+}
+
+function namesIn(lists: readonly (readonly string[])[]): readonly string[] {
+  const names = new Set<string>();
+  for (const list of new Set(lists)) for (const name of list) names.add(name);
+  return [...names];
+}
+
+function withMore(names: readonly string[], more: readonly string[]): readonly string[] {
+  return more.length === 0 ? names : [...new Set([...names, ...more])];
 }

@@ -1,3 +1,4 @@
+import { resultAtOnce } from "../base/steps.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { ResultBatch, SelectedResult } from "../eval/result-writer.js";
 import type { SearchPlan } from "../query/plan.js";
@@ -65,6 +66,12 @@ export class SearchResults {
     if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
   }
 
+  /** Makes what the first repository result needs, in steps. */
+  *prepareRepositories(): Generator<undefined, void> {
+    const plans = this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? []);
+    if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
+  }
+
   /** Takes a repository as result, unless it is one already. */
   addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
     const repository = this.#repositories().byId(repositoryId);
@@ -72,7 +79,7 @@ export class SearchResults {
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
-    this.#highlighter ??= new NameHighlighter(this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? []));
+    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? [])));
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }
 

@@ -6,17 +6,18 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { choosePatternType } from "../query/pattern-type.js";
-import { planQuery } from "../query/plan-query.js";
+import { planInSteps } from "../query/plan-query.js";
 import { printPlan } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
 import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
 import type { Alert } from "./alerts.js";
 import { EventStream } from "./event-stream.js";
-import { prepareChoice } from "./repository-choice.js";
 import { explainQuery } from "./explain.js";
-import { RunningSearch } from "./running-search.js";
+import { resolveInSteps, type Resolution } from "./repository-resolver.js";
+import { RunningSearch, type ChosenSearch } from "./running-search.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
+import { searchLimits } from "./search-limits.js";
 import { TraceStore } from "./trace-store.js";
 
 /** How long a refused client is asked to wait, in seconds. */
@@ -125,18 +126,39 @@ export class Searcher {
   }
 
   /**
-   * Planning a query of 64 KiB takes some milliseconds, and so does choosing among many repositories: other work comes between.
+   * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories: other work comes between.
    * Returns whether the search has begun.
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
-    const plan = planQuery(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
-    yield;
-    const work = prepareChoice(this.#environment.catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
-    while (work !== undefined && !sink.closed && !this.#isStopping && work.next().done !== true) yield;
-    if (sink.closed) return false;
-    this.#begin(request, plan, sink, onEnd);
-    return true;
+    const plan = yield* planInSteps(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
+    const { catalog } = this.#environment;
+    const view = catalog.view();
+    let isTaken = false;
+    try {
+      const work = resolveInSteps(catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
+      const resolutions = yield* this.#chooseInTime(work, request, plan, sink);
+      if (resolutions === undefined) return false;
+      isTaken = true;
+      this.#begin(request, { plan, view, resolutions }, sink, onEnd);
+      return true;
+    } finally {
+      if (!isTaken) view.release();
+    }
+  }
+
+  /** The search's time counts from its beginning, and choosing may take as long at most. Undefined when nobody wants it any more. */
+  *#chooseInTime(work: Iterator<undefined, readonly Resolution[]>, request: SearchRequest, plan: SearchPlan, sink: EventSink): Generator<void, readonly Resolution[] | undefined> {
+    const timeoutMs = Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs);
+    const endMs = performance.now() + timeoutMs;
+    while (!sink.closed) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      if (this.#isStopping) throw new TrawlError("shutting-down", stopMessage);
+      if (performance.now() > endMs) throw new TrawlError("cancelled", `the repositories could not be chosen within ${timeoutMs} ms; use fewer or simpler repo: filters, or a longer timeout:`);
+      yield;
+    }
+    return undefined;
   }
 
   /** What a search throws before it runs must not cost its permit. */
@@ -145,12 +167,12 @@ export class Searcher {
     release();
   }
 
-  #begin(request: SearchRequest, plan: SearchPlan, sink: EventSink, onEnd: (end: SearchEnd) => void): void {
+  #begin(request: SearchRequest, chosen: ChosenSearch, sink: EventSink, onEnd: (end: SearchEnd) => void): void {
     const id = this.#nextId++;
     const traceId = this.#traces.newId();
     const environment = { ...this.#environment, traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}` };
-    const search = new RunningSearch(id, request, plan, environment, sink, (end) => {
-      this.#noteEnd(id, traceId, request, plan, end);
+    const search = new RunningSearch(id, request, chosen, environment, sink, (end) => {
+      this.#noteEnd(id, traceId, request, chosen.plan, end);
       onEnd(end);
     });
     this.#running.set(id, search);
