@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { monotonicMs } from "../src/base/deadline.js";
 import { usualBounds, underAttack } from "./support/attack.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "./support/daemon.js";
+import { record, rounds, scaled } from "./support/full-run.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { until } from "./support/waiting.js";
 
@@ -84,18 +85,21 @@ t.test("searches and reads that hang", async (t) => {
   t.same((await daemon.search("needle")).found, ["host/small:a.txt:1"]);
 });
 
-/** `ROUNDS=50` by hand: modules that a thread loads must not care how many threads before it had them. */
-const roundCount = Number(process.env["ROUNDS"] ?? 5);
+/** Modules that a thread loads must not care how many threads before it had them. */
+const roundCount = scaled(5, 200);
 
 t.test("all threads of each kind are ended and replaced again and again in one process while others work", async (t) => {
   const daemon = await testDaemon(t, single, dataDirectory(t), variables);
   await daemon.add("host/small", source(t, { "a.txt": "needle\n" }).path);
   const before = (await daemon.search("ne+dle", "regexp")).found;
-  for (let round = 0; round < roundCount; round++) {
+  let endedCount = 0;
+  for (const round of rounds(roundCount)) {
+    endedCount = round + 1;
     await Promise.all([daemon.killWorkers(), daemon.search("ne+dle", "regexp"), daemon.get("/host/small/-/raw/a.txt"), daemon.sync("host/small").catch(() => undefined)]);
   }
   t.same((await daemon.search("ne+dle", "regexp")).found, before);
   // Reads have one second, in which the last thread may not have started yet.
   await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
   t.equal(daemon.hasExited, false);
+  record(14, "all worker threads ended at once, while searches, reads and syncs go on", `${endedCount} times: all are answered again, the process lives`);
 });

@@ -1,199 +1,74 @@
 /**
- * kill -9 at random moments of starting, indexing, syncing, merging, adding and removing. After each, with all remotes
- * away, so that only what the disk had can be seen: every repository stands at the commits of its last acknowledged sync
- * or at those of a later attempt, both branches at the same one; what is found is what git has at these commits; and
- * every shard is whole.
- *
- * `CRASH_POINTS=200` for the long run, `SEED` for another one.
+ * kill -9 at random moments of starting, indexing, syncing, merging, adding and removing, and between any two of the daemon's calls that
+ * write, sync, rename or delete: test/support/crash-site.ts says what must hold after each. `SEED` for another sequence.
  */
-import { readdirSync, renameSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { ShardStore } from "../src/store/shard-store.js";
-import { dataDirectory, DaemonProcess, killWhileStarting } from "./support/daemon.js";
-import { GitFixture } from "./support/git-fixture.js";
-import { linesWith, readCommit } from "./support/git-oracle.js";
+import { CrashSite } from "./support/crash-site.js";
+import { DaemonProcess, killWhileStarting } from "./support/daemon.js";
+import { FaultLayer, layerMissing, realDirectory } from "./support/fault-layer.js";
+import { quantile, record, rounds, scaled } from "./support/full-run.js";
+import { seed } from "./support/property.js";
 import { randomFrom } from "./support/random.js";
 import { until } from "./support/waiting.js";
-import { seed } from "./support/property.js";
 
-const crashCount = Number(process.env["CRASH_POINTS"] ?? 12);
-const random = randomFrom(seed);
-const needle = "needle";
-const branches = ["main", "dev"] as const;
+const crashCount = scaled(8, 1_000);
+/** One operation makes up to some hundred calls. */
+const callsMax = 250;
 
-/** A commit of each branch, as text; "" when nothing is indexed. */
-type State = string;
-
-/** A repository, and what the daemon may know of it. */
-class Source {
-  readonly name: string;
-  readonly #git = GitFixture.create();
-  readonly #away: string;
-  /** All states since the beginning. */
-  readonly #history: State[] = [];
-  /** States that a crash may leave. The first is the one that was acknowledged last. */
-  allowed: State[] = [""];
-  /** Whether the daemon's list has it. */
-  isListed = false;
-
-  constructor(name: string) {
-    this.name = name;
-    this.#away = this.#git.sibling("away");
-    for (const branch of branches) {
-      const files = Array.from({ length: 30 }, (_, i) => [`d${i % 3}/${i}.txt`, `${needle} ${branch} ${i}\n`]);
-      this.#git.commit({ branch, files: Object.fromEntries(files) });
-    }
-    this.#history.push(this.state);
-  }
-
-  get path(): string {
-    return this.#git.path;
-  }
-
-  get state(): State {
-    return branches.map((branch) => this.#git.git("rev-parse", branch)).join(" ");
-  }
-
-  /** Changes both branches at once. */
-  change(): void {
-    const count = this.#history.length;
-    for (const branch of branches) {
-      const path = `d${random(3)}/${random(30)}.txt`;
-      this.#git.updateRef(`refs/heads/next-${branch}`, this.#git.git("rev-parse", branch));
-      this.#git.commit({ branch: `next-${branch}`, files: { [path]: `${needle} ${count}\n${needle} of ${branch}\n`, "count.txt": `${needle} ${count}\n` } });
-    }
-    this.#git.git("push", "-q", "--atomic", ".", ...branches.map((branch) => `next-${branch}:${branch}`));
-    this.#history.push(this.state);
-  }
-
-  /** A state for people: which change it is of. */
-  print(state: State): string {
-    return state === "" ? "nothing" : `change ${this.#history.indexOf(state)} of ${this.#history.length - 1} (${state})`;
-  }
-
-  /** The daemon syncs by itself too, so a listed repository may have any state after those that are allowed. */
-  allows(state: State): boolean {
-    return this.allowed.includes(state) || (this.isListed && this.#history.indexOf(state) > this.#history.indexOf(this.allowed[0]!));
-  }
-
-  hide(): void {
-    renameSync(this.path, this.#away);
-  }
-
-  show(): void {
-    renameSync(this.#away, this.path);
-  }
-
-  /** What a search finds on each branch. Call it while the repository is hidden. */
-  linesAt(state: State): string[][] {
-    return state === "" ? branches.map(() => []) : state.split(" ").map((commit) => linesWith(this.name, readCommit(this.#away, commit), needle));
-  }
-
-  remove(): void {
-    this.#git.remove();
-  }
-}
-
-const sources = ["host/one", "host/two", "host/three"].map((name) => new Source(name));
-
-/** One thing that an operator does; `states` are those that it may lead to, the last when it succeeds. */
-interface Operation {
-  readonly source: Source;
-  readonly states: readonly State[];
-  run(daemon: DaemonProcess): Promise<unknown>;
-}
-
-function chooseOperation(): Operation {
-  const source = sources[random(sources.length)]!;
-  if (!source.isListed) return { source, states: [source.state], run: (daemon) => daemon.add(source.name, source.path, ["dev"]) };
-  if (random(8) === 0) return { source, states: [""], run: (daemon) => daemon.remove(source.name) };
-  source.change();
-  return { source, states: [source.state], run: (daemon) => daemon.sync(source.name) };
-}
-
-/** Durations of acknowledged operations: the kill falls somewhere into the time that one takes. */
-const durationsMs = [200];
-
-async function acknowledge(daemon: DaemonProcess, { source, states, run }: Operation): Promise<void> {
-  const startedMs = monotonicMs();
-  await run(daemon);
-  durationsMs.push(monotonicMs() - startedMs);
-  source.allowed = [states.at(-1)!];
-  source.isListed = source.allowed[0] !== "";
-}
-
-/** Begins an operation and kills the daemon in the middle of it, or a little after. */
-async function crash(daemon: DaemonProcess, operation: Operation): Promise<void> {
-  const { source, states } = operation;
-  source.allowed.push(...states);
-  const recent = durationsMs.slice(-9).sort((a, b) => a - b);
-  const ended = acknowledge(daemon, operation).catch(() => undefined);
-  await sleep(random(Math.ceil(recent[Math.floor(recent.length / 2)]! * 1.2)));
-  await daemon.kill();
-  await ended;
-}
-
-/** Compares one repository with git, and takes the state that it has for the one it must keep from here on. */
-async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what: string): Promise<void> {
-  const status = (await daemon.list()).find((other) => other.name === source.name);
-  const state = branches.map((name) => status?.branches.find((branch) => branch.name === name)?.commit ?? "").join(" ").trim();
-  if (!source.allows(state)) {
-    t.fail(`${what}: ${source.name} is at ${source.print(state)}`, { allowed: source.allowed.map((other) => source.print(other)), status });
-  }
-  const expected = source.linesAt(state);
-  for (const [i, branch] of branches.entries()) {
-    const { found, skipped } = await daemon.search(`repo:^${source.name}$@${branch} ${needle}`);
-    if (JSON.stringify(found) !== JSON.stringify(expected[i])) t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`);
-  }
-  source.allowed = [state];
-  source.isListed = status !== undefined;
-}
-
-async function checkAll(t: Test, daemon: DaemonProcess, what: string): Promise<void> {
-  for (const source of sources) await checkSource(t, daemon, source, what);
-  const { faults } = await daemon.control("POST", "/check", {}) as { faults: number };
-  if (faults > 0) t.fail(`${what}: ${faults} damaged shards`);
-}
-
-t.test(`${crashCount} crashes`, { timeout: 3_000_000 }, async (t) => {
+t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, async (t) => {
   t.comment(`SEED=${seed}`);
-  t.teardown(() => sources.forEach((source) => source.remove()));
-  const data = dataDirectory(t);
+  const random = randomFrom(seed);
+  const site = new CrashSite(t, random);
+  const data = realDirectory(t);
+  const layer = new FaultLayer(t, data, { journals: false });
   // One worker of each kind starts faster, and does the same.
   const options = ["--set", "workers=1", "--set", "index.workers=1", "--set", "log.level=debug"];
-  const after = { older: 0, newer: 0, merges: 0 };
-  sources.forEach((source) => source.hide());
-  let daemon = await DaemonProcess.start(data, options);
-  for (let point = 0; point < crashCount; point++) {
-    sources.forEach((source) => source.show());
-    for (let count = random(4); count > 0; count--) await acknowledge(daemon, chooseOperation());
-    const last = chooseOperation();
-    await crash(daemon, last);
-    after.merges += daemon.log.filter((line) => line["msg"] === "shards merged").length;
-    const older = last.source.allowed[0];
-    const isOpen = last.source.allowed.length > 1;
-    sources.forEach((source) => source.hide());
+  const startsMs: number[] = [];
+  const start = async (): Promise<DaemonProcess> => {
+    const startedMs = monotonicMs();
+    const daemon = await DaemonProcess.start(data, options, layer.environment);
+    startsMs.push(monotonicMs() - startedMs);
+    return daemon;
+  };
+  const counts = { points: 0, atCalls: 0, merges: 0 };
+  site.hide();
+  let daemon = await start();
+  t.teardown(() => daemon.kill());
+  for (const point of rounds(crashCount)) {
+    const isAtCall = point % 2 === 0;
+    await site.crash(daemon, async (daemon, usualMs, ended) => {
+      if (isAtCall) {
+        layer.killAt(daemon.pid, 1 + random(random(2) === 0 ? 40 : callsMax), random(2) === 0 ? "killBefore" : "killAfter");
+        await Promise.race([ended, daemon.exit()]);
+        if (layer.get("hit") === 1) counts.atCalls++;
+      } else await sleep(random(Math.ceil(usualMs * 1.2)));
+      await daemon.kill();
+    });
+    layer.heal();
+    counts.points++;
+    counts.merges += daemon.log.filter((line) => line["msg"] === "shards merged").length;
     if (random(4) === 0) await killWhileStarting(data, options, random(1_000));
-    daemon = await DaemonProcess.start(data, options);
-    await checkAll(t, daemon, `crash ${point}`);
-    if (isOpen) after[last.source.allowed[0] === older ? "older" : "newer"]++;
+    daemon = await start();
+    await site.check(t, daemon, `crash ${point}`);
   }
-  t.comment(`of the operations that were cut short ${after.newer} had taken effect and ${after.older} had not; ${after.merges} merges`);
+  const { older, newer } = site.outcomes;
+  t.comment(`of the operations that were cut short ${newer} had taken effect and ${older} had not; ${counts.atCalls} at a call, ${counts.merges} merges`);
+  t.ok(counts.atCalls > counts.points / 8, "calls were interrupted");
+  record(6, "kill -9 while indexing, syncing, merging, adding, removing and starting", `${counts.points} points, ${counts.atCalls} of them right before or after `
+    + `a write, fsync, rename or deletion: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${counts.merges} merges)`);
+  record(6, "from the start of the process until it listens, after each of them",
+    `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`);
 
-  sources.forEach((source) => source.show());
-  for (const source of sources) {
-    if (source.isListed) await daemon.sync(source.name);
-    source.allowed = [source.isListed ? source.state : ""];
-  }
-  sources.forEach((source) => source.hide());
-  await checkAll(t, daemon, "at the end");
+  await site.syncAll(daemon);
+  await site.check(t, daemon, "at the end");
   t.equal(await daemon.stop(), 0);
-  daemon = await DaemonProcess.start(data, options);
+  daemon = await start();
   await until("only live shards are stored", async () =>
     new ShardStore(join(data, "shards")).ids().length === await daemon.metric("trawl_index_shards"));
-  const listed = sources.filter((source) => source.isListed).length;
-  await until("only mirrors of known repositories are kept", () => readdirSync(join(data, "mirrors")).length === listed);
+  await until("only mirrors of known repositories are kept", () => readdirSync(join(data, "mirrors")).length === site.listedCount);
   t.equal(await daemon.stop(), 0);
 });

@@ -10,7 +10,7 @@ import { fc, runs } from "./support/property.js";
 
 // What holds between the answers to related queries, whatever the answers are: no oracle is asked.
 
-/** More by hand: `SEED=random RUNS=300 node dist/test/eval-metamorphic.test.js`. */
+/** More by hand: `SEED=random FAULTS=1 node dist/test/eval-metamorphic.test.js`. */
 const runCount = runs(60);
 
 const kernel = loadKernel("native");

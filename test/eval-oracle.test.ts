@@ -14,7 +14,7 @@ import { fc, runs } from "./support/property.js";
 // search(query, shards) == naive(query, documents), for every kernel, however the documents are cut into shards, with
 // and without the index, in one go and with pauses.
 
-/** More by hand: `SEED=random RUNS=200 node dist/test/eval-oracle.test.js`. */
+/** More by hand: `SEED=random FAULTS=1 node dist/test/eval-oracle.test.js`. */
 const runCount = runs(600);
 
 const query = fc.tuple(filters, expression).map(([first, tree]) => [...first, tree].join(" "));

@@ -9,7 +9,7 @@ import { QueryError } from "../src/query/query-error.js";
 import { fc, runs } from "./support/property.js";
 import { outcomeOf, pieces, types } from "./support/query-outcome.js";
 
-/** More by hand: `SEED=random RUNS=200 node dist/test/query-fuzz.test.js`. */
+/** More by hand: `SEED=random FAULTS=1 node dist/test/query-fuzz.test.js`. */
 const runCount = runs(1000);
 
 /** Generous: on an idle core the slowest text below takes a fifth of it. */

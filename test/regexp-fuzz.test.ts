@@ -1,6 +1,6 @@
 /**
  * For each regexp, text and case: the regexp as typed, its canonical source and the `Matcher` find the same matches, and
- * what `RegexpAnalysis` promises holds for each of them. `RUNS=100 SEED=random` tries a hundred
+ * what `RegexpAnalysis` promises holds for each of them. `FAULTS=1 SEED=random` tries a hundred
  * times as many others.
  */
 import RE2 from "re2";

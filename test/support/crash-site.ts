@@ -1,0 +1,208 @@
+/**
+ * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at bad moments, and what must hold after each:
+ * with all remotes away, so that only what the disk had can be seen, every repository stands at the commits of its last acknowledged sync
+ * or at those of a later attempt, both branches at the same one; what is found is what git has at these commits; every shard is whole; and
+ * every account that was acknowledged is there.
+ */
+import { renameSync } from "node:fs";
+import type { Test } from "tap";
+import { monotonicMs } from "../../src/base/deadline.js";
+import type { DaemonProcess } from "./daemon.js";
+import { GitFixture } from "./git-fixture.js";
+import { linesWith, readCommit } from "./git-oracle.js";
+
+const needle = "needle";
+const branches = ["main", "dev"] as const;
+
+/** A commit of each branch, as text; "" when nothing is indexed. */
+type State = string;
+
+type Random = (below: number) => number;
+
+/** A repository, and what the daemon may know of it. */
+class Source {
+  readonly name: string;
+  readonly #git = GitFixture.create();
+  readonly #away: string;
+  readonly #random: Random;
+  /** All states since the beginning. */
+  readonly #history: State[] = [];
+  /** States that a crash may leave. The first is the one that was acknowledged last. */
+  allowed: State[] = [""];
+  /** Whether the daemon's list has it. */
+  isListed = false;
+
+  constructor(name: string, random: Random) {
+    this.name = name;
+    this.#random = random;
+    this.#away = this.#git.sibling("away");
+    for (const branch of branches) {
+      const files = Array.from({ length: 30 }, (_, i) => [`d${i % 3}/${i}.txt`, `${needle} ${branch} ${i}\n`]);
+      this.#git.commit({ branch, files: Object.fromEntries(files) });
+    }
+    this.#history.push(this.state);
+  }
+
+  get path(): string {
+    return this.#git.path;
+  }
+
+  get state(): State {
+    return branches.map((branch) => this.#git.git("rev-parse", branch)).join(" ");
+  }
+
+  /** Changes both branches at once. */
+  change(): void {
+    const count = this.#history.length;
+    for (const branch of branches) {
+      const path = `d${this.#random(3)}/${this.#random(30)}.txt`;
+      this.#git.updateRef(`refs/heads/next-${branch}`, this.#git.git("rev-parse", branch));
+      this.#git.commit({ branch: `next-${branch}`, files: { [path]: `${needle} ${count}\n${needle} of ${branch}\n`, "count.txt": `${needle} ${count}\n` } });
+    }
+    this.#git.git("push", "-q", "--atomic", ".", ...branches.map((branch) => `next-${branch}:${branch}`));
+    this.#history.push(this.state);
+  }
+
+  /** A state for people: which change it is of. */
+  print(state: State): string {
+    return state === "" ? "nothing" : `change ${this.#history.indexOf(state)} of ${this.#history.length - 1} (${state})`;
+  }
+
+  /** The daemon syncs by itself too, so a listed repository may have any state after those that are allowed. */
+  allows(state: State): boolean {
+    return this.allowed.includes(state) || (this.isListed && this.#history.indexOf(state) > this.#history.indexOf(this.allowed[0]!));
+  }
+
+  hide(): void {
+    renameSync(this.path, this.#away);
+  }
+
+  show(): void {
+    renameSync(this.#away, this.path);
+  }
+
+  /** What a search finds on each branch. Call it while the repository is hidden. */
+  linesAt(state: State): string[][] {
+    return state === "" ? branches.map(() => []) : state.split(" ").map((commit) => linesWith(this.name, readCommit(this.#away, commit), needle));
+  }
+
+  remove(): void {
+    this.#git.remove();
+  }
+}
+
+/** One thing that an operator does; `states` are those that it may lead to, the last when it succeeds. */
+interface Operation {
+  readonly source: Source;
+  readonly states: readonly State[];
+  run(daemon: DaemonProcess): Promise<unknown>;
+}
+
+/** Ends the daemon while an operation goes on, which takes about so many milliseconds. */
+export type Ending = (daemon: DaemonProcess, usualMs: number, ended: Promise<void>) => Promise<void>;
+
+export class CrashSite {
+  readonly #random: Random;
+  readonly #sources: readonly Source[];
+  readonly #users: string[] = [];
+  /** Durations of acknowledged operations. */
+  readonly #durationsMs = [200];
+  #areHidden = false;
+  #last: Operation | undefined;
+  /** What became of the operations that were cut short. */
+  readonly outcomes = { older: 0, newer: 0 };
+
+  /** The repositories go with the test. */
+  constructor(t: Test, random: Random) {
+    this.#random = random;
+    this.#sources = ["host/one", "host/two", "host/three"].map((name) => new Source(name, random));
+    t.teardown(() => this.#sources.forEach((source) => source.remove()));
+  }
+
+  get listedCount(): number {
+    return this.#sources.filter((source) => source.isListed).length;
+  }
+
+  hide(): void {
+    if (!this.#areHidden) this.#sources.forEach((source) => source.hide());
+    this.#areHidden = true;
+  }
+
+  show(): void {
+    if (this.#areHidden) this.#sources.forEach((source) => source.show());
+    this.#areHidden = false;
+  }
+
+  /** A few operations that are acknowledged, and one in which `end` ends the daemon. */
+  async crash(daemon: DaemonProcess, end: Ending): Promise<void> {
+    this.show();
+    for (let count = this.#random(4); count > 0; count--) await this.#acknowledge(daemon, this.#choose());
+    this.#last = this.#choose();
+    this.#last.source.allowed.push(...this.#last.states);
+    const recent = this.#durationsMs.slice(-9).sort((a, b) => a - b);
+    const ended = this.#acknowledge(daemon, this.#last).catch(() => undefined);
+    await end(daemon, recent[Math.floor(recent.length / 2)]!, ended);
+    await ended;
+    this.hide();
+  }
+
+  /** Compares all with git, and takes what is there for what must be kept from here on. */
+  async check(t: Test, daemon: DaemonProcess, what: string): Promise<void> {
+    const last = this.#last?.source;
+    const [older] = last?.allowed ?? [];
+    const isOpen = last !== undefined && last.allowed.length > 1;
+    for (const source of this.#sources) await checkSource(t, daemon, source, what);
+    if (isOpen) this.outcomes[last.allowed[0] === older ? "older" : "newer"]++;
+    this.#last = undefined;
+    const { faults } = await daemon.control("POST", "/check", {}) as { faults: number };
+    if (faults > 0) t.fail(`${what}: ${faults} damaged shards`);
+    const users = (await daemon.control("GET", "/.api/users") as readonly { readonly name: string }[]).map(({ name }) => name);
+    for (const name of this.#users) if (!users.includes(name)) t.fail(`${what}: the user ${name} is lost`);
+  }
+
+  /** All repositories as they are now. */
+  async syncAll(daemon: DaemonProcess): Promise<void> {
+    this.show();
+    for (const source of this.#sources) {
+      if (source.isListed) await daemon.sync(source.name);
+      source.allowed = [source.isListed ? source.state : ""];
+    }
+    this.hide();
+  }
+
+  #choose(): Operation {
+    const source = this.#sources[this.#random(this.#sources.length)]!;
+    if (!source.isListed) return { source, states: [source.state], run: (daemon) => daemon.add(source.name, source.path, ["dev"]) };
+    if (this.#random(8) === 0) return { source, states: [""], run: (daemon) => daemon.remove(source.name) };
+    source.change();
+    return { source, states: [source.state], run: (daemon) => daemon.sync(source.name) };
+  }
+
+  async #acknowledge(daemon: DaemonProcess, { source, states, run }: Operation): Promise<void> {
+    const startedMs = monotonicMs();
+    await run(daemon);
+    this.#durationsMs.push(monotonicMs() - startedMs);
+    source.allowed = [states.at(-1)!];
+    source.isListed = source.allowed[0] !== "";
+    if (this.#users.length >= 50) return;
+    const name = `user${this.#users.length}`;
+    await daemon.control("POST", "/.api/users", { name, siteAdmin: false });
+    this.#users.push(name);
+  }
+}
+
+/** Compares one repository with git, and takes the state that it has for the one it must keep from here on. */
+async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what: string): Promise<void> {
+  const status = (await daemon.list()).find((other) => other.name === source.name);
+  const state = branches.map((name) => status?.branches.find((branch) => branch.name === name)?.commit ?? "").join(" ").trim();
+  if (!source.allows(state)) {
+    t.fail(`${what}: ${source.name} is at ${source.print(state)}`, { allowed: source.allowed.map((other) => source.print(other)), status });
+  }
+  const expected = source.linesAt(state);
+  for (const [i, branch] of branches.entries()) {
+    const { found, skipped } = await daemon.search(`repo:^${source.name}$@${branch} ${needle}`);
+    if (JSON.stringify(found) !== JSON.stringify(expected[i])) t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`);
+  }
+  source.allowed = [state];
+  source.isListed = status !== undefined;
+}

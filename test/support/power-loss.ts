@@ -1,0 +1,199 @@
+/**
+ * A power loss, by the journal of test/faults/layer.c: takes back what no fsync had made durable, as a disk and a file system may.
+ *
+ * Of a file's bytes each page of 4 KiB has the state after any number of the writes to it since the last sync, and its size any that it
+ * had since then. Names follow one of two models. *Ordered*: all changes of names are one sequence, of which some first part is on the
+ * disk, and any fsync writes all before it, as the journals of ext4 and XFS do. *Loose*: each directory is a sequence of its own, which
+ * only its own fsync writes; a new file's fsync writes its name.
+ */
+import { closeSync, existsSync, ftruncateSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+const kinds = ["", "write", "size", "sync", "syncRange", "create", "rename", "unlink", "link", "mkdir", "rmdir"] as const;
+
+interface Entry {
+  readonly kind: (typeof kinds)[number];
+  readonly inode: number;
+  readonly offset: number;
+  readonly length: number;
+  readonly oldSize: number;
+  readonly newSize: number;
+  readonly grave: string;
+  readonly path: string;
+  readonly other: string;
+  readonly bytes: Buffer;
+}
+
+export type NameModel = "ordered" | "loose";
+
+export interface Losses {
+  /** Versions of pages, sizes and names that were taken back. */
+  readonly pages: number;
+  readonly sizes: number;
+  readonly names: number;
+  /** All that was not synced. */
+  readonly unsynced: number;
+}
+
+const pageBytes = 4096;
+const headerBytes = 64;
+
+/** Undoes a random part of what was not synced. `keepOf` says of so many versions how many stay, at least 0. Caller guarantees: nobody runs. */
+export function losePower(journal: string, data: string, model: NameModel, keepOf: (count: number) => number): Losses {
+  const entries = readJournal(join(journal, "journal"));
+  const paths = pathsByInode([data, journal]);
+  const { pages, sizes, unsynced } = undoContents(unsyncedContents(entries), paths, keepOf);
+  const groups = model === "loose" ? undurableByFolder(entries, paths) : [entries.slice(entries.findLastIndex(({ kind }) => kind === "sync") + 1).filter(isName)];
+  const undone = new Set(groups.flatMap((group) => group.slice(keepOf(group.length))));
+  for (const entry of entries.filter((entry) => undone.has(entry)).reverse()) attempt(() => undoName(entry, journal));
+  return { pages, sizes, names: undone.size, unsynced: unsynced + groups.reduce((sum, group) => sum + group.length, 0) };
+}
+
+function readJournal(path: string): Entry[] {
+  const all = readFileSync(path);
+  const entries: Entry[] = [];
+  for (let at = 0; at + headerBytes <= all.length;) {
+    const [kind = 0, pathBytes = 0, otherBytes = 0, dataBytes = 0] = [0, 4, 8, 12].map((place) => all.readUInt32LE(at + place));
+    const numbers = [16, 24, 32, 40, 48, 56].map((place) => all.readBigUInt64LE(at + place));
+    const [inode = 0, offset = 0, length = 0, oldSize = 0, newSize = 0] = numbers.map(Number);
+    let place = at + headerBytes;
+    const take = (count: number): Buffer => all.subarray(place, place += count);
+    const texts = [take(pathBytes).toString(), take(otherBytes).toString()];
+    const bytes = take(dataBytes);
+    // The daemon may have been killed within the last entry, before its call was done.
+    if (place > all.length) break;
+    entries.push({ kind: kinds[kind] ?? "", inode, offset, length, oldSize, newSize, grave: String(numbers[5]), path: texts[0]!, other: texts[1]!, bytes });
+    at = place;
+  }
+  return entries;
+}
+
+function pathsByInode(folders: readonly string[]): Map<number, string> {
+  const found = new Map<number, string>();
+  for (const folder of folders) {
+    found.set(lstatSync(folder).ino, folder);
+    for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+      const path = join(entry.parentPath, entry.name);
+      found.set(lstatSync(path).ino, path);
+    }
+  }
+  return found;
+}
+
+/** What a piece of a page held before a write. */
+interface Piece {
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+interface Unsynced {
+  readonly pages: Map<number, Piece[]>;
+  sizes: { readonly from: number; readonly to: number }[];
+}
+
+function unsyncedContents(entries: readonly Entry[]): Map<number, Unsynced> {
+  const files = new Map<number, Unsynced>();
+  for (const entry of entries) {
+    let file = files.get(entry.inode);
+    if (file === undefined) files.set(entry.inode, file = { pages: new Map(), sizes: [] });
+    if (entry.kind === "write" || entry.kind === "size") addPieces(file, entry);
+    if (entry.kind === "sync") files.delete(entry.inode);
+    if (entry.kind === "syncRange") {
+      for (const page of pagesOf(entry.offset, entry.length)) file.pages.delete(page);
+      file.sizes = [];
+    }
+  }
+  return files;
+}
+
+function addPieces(file: Unsynced, { kind, offset, length, oldSize, newSize, bytes }: Entry): void {
+  if (oldSize !== newSize) file.sizes.push({ from: oldSize, to: newSize });
+  const end = offset + (kind === "write" ? length : bytes.length);
+  for (const page of pagesOf(offset, end - offset)) {
+    const [from, to] = [Math.max(offset, page * pageBytes), Math.min(end, (page + 1) * pageBytes)];
+    const before = Buffer.alloc(to - from);
+    // What was beyond the file's end reads as zeros.
+    bytes.subarray(from - offset, to - offset).copy(before);
+    const pieces = file.pages.get(page) ?? [];
+    pieces.push({ offset: from, bytes: before });
+    file.pages.set(page, pieces);
+  }
+}
+
+function pagesOf(offset: number, length: number): number[] {
+  const first = Math.floor(offset / pageBytes);
+  return length === 0 ? [] : Array.from({ length: Math.floor((offset + length - 1) / pageBytes) - first + 1 }, (_, i) => first + i);
+}
+
+function undoContents(files: Map<number, Unsynced>, paths: Map<number, string>, keepOf: (count: number) => number): Omit<Losses, "names"> {
+  const losses = { pages: 0, sizes: 0, unsynced: 0 };
+  for (const [inode, { pages, sizes }] of files) {
+    const path = paths.get(inode);
+    if (path === undefined || pages.size + sizes.length === 0) continue;
+    const file = openSync(path, "r+");
+    for (const pieces of pages.values()) {
+      const undone = pieces.slice(keepOf(pieces.length)).reverse();
+      for (const { offset, bytes } of undone) writeSync(file, bytes, 0, bytes.length, offset);
+      losses.pages += undone.length;
+      losses.unsynced += pieces.length;
+    }
+    const kept = keepOf(sizes.length);
+    if (sizes.length > 0) ftruncateSync(file, kept === 0 ? sizes[0]!.from : sizes[kept - 1]!.to);
+    losses.sizes += sizes.length - kept;
+    losses.unsynced += sizes.length;
+    closeSync(file);
+  }
+  return losses;
+}
+
+function isName({ kind }: Entry): boolean {
+  return ["create", "rename", "unlink", "link", "mkdir", "rmdir"].includes(kind);
+}
+
+const folderOf = ({ path, other }: Entry): string => dirname(other === "" ? path : other);
+
+/** For each directory the changes of its names that nothing made durable. */
+function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>): Entry[][] {
+  const groups = new Map<string, Entry[]>();
+  const keepUpTo = (folder: string, last: Entry): void => {
+    const group = groups.get(folder) ?? [];
+    groups.set(folder, group.slice(group.indexOf(last) + 1));
+  };
+  for (const entry of entries) {
+    if (isName(entry)) groups.set(folderOf(entry), [...groups.get(folderOf(entry)) ?? [], entry]);
+    if (entry.kind !== "sync") continue;
+    const folder = paths.get(entry.inode);
+    if (folder !== undefined && groups.has(folder)) groups.set(folder, []);
+    const made = [...groups.values()].flat().find(({ kind, inode }) => kind === "create" && inode === entry.inode);
+    if (made === undefined) continue;
+    keepUpTo(dirname(made.path), made);
+    // A file that is there has its directories.
+    for (let path = dirname(made.path); path !== dirname(path); path = dirname(path)) {
+      const folderMade = groups.get(dirname(path))?.findLast((other) => other.kind === "mkdir" && other.path === path);
+      if (folderMade !== undefined) keepUpTo(dirname(path), folderMade);
+    }
+  }
+  return [...groups.values()];
+}
+
+function undoName({ kind, path, other, grave }: Entry, journal: string): void {
+  const buried = grave === "0" ? undefined : join(journal, grave);
+  if (kind === "create") unlinkSync(path);
+  if (kind === "mkdir") attempt(() => rmdirSync(path), () => rmSync(path, { recursive: true }));
+  if (kind === "rmdir") mkdirSync(path);
+  if (kind === "link") unlinkSync(other);
+  if (kind === "unlink" && buried !== undefined && !existsSync(path)) linkSync(buried, path);
+  if (kind === "rename") {
+    renameSync(other, path);
+    if (buried !== undefined) linkSync(buried, other);
+  }
+}
+
+/** What a change of names undid may already be gone with another one. */
+function attempt(act: () => void, otherwise: () => void = () => undefined): void {
+  try {
+    act();
+  } catch {
+    otherwise();
+  }
+}
