@@ -1,6 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -12,56 +10,9 @@ import { parseRemoteUrl } from "../src/git/remote-url.js";
 import { neverStop } from "../src/git/run.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { errorOf, fixture, testMirrorOptions } from "./support/git-mirror.js";
+import { serveHttp } from "./support/http-remote.js";
 import { sshTo, type Harm } from "./support/hostile-remote.js";
 import { within } from "./support/waiting.js";
-
-const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
-const password = `Basic ${Buffer.from("ada:s3cret").toString("base64")}`;
-
-/** Serves the fixture through git's own CGI program, to requests that carry the password. */
-async function serveHttp(t: Test, source: GitFixture): Promise<number> {
-  const server = createHttpServer((request, response) => {
-    if (request.headers.authorization === password) runBackend(source, request, response);
-    else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  return address !== null && typeof address === "object" ? address.port : 0;
-}
-
-function runBackend(source: GitFixture, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? "/", "http://localhost");
-  const child = spawn(backend, [], {
-    env: {
-      PATH: process.env["PATH"],
-      GIT_PROJECT_ROOT: source.path,
-      GIT_HTTP_EXPORT_ALL: "1",
-      PATH_INFO: url.pathname,
-      QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method,
-      CONTENT_TYPE: request.headers["content-type"] ?? "",
-      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
-      GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
-    },
-  });
-  request.pipe(child.stdin);
-  const parts: Buffer[] = [];
-  child.stdout.on("data", (part: Buffer) => parts.push(part));
-  child.on("close", () => {
-    const output = Buffer.concat(parts);
-    const headEnd = output.indexOf("\r\n\r\n");
-    for (const line of output.toString("latin1", 0, headEnd).split("\r\n")) {
-      const [name = "", value = ""] = line.split(": ");
-      if (name === "Status") response.statusCode = Number(value.slice(0, 3));
-      else response.setHeader(name, value);
-    }
-    response.end(output.subarray(headEnd + 4));
-  });
-}
 
 /** An ssh that runs the command here. */
 function fakeSsh(source: GitFixture): string {

@@ -15,7 +15,7 @@ import { anonymous } from "../src/model/viewer.js";
 
 const oid = "a".repeat(40);
 const repository = (id: number): Repository => ({
-  id, name: `example.org/${id}`, url: "/nowhere", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
+  id, name: `example.org/${id}`, url: "/nowhere", credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
   intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: oid }], defaultBranch: "main", lastFetched: "2026-01-01T00:00:00Z",
   lastChanged: "2026-01-01T00:00:00Z", lastError: "", documentCount: 1, contentBytes: 1, skippedCounts: {}, addedMetadata: {}, configured: true, removedAt: "",
 });

@@ -89,7 +89,7 @@ t.test("who does not know the secret is refused, and so is what is no delivery",
 });
 
 t.test("secrets that are none", async (t) => {
-  for (const [given, message] of [[{ a: "short" }, /at least 16/], [{ a: null }, /at least 16/], [{ a: "file:/nonexistent/file" }, /cannot read its file/], [{ "a/b": secret }, /an id has/]] as const) {
+  for (const [given, message] of [[{ a: "short" }, /at least 16/], [{ a: null }, /at least 16/], [{ a: "file:/nonexistent/file" }, /cannot read its secret/], [{ "a/b": secret }, /an id has/]] as const) {
     t.throws(() => readWebhookSecrets(given), { code: "bad-config", message });
   }
 });

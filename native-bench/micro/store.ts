@@ -120,7 +120,7 @@ function shardDocuments(documents: readonly MicroDocument[]): MicroDocument[] {
 
 function catalogCommits(catalog: Catalog): Subject {
   const repository = catalog.newRepository({
-    name: "bench", url: "https://localhost/bench.git", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "",
+    name: "bench", url: "https://localhost/bench.git", credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "",
     topics: [], metadata: {}, intervalSeconds: 0,
   }, false);
   let generation = 0;

@@ -11,7 +11,7 @@ import { mayHide, VisibleTables } from "./visible-tables.js";
 import { ShardTable } from "./shard-table.js";
 
 /** Fields that records of an older program lack. */
-const laterFields = { readers: [], addedMetadata: {}, removedAt: "" } as const;
+const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential: "" } as const;
 
 /** What is recorded of a live shard. */
 export interface ShardRecord {
@@ -187,14 +187,18 @@ export class Catalog {
     };
   }
 
+  /** Throws `conflict` where a repository has that name. */
+  requireFree(name: string): void {
+    const known = this.repositoryByName(name);
+    if (known === undefined) return;
+    throw new TrawlError("conflict", known.removedAt !== ""
+      ? `${JSON.stringify(name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
+      : `there is a repository named ${JSON.stringify(name)} already; remove it first, or choose another name`);
+  }
+
   /** A record for a new repository; `commit` makes it known. */
   newRepository(config: RepositoryConfig, configured: boolean): Repository {
-    if (this.#repositoryIdOfName.has(config.name)) {
-      const isRemoved = this.repositoryByName(config.name)?.removedAt !== "";
-      throw new TrawlError("conflict", isRemoved
-        ? `${JSON.stringify(config.name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
-        : `there is a repository named ${JSON.stringify(config.name)} already; remove it first, or choose another name`);
-    }
+    this.requireFree(config.name);
     return {
       ...config, configured, removedAt: "", id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], addedMetadata: {}, defaultBranch: "", lastFetched: "",
       lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {},

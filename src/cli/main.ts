@@ -101,23 +101,28 @@ function standardTerminal(): Terminal {
   return { out: process.stdout, err: process.stderr, isTerminal, colours: isTerminal && !process.env["NO_COLOR"] };
 }
 
+const credentialText = "where the token, or USER:PASSWORD, for an http(s) URL is: file:/PATH or credential:NAME";
+
 function addRepo(program: Command): void {
   const repo = program.command("repo").description("Add, list, remove and sync repositories of the running daemon.");
   const commands = (typed: { data: string }) => new RepoCommands(typed.data, print);
   addFacts(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
     .description("Mirror and index a repository; returns when it can be searched.")
     .option("--branch <name>", "index this branch too; repeatable", collect, [])
-    .action((name: string, url: string, typed: TypedFacts & { data: string; branch: string[] }) => commands(typed).add(name, url, typed.branch, typed));
+    .option("--credential <source>", credentialText)
+    .action((name: string, url: string, typed: TypedFacts & { data: string; branch: string[]; credential?: string }) =>
+      commands(typed).add(name, url, typed.branch, typed, typed.credential));
   addFacts(repo.command("set").argument("<name>").addOption(dataOption()))
     .description("Change what is said about a repository that was added with `trawl repo add`.")
     .option("--url <url>", "fetch from there; what was indexed stays searchable until that has succeeded")
+    .option("--credential <source>", `${credentialText}; '' for none`)
     .option("--no-fork", "it is no fork")
     .option("--no-archived", "it is not archived")
     .option("--no-private", "it is not private")
     .option("--no-reader", "nobody but site admins may see it while it is private")
     .option("--no-topic", "it has no topics")
     .option("--no-meta", "it has no metadata")
-    .action((name: string, typed: TypedFacts & { data: string; url?: string }) => commands(typed).set(name, typed, typed.url));
+    .action((name: string, typed: TypedFacts & { data: string; url?: string; credential?: string }) => commands(typed).set(name, typed, typed.url, typed.credential));
   repo.command("list").addOption(dataOption())
     .description("List the repositories, with their state and last error.")
     .option("--json", "one JSON object for each repository", false)

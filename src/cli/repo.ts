@@ -28,19 +28,20 @@ export class RepoCommands {
   }
 
   /** A relative path is one of this directory, not of the daemon's. */
-  async add(name: string, url: string, branches: readonly string[], facts: TypedFacts): Promise<void> {
-    const body = { name, url: absoluteUrl(url, process.cwd()), branches, ...factsOf(facts) };
+  async add(name: string, url: string, branches: readonly string[], facts: TypedFacts, credential?: string): Promise<void> {
+    const body = { name, url: absoluteUrl(url, process.cwd()), branches, ...factsOf(facts), ...(credential === undefined ? {} : { credential }) };
     this.#printStatus(await this.#call("POST", "/.api/repos", body) as RepositoryStatus);
   }
 
   /** Changes the facts that are given; the others stay. */
-  async set(name: string, facts: TypedFacts, url: string | undefined): Promise<void> {
+  async set(name: string, facts: TypedFacts, url: string | undefined, credential?: string): Promise<void> {
     const body = factsOf(facts);
     const hasFacts = Object.keys(body).length > 0;
-    if (!hasFacts && url === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
+    if (!hasFacts && url === undefined && credential === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
     const path = `/.api/repos/${encodeURIComponent(name)}`;
     let status = hasFacts ? await this.#call("POST", `${path}/facts`, body) as RepositoryStatus : undefined;
-    if (url !== undefined) status = await this.#call("POST", `${path}/url`, { url: absoluteUrl(url, process.cwd()) }) as RepositoryStatus;
+    const remote = { ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }), ...(credential === undefined ? {} : { credential }) };
+    if (Object.keys(remote).length > 0) status = await this.#call("POST", `${path}/url`, remote) as RepositoryStatus;
     if (status !== undefined) this.#printStatus(status);
   }
 

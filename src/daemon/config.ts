@@ -4,7 +4,8 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
 import { TrawlError, messageOf } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
-import { parseRemoteUrl, redactUrl } from "../git/remote-url.js";
+import { redactUrl } from "../git/remote-url.js";
+import { checkCredential } from "../git/url-secret.js";
 import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
@@ -64,7 +65,7 @@ export function resolveRepository(value: unknown): RepositoryConfig {
     throw new TrawlError("bad-config", problems.join("\n"));
   }
   const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
-  parseRemoteUrl(config.url);
+  checkCredential(config.url, config.credential);
   return config;
 }
 
@@ -321,11 +322,11 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
 function checkRepositories(repositories: readonly PlacedRepository[], problems: string[]): void {
   if (problems.length > 0) return;
   const seen = new Set<string>();
-  for (const { where, config: { name, url } } of repositories) {
+  for (const { where, config: { name, url, credential } } of repositories) {
     if (seen.has(name)) problems.push(`${where()}: a repository named ${JSON.stringify(name)} stands above already`);
     seen.add(name);
     try {
-      parseRemoteUrl(url);
+      checkCredential(url, credential);
     } catch (error) {
       problems.push(`${where()}: ${messageOf(error)}`);
     }

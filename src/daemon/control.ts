@@ -9,7 +9,9 @@ import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
+import { isSecretSource } from "../base/secret-source.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
+import { splitSecret } from "../git/url-secret.js";
 import { accountHandlers } from "./account-control.js";
 import { resolveFacts, resolveRepository } from "./config.js";
 
@@ -78,8 +80,8 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /.api/repos/NAME/url": async ({ params, body, progress }: ControlCall) => {
       const { sync } = daemon();
       const name = params["NAME"] ?? "";
-      const url = readUrl(body);
-      await withActivity(sync, name, progress, () => sync.setUrl(name, url));
+      const { url, credential } = readRemote(body);
+      await withActivity(sync, name, progress, () => sync.setRemote(name, url, credential));
       return statusOf(name);
     },
     "POST /.api/sync": async () => {
@@ -96,7 +98,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
 
 function isAdded(catalog: Catalog, { name, url }: RepositoryConfig): boolean {
   const known = catalog.repositoryByName(name);
-  return known !== undefined && known.url === url && known.generation === 0;
+  return known !== undefined && known.url === splitSecret(url).url && known.generation === 0;
 }
 
 function withRemedy(error: unknown, name: string): TrawlError {
@@ -147,12 +149,19 @@ async function check(sync: SyncManager, repair: boolean, progress: (value: unkno
   return { shards, faults };
 }
 
-/** A relative path is refused: it would be one of the daemon's directory. */
-function readUrl(body: unknown): string {
-  const url = typeof body === "object" && body !== null && "url" in body ? body.url : undefined;
-  if (typeof url !== "string") throw new TrawlError("bad-request", "this takes {\"url\": TEXT}");
-  parseRemoteUrl(url);
-  return url;
+/** What is left out stays. A relative path is refused: it would be one of the daemon's directory. */
+function readRemote(body: unknown): { readonly url: string | undefined; readonly credential: string | undefined } {
+  const { url, credential } = typeof body === "object" && body !== null ? body as { url?: unknown; credential?: unknown } : {};
+  if (!isTextOrNothing(url) || !isTextOrNothing(credential) || (url ?? credential) === undefined) {
+    throw new TrawlError("bad-request", 'this takes {"url": TEXT, "credential": TEXT}, or one of them');
+  }
+  if (url !== undefined) parseRemoteUrl(url);
+  if (credential !== undefined && !isSecretSource(credential)) throw new TrawlError("bad-config", "credential: must be file:/PATH, or credential:NAME, or nothing");
+  return { url, credential };
+}
+
+function isTextOrNothing(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === "string";
 }
 
 function readExplain(body: unknown): { query: string; patternType: string } {

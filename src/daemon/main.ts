@@ -305,6 +305,7 @@ class Daemon implements Controlled {
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
     // Nobody can be asked at a start: what the configuration no longer lists is hidden, and can come back.
+    await this.sync.moveSecrets();
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { secretSourcePattern } from "../base/secret-source.js";
 import { logFormats, logLevels } from "../base/log.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
@@ -210,7 +211,7 @@ export const optionTable = {
   "webhooks.secrets": {
     kind: "map", default: {},
     description: "Lets code hosts tell of a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or "
-      + "file:PATH of a file that holds it.",
+      + "where it is: file:/PATH, or credential:NAME for a credential of systemd.",
   },
   "log.level": {
     kind: "choice", default: "info", choices: logLevels,
@@ -233,6 +234,10 @@ export const repositoryTable = {
     kind: "string", default: "", pattern: "^(?!-)[^\\s\\u0000-\\u001f]+$",
     allowed: "a local path, file://, http(s)://, ssh:// or git@host:path", sample: "https://github.com/owner/name",
     description: "Where it is fetched from.",
+  },
+  credential: {
+    kind: "string", default: "", pattern: secretSourcePattern, allowed: "file:/PATH, or credential:NAME",
+    description: "Where the token, or USER:PASSWORD, for an http(s) URL is: in a file, or in a credential of systemd. It is read at each fetch.",
   },
   branches: {
     kind: "strings", default: [],

@@ -16,7 +16,10 @@ export interface RepositoryFacts {
 /** What is known about a repository from its configuration. */
 export interface RepositoryConfig extends RepositoryFacts {
   readonly name: string;
+  /** Without user and password, once it is in the catalog. */
   readonly url: string;
+  /** Where the secret for the URL is: `file:PATH`, `credential:NAME`, or what the daemon says of one that it keeps itself; "" without one. */
+  readonly credential: string;
   /** Branches to index beside the default branch. */
   readonly branches: readonly string[];
   /** Seconds between two syncs; 0 lets the daemon choose by how often the repository changes. */

@@ -6,12 +6,15 @@ import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
 import { redactUrl } from "../git/remote-url.js";
+import { checkCredential, isSameOrigin } from "../git/url-secret.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
 import { quarantineSentences, type Quarantine } from "../model/quarantine.js";
 import { repositoryState, type RepositoryStatus } from "../model/repository-status.js";
 import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
 import { IngestLoss, type IngestPool } from "../worker/pools.js";
+import { SecretFiles } from "../store/secret-files.js";
+import { RepositorySecrets } from "./repository-secrets.js";
 import { LossJudge } from "./loss.js";
 import { changedMetadata, withChange } from "./metadata.js";
 import { configuredRecords, requireFewRemovals } from "./configured-repositories.js";
@@ -101,6 +104,7 @@ export class SyncManager {
   readonly #slow = new Set<number>();
   #slowTaskCount = 0;
   readonly #judge: LossJudge;
+  readonly #secrets: RepositorySecrets;
   /** Shards that a thread did not merge. */
   readonly #unmergeable = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
@@ -120,6 +124,7 @@ export class SyncManager {
     this.#pool = pool;
     this.#settings = settings;
     this.#judge = new LossJudge(settings.program);
+    this.#secrets = new RepositorySecrets(new SecretFiles(join(settings.dataFolder, "secrets")));
     this.#log = log;
     this.#metrics = metrics;
     this.#shardIds[0] = nextShardId;
@@ -146,10 +151,12 @@ export class SyncManager {
    * when most of them vanished, unless `mayRemoveMost`.
    */
   async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
+    const { configs, changedNames } = await this.#secrets.movedAll(configured);
     const { repositories } = await this.#catalog.commit(() => {
-      if (!mayRemoveMost) requireFewRemovals(this.#catalog, configured);
-      return { repositories: configuredRecords(this.#catalog, configured, new Date().toISOString()) };
+      if (!mayRemoveMost) requireFewRemovals(this.#catalog, configs);
+      return { repositories: configuredRecords(this.#catalog, configs, new Date().toISOString()) };
     });
+    for (const name of changedNames) this.#enqueue(this.#named(name).id, false);
     for (const { id, removedAt } of repositories) {
       if (removedAt === "") this.#enqueue(id, false);
       else this.#unschedule(id);
@@ -180,7 +187,10 @@ export class SyncManager {
 
   /** Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed with. */
   async add(config: RepositoryConfig): Promise<Repository> {
-    const { repositories: [repository] } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(config, false)] as const }));
+    // Before anything is kept of it: a name that is taken has a secret of its own.
+    this.#catalog.requireFree(config.name);
+    const { config: without } = await this.#secrets.moved(config);
+    const { repositories: [repository] } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
     await this.#syncSoon(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
   }
@@ -190,10 +200,30 @@ export class SyncManager {
     await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...facts }] }));
   }
 
-  /** What is searchable stays so until the new remote has been fetched. Rejects like `setFacts`, and with what the fetch failed with. */
-  async setUrl(name: string, url: string): Promise<SyncResult> {
-    const { repositories: [{ id }] } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), url }] as const }));
+  /**
+   * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of another
+   * host. Rejects like `setFacts`, and with what the fetch failed with.
+   */
+  async setRemote(name: string, url: string | undefined, credential: string | undefined): Promise<SyncResult> {
+    const known = this.#addedByHand(name);
+    const isKept = url === undefined || isSameOrigin(known.url, url);
+    const wanted = { name, url: url ?? known.url, credential: credential ?? "" };
+    checkCredential(wanted.url, wanted.credential);
+    const { config } = await this.#secrets.moved(wanted);
+    const remote = { url: config.url, credential: credential === undefined && config.credential === "" && isKept ? known.credential : config.credential };
+    const { repositories: [{ id }] } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...remote }] as const }));
+    if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
     return await this.#syncSoon(id);
+  }
+
+  /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
+  async moveSecrets(): Promise<void> {
+    for (const repository of [...this.#catalog.repositories()]) {
+      const { config } = await this.#secrets.moved(repository);
+      if (config === repository) continue;
+      await this.#catalog.commit(() => ({ repositories: [{ ...(this.#catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential }] }));
+      this.#log.warn({ repository: repository.name }, "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog");
+    }
   }
 
   #addedByHand(name: string): Repository {
@@ -374,6 +404,7 @@ export class SyncManager {
       return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
     });
     this.#unschedule(repository.id);
+    await this.#secrets.forget(repository.credential);
     // A task may be writing to the mirror; it is deleted when that has ended.
     if (!this.#busy.has(repository.id)) await this.#removeMirror(`${repository.id}.git`);
     this.#updateGauges();

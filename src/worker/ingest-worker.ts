@@ -7,7 +7,9 @@ import { serializeError, TrawlError } from "../base/errors.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
 import { Mirror } from "../git/mirror.js";
 import type { RefState } from "../git/refs.js";
-import { parseRemoteUrl } from "../git/remote-url.js";
+import { parseRemoteUrl, type RemoteUrl } from "../git/remote-url.js";
+import { withSecret } from "../git/url-secret.js";
+import { readSecret, readSecretFile } from "../base/secret-source.js";
 import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
 import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
@@ -17,6 +19,7 @@ import { ShardOutput, type ShardSink } from "../indexer/shard-output.js";
 import { loadKernel } from "../kernel/load.js";
 import { branchCountMax, type IndexedBranch, type Repository } from "../model/repository.js";
 import { ShardReader } from "../shard/shard-reader.js";
+import { SecretFiles } from "../store/secret-files.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
   CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
@@ -322,11 +325,19 @@ function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirro
   const access = {
     home: fetch.home || null, sshCommand: fetch.sshCommand || null, credentialHelper: fetch.credentialHelper || null, followRedirects: fetch.followRedirects,
   };
-  return Mirror.open(directory, parseRemoteUrl(repository.url), {
+  return Mirror.open(directory, remoteOf(repository), {
     access, listTimeoutMs, fetchTimeoutMs: fetch.timeoutMs, silenceMs: fetch.silenceMs,
     fetchBytesMax: fetch.bytesMax, memoryBytesMax: fetch.memoryBytesMax, reserveBytes: fetch.reserveBytes,
     onProgress: ({ percent }) => post({ kind: "progress", repositoryId: repository.id, phase: "fetching", done: percent ?? 0, total: percent === null ? 0 : 100 }),
   });
+}
+
+/** The secret is read at each fetch, so that a new one needs no restart. */
+function remoteOf({ name, url, credential }: Repository): RemoteUrl {
+  const remote = parseRemoteUrl(url);
+  if (credential === "") return remote;
+  const stored = SecretFiles.pathOf(join(settings.dataFolder, "secrets"), credential);
+  return withSecret(remote, stored === undefined ? readSecret(credential, name) : readSecretFile(stored, name));
 }
 
 interface IndexResult {

@@ -36,7 +36,7 @@ export const neverStopped = new StopCheck(new Int32Array(controlWordCount));
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
   return {
-    id, name, url: `/${name}`, branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
+    id, name, url: `/${name}`, credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
     intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }], defaultBranch: "main", lastFetched: "",
     lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {}, addedMetadata: {}, configured: false, removedAt: "", ...fields,
   };

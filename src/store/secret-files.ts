@@ -1,0 +1,61 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { messageOf, TrawlError } from "../base/errors.js";
+
+const prefix = "stored:";
+
+/**
+ * Secrets that came with the URL of a repository, each in a file of its own that only the daemon's account may read. The catalog has
+ * the name of the file alone, so neither it nor its snapshots hold a secret.
+ */
+export class SecretFiles {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** What the catalog says of the secret of this repository. */
+  static referenceOf(repositoryName: string): string {
+    return `${prefix}${createHash("sha256").update(repositoryName).digest("hex").slice(0, 32)}`;
+  }
+
+  /** The file that a reference means; undefined for a reference of another kind. */
+  static pathOf(folder: string, reference: string): string | undefined {
+    return reference.startsWith(prefix) ? join(folder, reference.slice(prefix.length)) : undefined;
+  }
+
+  /** Keeps a secret, on the disk when this resolves. Resolves with whether it differs from the one before. */
+  async keep(reference: string, secret: string): Promise<boolean> {
+    const path = this.#path(reference);
+    const wanted = Buffer.from(secret);
+    const known = await readFile(path).catch(() => undefined);
+    if (known !== undefined && known.length === wanted.length && timingSafeEqual(known, wanted)) return false;
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      const file = await open(`${path}.new`, "w", 0o600);
+      try {
+        await file.writeFile(wanted);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(`${path}.new`, path);
+      return true;
+    } catch (error) {
+      throw new TrawlError("storage", `cannot keep a secret in ${this.#folder}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** Deletes the secret of a reference, if it is one of ours. Idempotent. */
+  async forget(reference: string): Promise<void> {
+    if (reference.startsWith(prefix)) await rm(this.#path(reference), { force: true });
+  }
+
+  #path(reference: string): string {
+    const path = SecretFiles.pathOf(this.#folder, reference);
+    if (path === undefined) throw new TrawlError("internal", "a reference of another kind has no file");
+    return path;
+  }
+}

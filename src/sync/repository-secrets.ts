@@ -1,0 +1,35 @@
+import type { RepositoryConfig } from "../model/repository.js";
+import { splitSecret } from "../git/url-secret.js";
+import { SecretFiles } from "../store/secret-files.js";
+
+/** Moves the secrets of URLs to files, so that the catalog has none. */
+export class RepositorySecrets {
+  readonly #files: SecretFiles;
+
+  constructor(files: SecretFiles) {
+    this.#files = files;
+  }
+
+  /** The same with a URL that holds no secret, whose credential says where it is; and whether that secret is another than before. */
+  async moved<T extends Pick<RepositoryConfig, "name" | "url" | "credential">>(config: T): Promise<{ readonly config: T; readonly isNew: boolean }> {
+    const { url, secret } = splitSecret(config.url);
+    if (secret === undefined) return { config, isNew: false };
+    const credential = SecretFiles.referenceOf(config.name);
+    return { config: { ...config, url, credential }, isNew: await this.#files.keep(credential, secret) };
+  }
+
+  async movedAll<T extends RepositoryConfig>(configs: readonly T[]): Promise<{ readonly configs: readonly T[]; readonly changedNames: ReadonlySet<string> }> {
+    const moved: T[] = [];
+    const changedNames = new Set<string>();
+    for (const config of configs) {
+      const { config: without, isNew } = await this.moved(config);
+      moved.push(without);
+      if (isNew) changedNames.add(config.name);
+    }
+    return { configs: moved, changedNames };
+  }
+
+  forget(credential: string): Promise<void> {
+    return this.#files.forget(credential);
+  }
+}

@@ -1,0 +1,53 @@
+/** A remote over http that asks for a user and a password. */
+import { execFileSync, spawn } from "node:child_process";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { join } from "node:path";
+import type { Test } from "tap";
+import type { GitFixture } from "./git-fixture.js";
+
+const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
+
+/** Serves the fixture through git's own CGI program, to requests that carry the password. */
+export async function serveHttp(t: Test, source: GitFixture, accepted: () => string = () => "ada:s3cret"): Promise<number> {
+  const server = createHttpServer((request, response) => {
+    if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`) runBackend(source, request, response);
+    else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return address !== null && typeof address === "object" ? address.port : 0;
+}
+
+function runBackend(source: GitFixture, request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const child = spawn(backend, [], {
+    env: {
+      PATH: process.env["PATH"],
+      GIT_PROJECT_ROOT: source.path,
+      GIT_HTTP_EXPORT_ALL: "1",
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers["content-type"] ?? "",
+      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
+      GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
+    },
+  });
+  request.pipe(child.stdin);
+  const parts: Buffer[] = [];
+  child.stdout.on("data", (part: Buffer) => parts.push(part));
+  child.on("close", () => {
+    const output = Buffer.concat(parts);
+    const headEnd = output.indexOf("\r\n\r\n");
+    for (const line of output.toString("latin1", 0, headEnd).split("\r\n")) {
+      const [name = "", value = ""] = line.split(": ");
+      if (name === "Status") response.statusCode = Number(value.slice(0, 3));
+      else response.setHeader(name, value);
+    }
+    response.end(output.subarray(headEnd + 4));
+  });
+}
