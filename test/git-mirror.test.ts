@@ -127,14 +127,28 @@ t.test("a source that vanishes leaves the mirror as it is", async (t) => {
   t.equal(printSync(await mirror.sync(neverStop)), "same main [main] []");
 });
 
-t.test("a corrupt source leaves the mirror as it is", async (t) => {
+t.test("of a corrupt source the mirror takes what is there, and keeps what it has", async (t) => {
   const source = fixture(t);
+  const lose = (revision: string): void => {
+    const oid = source.git("rev-parse", revision);
+    rmSync(join(source.path, "objects", oid.slice(0, 2), oid.slice(2)));
+  };
+  const has = (revision: string): boolean => execFileSync("git", ["-C", mirror.directory, "cat-file", "--batch-check"], { input: `${revision}\n`, encoding: "latin1" }).includes(" blob ");
   source.commit({ branch: "main", files: { a: "1" } });
   const mirror = await mirrorOf(source);
-  source.commit({ branch: "main", files: { b: "2" } });
-  const blob = source.git("rev-parse", "main:b");
-  rmSync(join(source.path, "objects", blob.slice(0, 2), blob.slice(2)));
-  t.equal((await errorOf(mirror.sync(neverStop))).code, "git");
+  t.equal(mirror.isIncomplete, false);
+  source.commit({ branch: "main", files: { b: "2", c: "3" } });
+  lose("main:a");
+  lose("main:b");
+  t.equal(printSync(await mirror.sync(neverStop)), "changed main [main] []");
+  t.same([has("main:a"), has("main:b"), has("main:c")], [true, false, true]);
+  t.equal(mirror.isIncomplete, true);
+  const again = await mirror.sync(neverStop);
+  t.same([printSync(again), again.remade], ["same main [main] []", false], "nothing is done while the source stays as it is");
+  execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "1" });
+  execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "2" });
+  const mended = await mirror.sync(neverStop);
+  t.same([printSync(mended), mended.remade, mirror.isIncomplete], ["same main [main] []", true, false]);
   t.ok(await isWhole(mirror));
 });
 

@@ -19,3 +19,19 @@ export function splitOnce(text: string, separator: string): readonly [before: st
   const at = text.indexOf(separator);
   return at < 0 ? undefined : [text.slice(0, at), text.slice(at + separator.length)];
 }
+
+/** The text on one line: runs of white space and control characters become one space, and what is beyond `lengthMax` an ellipsis. */
+export function oneLine(text: string, lengthMax: number): string {
+  let line = "";
+  let isGap = false;
+  for (const character of text) {
+    if (character <= " " || character === "\u007f") {
+      isGap = line !== "";
+      continue;
+    }
+    if (line.length >= lengthMax) return `${line}...`;
+    line += isGap ? ` ${character}` : character;
+    isGap = false;
+  }
+  return line;
+}

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, linkSync, lstatSync, mkdirSync } from "node:fs";
 import { copyFile, constants } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,6 +10,9 @@ import type { StopSignal } from "./run.js";
 const packFile = /^pack-[0-9a-f]+\.(pack|idx|rev|bitmap|mtimes)$/;
 const looseFile = /^[0-9a-f]{38}([0-9a-f]{24})?$/;
 
+/** Whether the copy is of use only where no object is missing. */
+export type CopyExtent = "whole" | "what is there";
+
 /**
  * Gives the empty repository at `target` the objects of the local repository at `source`, bare or not: as links, or as
  * copies where the file system does not link. Linux, 240 MB in one pack: 0.02 s, against 12 s of a fetch.
@@ -19,10 +23,10 @@ const looseFile = /^[0-9a-f]{38}([0-9a-f]{24})?$/;
  *
  * Throws `cancelled` when stopped.
  */
-export async function copyObjects(source: string, target: string, stop: StopSignal): Promise<boolean> {
-  const repository = isDirectory(join(source, ".git")) ? join(source, ".git") : source;
+export async function copyObjects(source: string, target: string, stop: StopSignal, extent: CopyExtent): Promise<boolean> {
+  const repository = repositoryIn(source);
   const from = join(repository, "objects");
-  const packs = copyablePacks(repository);
+  const packs = copyablePacks(repository, extent);
   if (packs === null) return false;
   const copier = new Copier(stop);
   for (const name of packs) if (!await copier.copy(join(from, "pack", name), join(target, "objects/pack", name))) return false;
@@ -32,16 +36,30 @@ export async function copyObjects(source: string, target: string, stop: StopSign
       if (!await copier.copy(join(from, name, object), join(target, "objects", name, object))) return false;
     }
   }
-  return copyablePacks(repository)?.join() === packs.join();
+  return copyablePacks(repository, extent)?.join() === packs.join();
+}
+
+/** Tells whether a local repository may have got, or lost, something since: its refs, or its files of objects. */
+export function sourceFingerprint(source: string, refs: readonly string[]): string {
+  const objects = join(repositoryIn(source), "objects");
+  const hash = createHash("sha256").update(refs.join("\n"));
+  for (const folder of ["pack", ...fanOut(objects)]) {
+    for (const name of filesIn(join(objects, folder), /./).sort()) hash.update(`\n${folder}/${name} ${lstatSync(join(objects, folder, name), { throwIfNoEntry: false })?.size}`);
+  }
+  return hash.digest("hex");
+}
+
+function repositoryIn(source: string): string {
+  return isDirectory(join(source, ".git")) ? join(source, ".git") : source;
 }
 
 /** The files of the repository's packs; null when its objects cannot simply be copied. */
-function copyablePacks(repository: string): string[] | null {
+function copyablePacks(repository: string, extent: CopyExtent): string[] | null {
   const objects = join(repository, "objects");
-  if (!isDirectory(objects)) return null;
-  if (existsSync(join(objects, "info", "alternates")) || existsSync(join(repository, "shallow"))) return null;
+  if (!isDirectory(objects) || existsSync(join(objects, "info", "alternates"))) return null;
   const names = filesIn(join(objects, "pack"), /^pack-/);
-  return names.some((name) => name.endsWith(".promisor")) ? null : names.filter((name) => packFile.test(name)).sort();
+  if (extent === "whole" && (existsSync(join(repository, "shallow")) || names.some((name) => name.endsWith(".promisor")))) return null;
+  return names.filter((name) => packFile.test(name)).sort();
 }
 
 class Copier {
@@ -55,6 +73,8 @@ class Copier {
   /** False when there is no such file any more, or it is no plain one: a link could lead anywhere. */
   async copy(from: string, to: string): Promise<boolean> {
     if (this.#stop()) throw new TrawlError("cancelled", "the copy of a local repository was stopped");
+    // Files with the name of an object have its content, and one that is linked is never written to.
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return true;
     try {
       if (!this.#link(from, to)) await copyFile(from, to, constants.COPYFILE_FICLONE);
       return lstatSync(to).isFile();

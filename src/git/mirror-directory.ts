@@ -24,6 +24,7 @@ const configs: Readonly<Record<ObjectFormat, string>> = {
 
 const configFile = "config";
 const headFile = "HEAD";
+const incompletenessFile = "incomplete-source";
 const packedRefsFile = "packed-refs";
 
 /** Where a replacement of the mirror is made before it takes the mirror's name. */
@@ -91,6 +92,15 @@ export function createStaging(directory: string, format: ObjectFormat, url: Remo
   writeWhole(join(staging, headFile), "ref: refs/heads/main\n");
   writeMirrorConfig(staging, format, url);
   return staging;
+}
+
+/** What a source that lacks objects looked like when the mirror got what it had; null in a mirror that lacks nothing that its source has. */
+export function readIncompleteness(directory: string): string | null {
+  return readTextOrNull(join(directory, incompletenessFile));
+}
+
+export function writeIncompleteness(directory: string, fingerprint: string): void {
+  writeWhole(join(directory, incompletenessFile), fingerprint);
 }
 
 /** Whether the mirror has any ref: git keeps them in one file, or as one file each. */

@@ -2,7 +2,8 @@ import { isAbsolute } from "node:path";
 import { assert } from "../base/assert.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { listLimits, readLimits, writeLimits } from "./child-limits.js";
-import { copyObjects } from "./copy-objects.js";
+import { copyObjects, sourceFingerprint, type CopyExtent } from "./copy-objects.js";
+import { saysDamaged } from "./damage.js";
 import { lackOfRoom } from "./disk-room.js";
 import { localEnvironment, remoteEnvironment, type RemoteAccess } from "./environment.js";
 import { progressReader, type FetchProgress } from "./fetch-progress.js";
@@ -15,10 +16,12 @@ import {
   objectFormatOf,
   objectStoreSize,
   readHead,
+  readIncompleteness,
   removeLeftovers,
   trustedSourceFile,
   unfinishedPackBytes,
   writeHead,
+  writeIncompleteness,
   writeMirrorConfig,
   writeRefs,
   type ObjectFormat,
@@ -57,6 +60,8 @@ export interface MirrorOptions {
 export interface SyncResult extends RefState {
   /** Whether any branch, any tag or HEAD differs from before. */
   readonly changed: boolean;
+  /** Whether a mirror that lacked objects was made anew: what is indexed of the same commits may be more than before. */
+  readonly remade: boolean;
 }
 
 const localTimeoutMs = 60_000;
@@ -71,14 +76,6 @@ const refBytesMax = 64 << 20;
  */
 const packCountMax = 30;
 const looseCountMax = 5_000;
-
-/** What git says when the repository, not the remote or the network, is broken. */
-const damagePattern =
-  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|did not send all necessary objects|invalid sha1 pointer/;
-
-function saysDamaged(text: string): boolean {
-  return damagePattern.test(text) || text.split("\n").some((line) => line.includes("packfile ") && line.includes(" cannot be accessed"));
-}
 
 /**
  * Our bare copy of one repository.
@@ -120,12 +117,25 @@ export class Mirror {
     });
   }
 
-  /** Empties the mirror. For a caller that finds objects missing; the next `sync` fetches everything. */
+  /** Empties the mirror; the next `sync` fetches everything. */
   async recreate(): Promise<void> {
     return storageErrors(async () => {
       createStaging(this.directory, this.#format, this.url);
       adoptStaging(this.directory);
     });
+  }
+
+  /**
+   * For a caller that finds objects missing: makes the mirror anew from its remote, and takes it only when that has succeeded. Throws as
+   * `sync`; the mirror then keeps what it has.
+   */
+  async refetch(stop: StopSignal): Promise<SyncResult> {
+    return storageErrors(async () => this.#resultOf(null, await this.#listRemote(stop), async (remote) => this.#remake(remote, stop)));
+  }
+
+  /** Whether it lacks objects because its source does. */
+  get isIncomplete(): boolean {
+    return readIncompleteness(this.directory) !== null;
   }
 
   /** The references of the remote. Throws `git`, with git's message, when the remote cannot be reached or read. */
@@ -150,13 +160,31 @@ export class Mirror {
   async sync(stop: StopSignal): Promise<SyncResult> {
     return storageErrors(async () => {
       const [remote, before] = await Promise.all([this.#listRemote(stop), this.#listLocal(stop)]);
-      const isUpToDate = before !== null && this.#formatFits(remote) && isCurrent(before, remote);
-      const after = isUpToDate ? before : await this.#update(before, remote, stop);
-      const head = headOf(remote, after);
-      const headChanged = this.#setHead(head);
-      const changed = headChanged || before === null || !sameRefs(before, after);
-      return { ...refState({ ...after, ...head }), changed };
+      return this.#resultOf(before, remote, async () => {
+        const isUpToDate = before !== null && this.#formatFits(remote) && this.#isCurrent(before, remote);
+        return isUpToDate ? before : this.#update(before, remote, stop);
+      });
     });
+  }
+
+  async #resultOf(before: RefListing | null, remote: RefListing, update: (remote: RefListing) => Promise<RefListing>): Promise<SyncResult> {
+    const incompleteness = readIncompleteness(this.directory);
+    const after = await update(remote);
+    const head = headOf(remote, after);
+    const headChanged = this.#setHead(head);
+    const changed = headChanged || before === null || !sameRefs(before, after);
+    const remade = incompleteness !== null && readIncompleteness(this.directory) !== incompleteness;
+    return { ...refState({ ...after, ...head }), changed, remade };
+  }
+
+  /** Whether there is nothing to fetch. Of a source that lacks objects the mirror has what it had when it looked like this. */
+  #isCurrent(before: RefListing, remote: RefListing): boolean {
+    const incompleteness = readIncompleteness(this.directory);
+    return incompleteness === null ? isCurrent(before, remote) : incompleteness === this.#fingerprint(remote);
+  }
+
+  #fingerprint(remote: RefListing): string {
+    return sourceFingerprint(this.url.kind === "local" ? this.url.path : "", [...remote.refs].map(([name, oid]) => `${oid} ${name}`).concat(String(remote.headOid), String(remote.headTarget)));
   }
 
   /**
@@ -187,8 +215,25 @@ export class Mirror {
   /** Returns what the mirror holds then. */
   async #update(before: RefListing | null, remote: RefListing, stop: StopSignal): Promise<RefListing> {
     const isEmpty = before === null || (before.refs.size === 0 && before.headOid === null);
-    if (!isEmpty && this.#formatFits(remote)) return this.#fetchOrRemake(remote, stop);
-    return (await this.#remakeByCopy(remote, stop)) ?? this.#remakeByFetch(remote, stop);
+    if (isEmpty || !this.#formatFits(remote) || this.isIncomplete) return this.#remake(remote, stop);
+    return this.#withWhatIsThere(remote, stop, () => this.#fetchOrRemake(remote, stop));
+  }
+
+  /** Everything into a new mirror. */
+  async #remake(remote: RefListing, stop: StopSignal): Promise<RefListing> {
+    return this.#withWhatIsThere(remote, stop, async () => (await this.#remakeByCopy(remote, stop, "whole")) ?? this.#remakeByFetch(remote, stop));
+  }
+
+  /** Where git cannot fetch from a local repository, as it lacks objects or some are damaged, the others are copied. */
+  async #withWhatIsThere(remote: RefListing, stop: StopSignal, update: () => Promise<RefListing>): Promise<RefListing> {
+    try {
+      return await update();
+    } catch (error) {
+      if (this.url.kind !== "local" || !(error instanceof TrawlError) || error.code !== "git") throw error;
+      const copied = await this.#remakeByCopy(remote, stop, "what is there");
+      if (copied === null) throw error;
+      return copied;
+    }
   }
 
   /** Fetches; when git finds the mirror broken on the way, everything into a new one. */
@@ -212,17 +257,49 @@ export class Mirror {
 
   /**
    * The same by a copy of a local repository's objects, with the refs that it had before the copy began. Null where only
-   * a fetch will do.
+   * a fetch will do: unless objects may be missing, and then where no ref can be read.
    */
-  async #remakeByCopy(remote: RefListing, stop: StopSignal): Promise<RefListing | null> {
+  async #remakeByCopy(remote: RefListing, stop: StopSignal, extent: CopyExtent): Promise<RefListing | null> {
     if (this.url.kind !== "local" || remote.refs.size === 0) return null;
+    const fingerprint = extent === "whole" ? "" : this.#fingerprint(remote);
     const staging = this.#createStaging(remote);
-    if (!(await copyObjects(this.url.path, staging, stop))) return null;
+    if (extent === "what is there") await this.#copyOwn(staging, stop);
+    if (!(await copyObjects(this.url.path, staging, stop, extent))) return null;
     const detached = isDetached(remote) && remote.headOid !== null ? [[detachedHeadRef, remote.headOid] as const] : [];
-    writeRefs(staging, new Map([...remote.refs, ...detached]), remote.peeled);
-    const copied = (await this.#hasIndexable(staging, stop)) ? await this.#listRefs(staging, stop) : null;
+    const refs = new Map([...remote.refs, ...detached]);
+    if (extent === "whole") {
+      writeRefs(staging, refs, remote.peeled);
+      return (await this.#hasIndexable(staging, stop)) ? this.#adoptIfSound(staging, stop) : null;
+    }
+    const readable = await this.#readable(staging, refs, remote.peeled, stop);
+    if (readable.size === 0) return null;
+    writeRefs(staging, readable, remote.peeled);
+    writeIncompleteness(staging, fingerprint);
+    return this.#adoptIfSound(staging, stop);
+  }
+
+  /** What the mirror has and its source may have lost. With many packs it goes: git does not repack what lacks objects. */
+  async #copyOwn(staging: string, stop: StopSignal): Promise<void> {
+    if (mirrorFormat(this.directory) !== this.#format || objectStoreSize(this.directory).packCount > packCountMax) return;
+    await copyObjects(this.directory, staging, stop, "what is there");
+  }
+
+  async #adoptIfSound(staging: string, stop: StopSignal): Promise<RefListing | null> {
+    const copied = await this.#listRefs(staging, stop);
     if (copied !== null) adoptStaging(this.directory);
     return copied;
+  }
+
+  /** The refs whose objects are there. */
+  async #readable(directory: string, refs: ReadonlyMap<string, string>, peeled: ReadonlyMap<string, string>, stop: StopSignal): Promise<Map<string, string>> {
+    const rows = [...refs].map(([name, oid]) => ({ name, oid, target: peeled.get(name) ?? oid }));
+    const { stdout } = await runGit({
+      ...this.#localCommand(stop), args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objecttype)"],
+      stdin: rows.map(({ oid, target }) => `${oid}\n${target}\n`).join(""),
+    });
+    const kinds = stdout.toString("latin1").split("\n");
+    const isThere = (kind: string | undefined): boolean => kind === "commit" || kind === "tag";
+    return new Map(rows.flatMap(({ name, oid }, i) => (isThere(kinds[2 * i]) && kinds[2 * i + 1] === "commit" ? [[name, oid]] : [])));
   }
 
   /** Whether all that can be indexed is there: the trees and blobs of every branch and of a detached HEAD. */

@@ -1,5 +1,7 @@
-import { BlobReader } from "../git/blob-reader.js";
-import { fileMode, listTree, type TreeEntry } from "../git/objects.js";
+import { BlobReader, type OnBlob } from "../git/blob-reader.js";
+import { endedByItself } from "../git/damage.js";
+import { fileMode, type TreeEntry } from "../git/objects.js";
+import { listReadable } from "../git/readable-tree.js";
 import type { StopSignal } from "../git/run.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { IndexedBranch } from "../model/repository.js";
@@ -59,13 +61,23 @@ export interface IndexContext {
   readonly quarantined: ReadonlySet<string>;
 }
 
-/** Every entry of the branches' trees, the same path and blob at several branches once. */
-export async function entriesOfBranches(mirror: string, branches: readonly IndexedBranch[], stop: StopSignal): Promise<Entry[]> {
+/** What the trees of branches hold. */
+export interface BranchEntries {
+  readonly entries: readonly Entry[];
+  /** Directories that cannot be read, those of each branch. */
+  readonly missingTreeCount: number;
+}
+
+/** Every entry of the branches' trees that can be read, the same path and blob at several branches once. */
+export async function entriesOfBranches(mirror: string, branches: readonly IndexedBranch[], stop: StopSignal): Promise<BranchEntries> {
   const known = new Map<string, Entry>();
   const entries: Entry[] = [];
+  let missingTreeCount = 0;
   for (const branch of branches) {
     const bit = 1 << branch.bit;
-    for (const item of await listTree(mirror, branch.commit, "without-sizes", stop)) {
+    const tree = await listReadable(mirror, branch.commit, stop);
+    missingTreeCount += tree.missingCount;
+    for (const item of tree.entries) {
       const key = branches.length > 1 ? `${item.oid} ${item.path.toString("latin1")}` : "";
       const entry = branches.length > 1 ? known.get(key) : undefined;
       if (entry !== undefined) {
@@ -77,8 +89,11 @@ export async function entriesOfBranches(mirror: string, branches: readonly Index
       if (branches.length > 1) known.set(key, added);
     }
   }
-  return entries;
+  return { entries, missingTreeCount };
 }
+
+/** So many blobs may end git, which is then started anew. */
+const restartCountMax = 1_000;
 
 /**
  * Adds a document for each entry to the output, reading each blob once; contents are added in the order of their first
@@ -113,18 +128,27 @@ export async function indexEntries(entries: readonly Entry[], context: IndexCont
 async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<string, Entry[]>, context: IndexContext, counts: DocumentCounts): Promise<void> {
   const { fileBytesMax, largeFiles } = context.limits;
   const contentBytesMax = largeFiles === undefined ? Math.min(fileBytesMax, contentBytesLimit) : contentBytesLimit;
-  const reader = new BlobReader({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
-  try {
-    await reader.read(wanted, async (index, outcome) => {
-      const group = entriesOfBlob.get(wanted[index]) ?? [];
-      context.reads.blobCount++;
-      if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
-      if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
-      else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
-      if (index % 256 === 0) context.onProgress(index, wanted.length);
-    });
-  } finally {
-    reader.close();
+  let done = 0;
+  const onBlob: OnBlob = async (_, outcome) => {
+    const oid = wanted[done];
+    const group = entriesOfBlob.get(oid) ?? [];
+    if (done++ % 256 === 0) context.onProgress(done, wanted.length);
+    context.reads.blobCount++;
+    if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
+    if (outcome.kind === "content") await indexBlob(oid, outcome.content, group, context, counts);
+    else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
+  };
+  for (let restarts = 0; done < wanted.length; restarts++) {
+    const reader = new BlobReader({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
+    try {
+      await reader.read(wanted.slice(done), onBlob);
+    } catch (error) {
+      // git ends at an object that is damaged behind its first bytes. Which one that is follows from what it has told.
+      if (!endedByItself(error) || restarts >= restartCountMax) throw error;
+      await onBlob(done, { kind: "missing" });
+    } finally {
+      reader.close();
+    }
   }
 }
 

@@ -70,7 +70,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
     const texts = plan.alternatives.map(({ text }) => text);
     const rounds = await explainRounds(resolutions.map(({ selection }) => selection), {
-      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, client: operatorClient, onFailure: (sentence) => failures.push(sentence),
+      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, client: operatorClient, onFailure: (sentence) => failures.push(sentence), onIncomplete: () => undefined,
     });
     const options: SearchOptions = {
       plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,

@@ -28,6 +28,8 @@ export interface SkippedSource extends NotSearched {
   readonly matchCountMax: number | undefined;
   /** Names of searched repositories with files whose contents a thread could not index. */
   readonly quarantined: readonly string[];
+  /** Names of searched repositories of which git objects are missing. */
+  readonly incomplete: readonly string[];
   /** Sentences, one for each shard that could not be searched. */
   readonly shardFailures: readonly string[];
   /** Ids of shards that were still being searched when the search ended. */
@@ -56,11 +58,7 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
   if (source.costlyFiles.count > 0) skipped.push(leftOutFiles(source.costlyFiles));
   if (shardFailures.length > 0) skipped.push(failedShards(shardFailures));
-  if (source.quarantined.length > 0) {
-    const names = source.quarantined.slice(0, listedNamesMax).join(", ");
-    const message = `Some files or commits could not be indexed in the time and memory that an ingest thread has; \`trawl repo list\` names them. They are of: ${names}`;
-    skipped.push({ reason: "document-skipped", title: `${number(source.quarantined.length)} not indexed wholly`, severity: "warn", message });
-  }
+  if (source.quarantined.length + source.incomplete.length > 0) skipped.push(partlyIndexed(source));
   if (source.excludedForkCount > 0) {
     skipped.push(excluded("repository-fork", source.excludedForkCount, "forked", "fork:yes"));
   }
@@ -74,6 +72,17 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
     });
   }
   return skipped;
+}
+
+function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {
+  const sentences = [
+    [quarantined, "Some files or commits could not be indexed in the time and memory that an ingest thread has; `trawl repo list` names them. They are of"],
+    [incomplete, "Some files or directories could not be read, as objects are missing from the repository or damaged; `trawl repo list` counts them. They are of"],
+  ] as const;
+  const message = sentences.filter(([names]) => names.length > 0)
+    .map(([names, what]) => `${what}: ${names.slice(0, listedNamesMax).join(", ")}${names.length > listedNamesMax ? ", ..." : ""}`).join("\n");
+  const count = new Set([...quarantined, ...incomplete]).size;
+  return { reason: "document-skipped", title: `${number(count)} not indexed wholly`, severity: "warn", message };
 }
 
 function lateRepositories(names: readonly string[], shardIds: readonly number[]): Skipped {

@@ -13,6 +13,8 @@ export interface KeptShard {
   isReady: boolean;
   /** Whether it was used since the place for new shards last came by. */
   isRecent: boolean;
+  /** Documents in it whose blob the mirror lacks. */
+  missingCount: number;
 }
 
 /** What was found out about commits of one repository: which documents of which shards they have. */
@@ -66,7 +68,7 @@ export class RevisionCache {
     assert(size <= this.arena.byteLength, "a kept shard fits into the cache");
     const from = this.#findRoom(size);
     if (from === undefined) return undefined;
-    const shard: KeptShard = { id: this.#nextId++, repositoryId, from, to: from + size, pinCount: 1, isReady: false, isRecent: true };
+    const shard: KeptShard = { id: this.#nextId++, repositoryId, from, to: from + size, pinCount: 1, isReady: false, isRecent: true, missingCount: 0 };
     this.#shards = [...this.#shards.filter((other) => other.to <= from || other.from >= shard.to), shard].sort((a, b) => a.from - b.from);
     this.#head = shard.to;
     return shard;

@@ -42,6 +42,8 @@ export interface RoundContext extends RevisionReading {
   readonly client: string;
   /** Told what could not be searched. */
   readonly onFailure: (sentence: string) => void;
+  /** Told the name of a repository whose mirror lacks texts that were to be searched. */
+  readonly onIncomplete: (name: string) => void;
 }
 
 /** Commits that are looked at together: a document's sets of commits are made for them. */
@@ -208,10 +210,11 @@ class Waves {
     }
     try {
       const { id, from, to } = shard;
-      const { byteCount, sets } = await reads.run<"keep-documents">({
+      const { byteCount, sets, missingCount } = await reads.run<"keep-documents">({
         kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits,
       }, { timeoutMs, stop: control, client });
       cache.settle(shard, byteCount);
+      shard.missingCount = missingCount;
       return { shard, sets };
     } catch (error) {
       cache.unpin([shard]);
@@ -222,6 +225,7 @@ class Waves {
   #round(wave: FoundWave, kept: readonly KeptWithSets[]): Round {
     const { view, cache } = this.#context;
     const shards: readonly KeptShard[] = kept.map(({ shard }) => shard);
+    if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
     const selections = this.#selections.map((selection) => this.#narrow(selection, wave.commits));
     const live = wave.live.length === 0 ? [] : this.#candidates(wave.live, selections);
     let isReleased = false;

@@ -191,6 +191,7 @@ export class RunningSearch {
     this.#rounds = new RoundQueue(roundsOf(ofTexts, {
       ...revisions, texts, repositories: this.#repositories, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
       client: this.#request.client, onFailure: (sentence) => this.#report.failures.push(sentence),
+      onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
     }));
   }
 

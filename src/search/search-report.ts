@@ -33,6 +33,8 @@ export class SearchReport {
   readonly leftOut: LeftOut[] = [];
   /** Sentences, one for each thing that went wrong. */
   readonly failures: string[] = [];
+  /** Names of repositories of whose commits, beside those that are indexed, git objects are missing. */
+  readonly incompleteRevisions = new Set<string>();
   /** Files that take too much work, by shard and document, each once. */
   readonly #costlyFiles = new Map<string, string>();
   /** Shards that were still being searched when the search ended. */
@@ -126,6 +128,7 @@ export class SearchReport {
       limitHit: results.isLimitHit,
       matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
       quarantined: done ? this.#quarantinedNames() : [],
+      incomplete: done ? this.#incompleteNames() : [],
       shardFailures: this.failures,
       unfinishedShards: this.unfinishedShards,
       costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
@@ -156,6 +159,12 @@ export class SearchReport {
   #quarantinedNames(): readonly string[] {
     return this.#once("quarantined", () =>
       repositoriesOfAll(this.#resolutions).filter(({ quarantine }) => quarantine !== undefined).map(({ name }) => name));
+  }
+
+  #incompleteNames(): readonly string[] {
+    const known = this.#once("incomplete", () =>
+      repositoriesOfAll(this.#resolutions).filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0).map(({ name }) => name));
+    return this.incompleteRevisions.size === 0 ? known : [...new Set([...known, ...this.incompleteRevisions])];
   }
 
   #once<T extends readonly string[] | number>(key: string, find: () => T): T {

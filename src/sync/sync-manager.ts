@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
+import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
@@ -21,6 +22,9 @@ import { configuredRecords, requireFewRemovals } from "./configured-repositories
 import { chooseCompaction } from "./compaction-policy.js";
 
 const dayMs = 86_400_000;
+
+/** The error of a repository is no longer than this. */
+const errorCharsMax = 1_000;
 
 /** A line of the log names this many repositories. */
 const namedRepositoriesMax = 20;
@@ -64,7 +68,7 @@ interface Schedule {
   attending: Waiter[];
   /** True until all of it has been indexed anew. */
   rebuild: boolean;
-  /** True until a task has emptied the mirror. */
+  /** True until a task has begun to fetch everything anew. */
   recreate: boolean;
 }
 
@@ -107,6 +111,10 @@ export class SyncManager {
   readonly #secrets: RepositorySecrets;
   /** Shards that a thread did not merge. */
   readonly #unmergeable = new Set<number>();
+  /** Repositories that were fetched anew because their mirrors lacked objects: once in the life of the process. */
+  readonly #refetched = new Set<number>();
+  /** Those whose running task fetches everything anew. */
+  readonly #recreating = new Set<number>();
   readonly #tasks = new Set<Promise<void>>();
   #isCompacting = false;
   /** After a merge that failed, none is tried before this time on the monotonic clock. */
@@ -555,6 +563,7 @@ export class SyncManager {
     const schedule = this.#scheduleOf(repository.id);
     const { rebuild, recreate } = schedule;
     schedule.recreate = false;
+    if (recreate) this.#recreating.add(repository.id);
     schedule.attending.push(...schedule.waiters.splice(0));
     const isOutdated = this.#isOutdated(repository);
     const shards = this.#catalog.shardsOf(repository.id).map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
@@ -674,6 +683,7 @@ export class SyncManager {
     }
     this.#alone.delete(outcome.repositoryId);
     this.#slow.delete(outcome.repositoryId);
+    this.#recreating.delete(outcome.repositoryId);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
     if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
@@ -688,14 +698,26 @@ export class SyncManager {
       this.#log.info({ repository: repository.name, documents: repository.documentCount, contentBytes: repository.contentBytes, whole: replaces, blobsRead: reads.blobCount, ms: Math.round(performance.now() - startedMs) }, "indexed");
     }
     for (const waiter of schedule.attending.splice(0)) waiter.resolve(result);
+    if (outcome.kind === "changed" && outcome.lacksObjects && !this.#refetched.has(repository.id)) return this.#refetch(repository);
     this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
   }
 
-  #noteFailure(id: number, error: TrawlError): void {
+  /** What could be read of the mirror is searchable; the rest may come from the remote. */
+  #refetch(repository: Repository): void {
+    this.#log.warn({ repository: repository.name, missing: repository.skippedCounts["missing"] }, "objects are missing from its mirror: everything is fetched anew");
+    this.#refetched.add(repository.id);
+    this.#scheduleOf(repository.id).recreate = true;
+    this.#enqueue(repository.id, true);
+  }
+
+  #noteFailure(id: number, failure: TrawlError): void {
+    // git's words have several lines, and may have characters that no terminal should get.
+    const error = new TrawlError(failure.code, oneLine(failure.message, errorCharsMax));
     const repository = this.#catalog.repository(id);
     if (repository === undefined) return;
     const schedule = this.#scheduleOf(id);
     schedule.quietCount++;
+    if (this.#recreating.delete(id)) schedule.recreate = true;
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
     if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);

@@ -81,9 +81,6 @@ export default serveTasks({ ingest: runIngestTask });
 /** The branch that a detached HEAD is indexed as. */
 const detachedName = "HEAD";
 
-/** Repositories whose mirror this worker made anew because of missing objects. */
-const mended = new Set<number>();
-
 /** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
 const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
@@ -179,6 +176,8 @@ function sync(task: SyncTask): Promise<SyncTaskResult> {
 interface Fetched {
   readonly mirror: Mirror;
   readonly state: RefState;
+  /** Whether the mirror may hold more of the same commits than before. */
+  readonly remade: boolean;
   /** ISO 8601. */
   readonly date: string;
 }
@@ -254,13 +253,16 @@ async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) =
 
 async function fetchOne({ repository, rebuild, recreate }: SyncInput, fetch: FetchSettings, stop: StopSignal): Promise<Fetched> {
   const mirror = await openMirror(repository, fetch);
-  if (recreate) await mirror.recreate();
-  const state = (rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined) ?? (await mirror.sync(stop));
-  return { mirror, state, date: new Date().toISOString() };
+  const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
+  const date = new Date().toISOString();
+  if (known !== undefined) return { mirror, state: known, remade: false, date };
+  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop);
+  return { mirror, state, remade: recreate || state.remade, date };
 }
 
-async function indexOne(input: SyncInput, { mirror, state, date }: Fetched, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
-  const { repository } = input;
+async function indexOne(given: SyncInput, { mirror, state, remade, date }: Fetched, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
+  const { repository } = given;
+  const input = remade ? { ...given, rebuild: true } : given;
   const stop = stopOf(task);
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
@@ -278,8 +280,8 @@ async function indexOne(input: SyncInput, { mirror, state, date }: Fetched, task
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
   const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
-  if ((counts.skippedCounts["missing"] ?? 0) > 0) await mendOnce(repository, mirror);
-  return { kind: "changed", repositoryId: repository.id, fetched: date, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones };
+  const lacksObjects = (counts.skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
+  return { kind: "changed", repositoryId: repository.id, fetched: date, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones, lacksObjects };
 }
 
 /**
@@ -287,20 +289,12 @@ async function indexOne(input: SyncInput, { mirror, state, date }: Fetched, task
  * know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
  */
 async function stateToRebuild(repository: Repository, mirror: Mirror, stop: StopSignal): Promise<RefState | undefined> {
-  const state = await mirror.state(stop);
-  const isKnown = repository.indexedBranches.every(({ name }) => (name === detachedName ? state.headCommit !== null : state.branches.has(name)));
+  const state = await mirror.state(stop).catch((error: unknown) => {
+    if (error instanceof TrawlError && error.code === "git") return undefined;
+    throw error;
+  });
+  const isKnown = state !== undefined && repository.indexedBranches.every(({ name }) => (name === detachedName ? state.headCommit !== null : state.branches.has(name)));
   return isKnown ? state : undefined;
-}
-
-/**
- * Objects are missing from a mirror that says it has them: the mirror is made anew, and the sync fails so that it is
- * tried again. When they are missing after that too, the remote itself lacks them, and their documents are skipped.
- */
-async function mendOnce(repository: Repository, mirror: Mirror): Promise<void> {
-  if (mended.has(repository.id)) return;
-  mended.add(repository.id);
-  await mirror.recreate();
-  throw new TrawlError("git", `objects are missing from the mirror of ${repository.name}; it is fetched anew at the next sync`);
 }
 
 /** Names the branches and their commits. */
@@ -386,7 +380,9 @@ function subtract(counts: Readonly<Record<string, number>>, less: Readonly<Recor
 async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult> {
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
-  const entries = await entriesOfBranches(context.mirror, branches, context.stop);
+  const { entries, missingTreeCount } = await entriesOfBranches(context.mirror, branches, context.stop);
+  if (entries.length === 0 && missingTreeCount > 0) throw new TrawlError("git", "none of the directories of the indexed branches can be read: the repository is damaged");
+  if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
   activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
   await indexEntries(entries, context, counts);
   return { branches, counts, replaces: true, tombstones: new Map() };

@@ -186,7 +186,7 @@ export interface SyncInput {
   readonly shards: readonly SyncShard[];
   /** True to index everything again from the mirror as it is, without a fetch. */
   readonly rebuild: boolean;
-  /** True to empty the mirror first, so that everything is fetched. */
+  /** True to fetch everything into a new mirror, which takes the place of the old one when that has succeeded. */
   readonly recreate: boolean;
 }
 
@@ -229,6 +229,8 @@ export type SyncOutcome =
     /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
     readonly replaces: boolean;
     readonly tombstones: ReadonlyMap<number, readonly number[]>;
+    /** Objects are missing from the mirror that its source had: fetching everything anew may bring them. */
+    readonly lacksObjects: boolean;
   };
 
 /** Repack a mirror if it has many packs or loose objects. */

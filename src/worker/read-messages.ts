@@ -154,6 +154,8 @@ export interface KeptDocuments {
   readonly byteCount: number;
   /** Blobs that were read from the mirror. */
   readonly readCount: number;
+  /** Documents whose blob the mirror lacks. */
+  readonly missingCount: number;
   readonly sets: Uint32Array;
 }
 

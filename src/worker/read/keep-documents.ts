@@ -32,7 +32,7 @@ export async function answerKeepDocuments(request: KeepDocuments, context: ReadC
   }
   copyKnown(entriesOf, shard, context);
   await readOthers(request, entriesOf, shard, context);
-  return { byteCount: shard.build(), readCount: entriesOf.size, sets: shard.sets };
+  return { byteCount: shard.build(), readCount: entriesOf.size, sets: shard.sets, missingCount: shard.missingCount };
 }
 
 /** Takes what live shards have, and takes it out of `entriesOf`. */
@@ -82,6 +82,8 @@ class KeptShard {
   /** By content. */
   readonly #sets: number[][] = [];
   readonly #skippedSets: number[] = [];
+  /** Documents whose blob is missing from the mirror. */
+  missingCount = 0;
 
   constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, place: Buffer) {
     this.#repositoryId = repositoryId;
@@ -123,6 +125,7 @@ class KeptShard {
   addSkipped(entry: MissingEntry, reason: SkipReason): void {
     this.#builder.addSkipped(this.#documentOf(entry, Buffer.alloc(0), reason));
     this.#skippedSets.push(entry.set);
+    if (reason === "missing") this.missingCount++;
   }
 
   /** Returns the shard's size. */
