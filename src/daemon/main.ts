@@ -106,18 +106,20 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   process.on("SIGHUP", () => void manager.reload(() => started.reload(false).then(() => undefined, () => undefined)));
   process.stdout.write(`trawld: listening on ${url}\n`);
   manager.ready(`Listening on ${url}`);
-  await stopped;
+  const lost = await Promise.race([stopped, started.storeLost]);
+  const exitCode = lost === undefined ? 0 : 1;
   manager.stopping();
-  log.info("stopping");
-  callAfter(exitMs, () => process.exit(0));
-  await started.stop();
-  return 0;
+  if (lost === undefined) log.info("stopping");
+  else log.error({ reason: lost }, "the disk failed while a store was written: the daemon ends, and its next start looks at what the disk has");
+  callAfter(exitMs, () => process.exit(exitCode));
+  await started.stop().catch((error: unknown) => { if (lost === undefined) throw error; });
+  return exitCode;
 }
 
-function stopSignal(): Promise<void> {
+function stopSignal(): Promise<undefined> {
   return new Promise((resolve) => {
-    process.once("SIGTERM", resolve);
-    process.once("SIGINT", resolve);
+    process.once("SIGTERM", () => resolve(undefined));
+    process.once("SIGINT", () => resolve(undefined));
   });
 }
 
@@ -149,6 +151,9 @@ class Daemon implements Controlled {
   readonly #metrics: Metrics;
   readonly #server: HttpServer;
   readonly #control: ControlServer;
+  /** Resolves with the reason when nobody knows any more what the disk has of a store. */
+  readonly storeLost: Promise<string>;
+  #loseStore: (reason: string) => void = () => undefined;
   /** 0 until it is open. */
   #port = 0;
 
@@ -170,6 +175,8 @@ class Daemon implements Controlled {
     this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, pools);
     const stored = new StoredShards(options.data);
     this.#records = new RecordStore(join(options.data, "catalog"));
+    this.storeLost = new Promise((resolve) => { this.#loseStore = resolve; });
+    this.#records.onLost = this.#loseStore;
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.#snapshots = new SnapshotSchedule(snapshots, this.#records, log);
     const stores = [{ name: "the catalog", guard: this.#records.guard }, { name: "the shard store", guard: stored.guard }];
@@ -194,6 +201,7 @@ class Daemon implements Controlled {
       intervalMsMax: options.sync.maxIntervalSeconds * 1000,
       removalGraceMs: options.sync.removalGraceDays * dayMs,
       program: programVersion(),
+      onStoreLost: this.#loseStore,
     }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
     this.searcher = new Searcher({
       catalog: this.catalog,

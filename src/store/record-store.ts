@@ -1,5 +1,6 @@
 import { open, type Database, type RootDatabase } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the records: 16 GiB hold some ten million repositories. */
@@ -20,6 +21,8 @@ export class RecordStore {
   readonly #records: Database<Buffer, string>;
   readonly guard: StoreGuard;
   #changeCount = 0;
+  /** Told why nobody knows any more what the disk has; the process must end. */
+  onLost: (reason: string) => void = () => undefined;
 
   constructor(folder: string) {
     try {
@@ -34,7 +37,8 @@ export class RecordStore {
 
   /**
    * Applies all changes in one transaction and resolves once the disk has them. The calling thread only queues them;
-   * LMDB's own thread writes and syncs. Rejects with `storage` when that fails, and then none is applied.
+   * LMDB's own thread writes and syncs. Rejects with `storage` when that fails,
+   * and then none is applied; or with `store-lost`, when nobody knows.
    */
   async apply(changes: readonly RecordChange[]): Promise<void> {
     if (changes.length === 0) return;
@@ -50,7 +54,19 @@ export class RecordStore {
       this.#changeCount++;
       this.guard.noteGrowth();
     } catch (error) {
-      throw new TrawlError("storage", `cannot write the catalog: ${messageOf(await causeOf(error))}`, { cause: error });
+      const failure = writeFailure("cannot write the catalog", await causeOf(error));
+      const isLost = failure.code === "store-lost" || this.#areVisible(changes);
+      if (isLost) this.onLost(failure.message);
+      throw isLost ? new TrawlError("store-lost", failure.message, { cause: error }) : failure;
+    }
+  }
+
+  /** A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows. */
+  #areVisible(changes: readonly RecordChange[]): boolean {
+    try {
+      return changes.every(({ key, value }) => (value === undefined ? this.get(key) === undefined : this.get(key)?.equals(value) === true));
+    } catch {
+      return true;
     }
   }
 

@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the shards; the file grows only as it is filled. */
@@ -58,7 +59,7 @@ export class ShardStore {
       await this.#root.flushed;
       this.guard.noteGrowth();
     } catch (error) {
-      throw new TrawlError("storage", `cannot write shards: ${messageOf(error)}`, { cause: error });
+      throw writeFailure("cannot write shards", error);
     }
   }
 
@@ -80,7 +81,7 @@ export class ShardStore {
       });
       await this.#root.flushed;
     } catch (error) {
-      throw new TrawlError("storage", `cannot delete shards: ${messageOf(error)}`, { cause: error });
+      throw writeFailure("cannot delete shards", error);
     }
   }
 

@@ -55,6 +55,8 @@ export interface SyncSettings {
   readonly removalGraceMs: number;
   /** The version of the program: what another one did not get past is tried again. */
   readonly program: string;
+  /** Told why nobody knows any more what the disk has of the shards. */
+  readonly onStoreLost: (reason: string) => void;
 }
 
 export type SyncResult = "unchanged" | "indexed";
@@ -721,6 +723,7 @@ export class SyncManager {
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
     if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);
+    if (error.code === "store-lost") this.#settings.onStoreLost(error.message);
     for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
     this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
   }

@@ -134,13 +134,17 @@ static void killAll(void) {
   for (;;) pause();
 }
 
+enum effort { DELETES, WRITES, SYNCS };
+
 /* Begins a call that changes something: 0, or -1 with errno set where it is to fail. Caller holds the lock. */
-static int enter(int isSync) {
+static int enter(enum effort effort) {
   if (control->hit && control->action != FAIL) killAll();
   int64_t number = ++control->seen;
-  if (isSync) control->syncs++;
+  if (effort == SYNCS) control->syncs++;
   if (control->at == 0 || number < control->at) return 0;
   if (control->action == KILL_BEFORE) killAll();
+  /* A full disk lets what it has be deleted. */
+  if (effort == DELETES && control->error == ENOSPC) return 0;
   if (control->action == FAIL && (control->until == 0 || number < control->until)) {
     control->hit++;
     errno = (int)control->error;
@@ -217,7 +221,7 @@ static void *oldBytes(int fd, off_t offset, size_t length, uint32_t *found) {
 
 static ssize_t changeBytes(int fd, const struct iovec *parts, int count, off_t offset, int isAt) {
   lock();
-  if (enter(0) < 0) { unlock(); return -1; }
+  if (enter(WRITES) < 0) { unlock(); return -1; }
   struct stat stat;
   fstat(fd, &stat);
   size_t length = 0;
@@ -279,7 +283,7 @@ static int changeSize(int fd, off_t size) {
 int ftruncate(int fd, off_t size) {
   if (!isTracked(fd)) return real_ftruncate(fd, size);
   lock();
-  if (enter(0) < 0) { unlock(); return -1; }
+  if (enter(size > 0 ? WRITES : DELETES) < 0) { unlock(); return -1; }
   int result = changeSize(fd, size);
   leave();
   return result;
@@ -290,7 +294,7 @@ static int synced(int fd, int (*really)(int)) {
   if (!isTracked(fd)) return really(fd);
   if (control->delay > 0) usleep((useconds_t)control->delay);
   lock();
-  if (enter(1) < 0) { unlock(); return -1; }
+  if (enter(SYNCS) < 0) { unlock(); return -1; }
   append((struct record){ .kind = SYNC, .inode = fds[fd].inode }, NULL, NULL, NULL);
   leave();
   return 0;
@@ -318,7 +322,7 @@ static int opened(int folder, const char *path, int flags, mode_t mode) {
   int changes = creates || cuts;
   if (changes) {
     lock();
-    if (enter(0) < 0) { unlock(); return -1; }
+    if (enter(WRITES) < 0) { unlock(); return -1; }
   }
   int fd = real_openat(folder, path, flags & ~(O_DSYNC | O_SYNC | (cuts && !(flags & O_EXCL) ? O_TRUNC : 0)), mode);
   int error = errno;
@@ -366,7 +370,7 @@ ssize_t read(int fd, void *bytes, size_t length) {
   const char *whole = within(folder, path, space); \
   if (whole == NULL) return really; \
   lock(); \
-  if (enter(0) < 0) { unlock(); return -1; } \
+  if (enter(kindOfIt == MKDIR ? WRITES : DELETES) < 0) { unlock(); return -1; } \
   struct record record = { .kind = kindOfIt, .grave = burying ? bury(whole) : 0 }; \
   int result = really; \
   int error = errno; \
@@ -391,7 +395,7 @@ int mkdir(const char *path, mode_t mode) { return mkdirat(AT_FDCWD, path, mode);
   const char *oldWhole = within(oldFolder, old, oldSpace), *newWhole = within(newFolder, new, newSpace); \
   if (oldWhole == NULL && newWhole == NULL) return really; \
   lock(); \
-  if (enter(0) < 0) { unlock(); return -1; } \
+  if (enter(WRITES) < 0) { unlock(); return -1; } \
   struct record record = { .kind = kindOfIt, .grave = burying && newWhole != NULL ? bury(newWhole) : 0 }; \
   int result = really; \
   int error = errno; \
