@@ -82,6 +82,8 @@ for (const [what, change] of damages) {
     await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
     t.same((await daemon.search(needle)).found, all);
     await becomes(t, () => daemon.metric("trawl_index_corrupt_shards"), 0, "none is counted any more");
+    t.ok(await daemon.metric("trawl_shards_damaged_total") > 0);
+    t.equal(await daemon.metric("trawl_shards_repaired_total"), await daemon.metric("trawl_shards_damaged_total"));
     t.equal((await runCommand("check", "--data", data)).exitCode, 0);
   });
 }

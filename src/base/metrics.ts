@@ -5,6 +5,10 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
  * name. To count something else, add a row and use `metrics.<key>`.
  */
 export const metricTable = {
+  buildInfo: {
+    kind: "gauge", name: "trawl_build_info", labels: ["version", "node", "kernel"],
+    help: "Always 1; the labels say which version of the daemon, of Node and of the inner loops runs.",
+  },
   searches: {
     kind: "counter", name: "trawl_searches_total", labels: ["outcome"],
     help: "Searches that ended, by outcome: complete, limit, timeout, cancelled, failed, refused.",
@@ -22,14 +26,14 @@ export const metricTable = {
     help: "Shards that searches evaluated, by outcome: done, stopped, failed.",
   },
   searchFirstMatchesSeconds: {
-    kind: "histogram", name: "trawl_search_first_matches_seconds", labels: [],
+    kind: "histogram", name: "trawl_search_first_matches_seconds", labels: ["lane"],
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10],
-    help: "Time from the request to the first matches event.",
+    help: "Time from the request to the first matches event, by lane: interactive, exhaustive (for more than 100,000 matches).",
   },
   searchSeconds: {
-    kind: "histogram", name: "trawl_search_seconds", labels: [],
+    kind: "histogram", name: "trawl_search_seconds", labels: ["lane"],
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
-    help: "Time from the request to the done event.",
+    help: "Time from the request to the done event, by lane: interactive, exhaustive.",
   },
   searchesRunning: {
     kind: "gauge", name: "trawl_searches_running", labels: [],
@@ -38,6 +42,10 @@ export const metricTable = {
   searchesQueued: {
     kind: "gauge", name: "trawl_searches_queued", labels: [],
     help: "Searches that wait for a place.",
+  },
+  queueLength: {
+    kind: "gauge", name: "trawl_queue_length", labels: ["queue"],
+    help: "What waits for its turn, by queue: search (requests), slice_interactive and slice_exhaustive (parts of searches), sync (repositories), ingest and read (tasks of threads).",
   },
   streamsOpen: {
     kind: "gauge", name: "trawl_streams_open", labels: [],
@@ -85,6 +93,30 @@ export const metricTable = {
     kind: "gauge", name: "trawl_repositories", labels: ["state"],
     help: "Configured repositories, by state: searchable, pending, failed, removed.",
   },
+  repositoriesFailing: {
+    kind: "gauge", name: "trawl_repositories_failing", labels: ["state"],
+    help: "Repositories whose last sync failed, by state: searchable (as of an earlier fetch), failed (never searchable).",
+  },
+  syncLastSuccess: {
+    kind: "gauge", name: "trawl_sync_last_success_timestamp_seconds", labels: [],
+    help: "Unix time of the last sync that succeeded, of any repository; 0 before the first.",
+  },
+  syncOldestSuccess: {
+    kind: "gauge", name: "trawl_sync_oldest_success_timestamp_seconds", labels: [],
+    help: "Unix time of the last successful sync of the repository for which that is longest ago; 0 while one has none.",
+  },
+  diskFreeBytes: {
+    kind: "gauge", name: "trawl_disk_free_bytes", labels: [],
+    help: "Bytes that the daemon may still write to the disk of its data.",
+  },
+  diskSizeBytes: {
+    kind: "gauge", name: "trawl_disk_size_bytes", labels: [],
+    help: "Bytes of the disk of its data.",
+  },
+  diskReserveBytes: {
+    kind: "gauge", name: "trawl_disk_reserve_bytes", labels: [],
+    help: "Fetching stops when fewer bytes of the disk are free.",
+  },
   syncs: {
     kind: "counter", name: "trawl_syncs_total", labels: ["outcome"],
     help: "Ends of a repository's sync, by outcome: unchanged, indexed, failed.",
@@ -122,6 +154,14 @@ export const metricTable = {
     kind: "gauge", name: "trawl_index_corrupt_shards", labels: [],
     help: "Shards taken out because their bytes fail their checks.",
   },
+  shardsDamaged: {
+    kind: "counter", name: "trawl_shards_damaged_total", labels: [],
+    help: "Shards that were found damaged or missing.",
+  },
+  shardsRepaired: {
+    kind: "counter", name: "trawl_shards_repaired_total", labels: [],
+    help: "Of those, the ones whose repositories have been built again from their mirrors.",
+  },
 } as const satisfies Record<string, MetricRow>;
 
 interface MetricRow {
@@ -145,15 +185,24 @@ export interface MetricRegistry {
   readonly metrics: Metrics;
   /** The Prometheus text, with the process's own metrics. */
   text(): Promise<string>;
+  /** Sets the gauges that are only worth a look when somebody asks for them: called before each text. */
+  onText(look: () => Promise<void> | void): void;
   readonly contentType: string;
 }
 
 export function createMetrics(): MetricRegistry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges whose names are those of counters; the same by type are there, too.
+  for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+  const looks: (() => Promise<void> | void)[] = [];
   const metrics: Record<string, unknown> = {};
   for (const [key, row] of Object.entries<MetricRow>(metricTable)) metrics[key] = createMetric(row, registry);
-  return { metrics: metrics as Metrics, text: () => registry.metrics(), contentType: registry.contentType };
+  const text = async (): Promise<string> => {
+    await Promise.all(looks.map((look) => look()));
+    return await registry.metrics();
+  };
+  return { metrics: metrics as Metrics, text, onText: (look) => void looks.push(look), contentType: registry.contentType };
 }
 
 function createMetric(row: MetricRow, registry: Registry): Counter | Gauge | Histogram {

@@ -48,6 +48,7 @@ import { differingOptions, resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled, type ReloadResult } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
 import { prepareData, recoverStores } from "./data-directory.js";
+import { watchGauges } from "./gauges.js";
 import { readiness } from "./readiness.js";
 import { ServiceManager } from "./service-manager.js";
 import { SnapshotSchedule } from "./snapshot-schedule.js";
@@ -203,10 +204,11 @@ class Daemon implements Controlled {
       program: programVersion(),
       onStoreLost: this.#loseStore,
     }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
+    const scheduler = new SliceScheduler(options.workers, pressure);
     this.searcher = new Searcher({
       catalog: this.catalog,
       pool: this.#searchPool,
-      scheduler: new SliceScheduler(options.workers, pressure),
+      scheduler,
       commitFacts: new CommitFactReader(this.#readPool, options.readers),
       revisions: { reads: this.#readPool, cache, limits },
       log,
@@ -218,6 +220,10 @@ class Daemon implements Controlled {
         this.sync.repair(shardId);
       },
     }, shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent), metrics.metrics);
+    watchGauges(metrics, {
+      catalog: this.catalog, sync: this.sync, scheduler, searches: this.searcher, ingest: this.#ingestPool, read: this.#readPool,
+      dataFolder: options.data, reserveBytes: options.git.reserveBytes, version: programVersion(), kernel: options.kernel,
+    });
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));

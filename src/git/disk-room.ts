@@ -1,4 +1,5 @@
-import { statfsSync } from "node:fs";
+import { statfsSync, type StatsFs } from "node:fs";
+import { statfs } from "node:fs/promises";
 
 /** The reserve is never more than this share of the disk, so that a small disk can be used at all. */
 const reserveShareMax = 1 / 20;
@@ -8,11 +9,25 @@ const reserveShareMax = 1 / 20;
  * than the reserve is free.
  */
 export function lackOfRoom(directory: string, reserveBytes: number): string | null {
-  const { bavail, blocks, bsize } = statfsSync(directory);
-  const reserve = Math.min(reserveBytes, blocks * bsize * reserveShareMax);
-  const freeBytes = bavail * bsize;
+  const { freeBytes, reserve } = roomOf(statfsSync(directory), reserveBytes);
   if (freeBytes >= reserve) return null;
   return `was stopped, as the disk of ${directory} has ${mebibytes(freeBytes)} MiB left and ${mebibytes(reserve)} are to stay free; make room, or lower git.reserveBytes`;
+}
+
+export interface DiskRoom {
+  readonly freeBytes: number;
+  readonly sizeBytes: number;
+  /** What has to stay free. */
+  readonly reserve: number;
+}
+
+export async function diskRoom(directory: string, reserveBytes: number): Promise<DiskRoom> {
+  return roomOf(await statfs(directory), reserveBytes);
+}
+
+function roomOf({ bavail, blocks, bsize }: StatsFs, reserveBytes: number): DiskRoom {
+  const sizeBytes = blocks * bsize;
+  return { freeBytes: bavail * bsize, sizeBytes, reserve: Math.min(reserveBytes, sizeBytes * reserveShareMax) };
 }
 
 function mebibytes(bytes: number): number {

@@ -37,6 +37,7 @@ import {
   type RefListing,
   type RefState,
 } from "./refs.js";
+import { withRemedy } from "./remedy.js";
 import type { RemoteUrl } from "./remote-url.js";
 import { runGit, type RunOptions, type RunResult, type StopSignal } from "./run.js";
 
@@ -427,7 +428,7 @@ export class Mirror {
       });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      throw new TrawlError("git", `cannot read ${this.url.text}: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(messageOf(error), this.url)}`, { cause: error });
     }
   }
 }

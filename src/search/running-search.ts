@@ -300,7 +300,7 @@ export class RunningSearch {
     const isCancelled = this.#sink.closed;
     if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), undefined);
     this.#onEnd({
-      outcome: this.#report.outcome(isCancelled), matchCount: this.#results.matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs,
+      outcome: this.#report.outcome(isCancelled), lane: this.#limits.lane, matchCount: this.#results.matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs,
       stats: this.#slices.stats, shardFailures: this.#report.failures, notSearched: this.#report.notSearched(),
     });
     this.#releaseIfIdle();

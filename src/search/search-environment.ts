@@ -1,6 +1,7 @@
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { SearchStats } from "../task/search-options.js";
+import type { Lane } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import type { CommitFactReader } from "./commit-facts.js";
 import type { NotSearched } from "./progress.js";
@@ -28,6 +29,7 @@ export interface SearchEnvironment {
 export type SearchOutcome = "complete" | "limit" | "timeout" | "cancelled" | "failed";
 
 export interface SearchEnd {
+  readonly lane: Lane;
   readonly outcome: SearchOutcome;
   readonly matchCount: number;
   readonly durationMs: number;

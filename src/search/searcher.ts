@@ -99,6 +99,11 @@ export class Searcher {
     return explainQuery(query, patternType, this.contextsOf(operatorViewer), this.#nextId++, this.#environment);
   }
 
+  /** Searches that wait for a place. */
+  get waitingCount(): number {
+    return this.#permits.waitingCount;
+  }
+
   trace(id: string, viewer: Viewer): string | undefined {
     return this.#traces.get(id, viewer);
   }
@@ -203,8 +208,8 @@ export class Searcher {
     this.#metrics.searchMatches.inc(end.matchCount);
     this.#metrics.searchBytesScanned.inc(end.stats.scannedBytes);
     this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
-    this.#metrics.searchSeconds.observe(end.durationMs / 1000);
-    if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe(end.firstMatchesMs / 1000);
+    this.#metrics.searchSeconds.observe({ lane: end.lane }, end.durationMs / 1000);
+    if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);

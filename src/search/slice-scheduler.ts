@@ -30,6 +30,10 @@ export class SliceScheduler {
     this.#fill();
   }
 
+  waitingIn(lane: Lane): number {
+    return this.#waiting[lane].size;
+  }
+
   get waitingCount(): number {
     return this.#waiting.interactive.size + this.#waiting.exhaustive.size;
   }

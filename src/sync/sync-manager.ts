@@ -322,6 +322,11 @@ export class SyncManager {
     return this.#activities.get(repositoryId) ?? "";
   }
 
+  /** Repositories that wait for their sync. */
+  get waitingCount(): number {
+    return this.#urgent.size + this.#queued.size;
+  }
+
   noteProgress(progress: SyncProgress): void {
     const share = progress.total > 0 ? ` ${Math.floor((progress.done * 100) / progress.total)} %` : "";
     const activity = `${progress.phase}${share}`;
@@ -349,6 +354,7 @@ export class SyncManager {
     const shard = this.#catalog.shard(shardId);
     if (shard === undefined || this.#damaged.has(shardId)) return;
     this.#damaged.add(shardId);
+    this.#metrics.shardsDamaged.inc();
     this.#updateGauges();
     for (const id of shard.record.repositoryIds) if (id !== 0) this.#enqueue(id, true);
     this.#pump();
@@ -823,9 +829,11 @@ export class SyncManager {
     const quarantines = [...this.#catalog.repositories()].flatMap((repository) => this.#judge.current(repository) ?? []);
     this.#metrics.quarantined.set({ kind: "file" }, quarantines.reduce((sum, { files }) => sum + files.length, 0));
     this.#metrics.quarantined.set({ kind: "repository" }, quarantines.filter(({ state }) => state !== "").length);
+    const failing = [...this.#catalog.repositories()].filter(({ lastError }) => lastError !== "").map(repositoryState);
+    for (const state of ["searchable", "failed"] as const) this.#metrics.repositoriesFailing.set({ state }, failing.filter((other) => other === state).length);
     for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
     const shards = this.#catalog.shards();
-    for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined) this.#damaged.delete(id);
+    for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined && this.#damaged.delete(id)) this.#metrics.shardsRepaired.inc();
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
     this.#metrics.indexShards.set(shards.length);
     this.#metrics.indexDocuments.set(shards.reduce((sum, shard) => sum + shard.record.documentCount - shard.tombstoneCount, 0));

@@ -146,6 +146,11 @@ export class IngestPool {
     return this.#run(task, []);
   }
 
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#pool?.waitingCount ?? 0;
+  }
+
   async close(): Promise<void> {
     await this.#pool?.close();
   }
@@ -238,6 +243,11 @@ export class ReadPool {
     const read = await this.#pool.run("read", task, { deadlineMs, stops: task.stops, graceMs, activity: undefined });
     if (read.ok) return read.answer;
     throw deserializeError(read.error);
+  }
+
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#pool?.waitingCount ?? 0;
   }
 
   async close(): Promise<void> {

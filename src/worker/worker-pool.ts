@@ -90,6 +90,11 @@ export class WorkerPool<Result> {
     });
   }
 
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#queue.length;
+  }
+
   /** Ends the threads, when they have done what they do. Those that begin are waited for. */
   async close(): Promise<void> {
     this.#isClosed = true;

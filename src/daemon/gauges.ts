@@ -1,0 +1,38 @@
+import type { MetricRegistry } from "../base/metrics.js";
+import type { Catalog } from "../catalog/catalog.js";
+import { diskRoom } from "../git/disk-room.js";
+import type { SliceScheduler } from "../search/slice-scheduler.js";
+import type { SyncManager } from "../sync/sync-manager.js";
+
+/** What the gauges of queues, of the disk and of the age of what is searchable are read from. */
+export interface Gauged {
+  readonly catalog: Catalog;
+  readonly sync: SyncManager;
+  readonly scheduler: SliceScheduler;
+  readonly searches: { readonly waitingCount: number };
+  readonly ingest: { readonly waitingCount: number };
+  readonly read: { readonly waitingCount: number };
+  readonly dataFolder: string;
+  readonly reserveBytes: number;
+  readonly version: string;
+  readonly kernel: string;
+}
+
+/** Sets them whenever somebody reads the metrics, and not before. */
+export function watchGauges({ metrics, onText }: MetricRegistry, gauged: Gauged): void {
+  metrics.buildInfo.set({ version: gauged.version, node: process.versions.node, kernel: gauged.kernel }, 1);
+  onText(async () => {
+    const lengths = {
+      search: gauged.searches.waitingCount, sync: gauged.sync.waitingCount, ingest: gauged.ingest.waitingCount, read: gauged.read.waitingCount,
+      slice_interactive: gauged.scheduler.waitingIn("interactive"), slice_exhaustive: gauged.scheduler.waitingIn("exhaustive"),
+    };
+    for (const [queue, length] of Object.entries(lengths)) metrics.queueLength.set({ queue }, length);
+    const times = [...gauged.catalog.repositories()].filter(({ removedAt }) => removedAt === "").map(({ lastFetched }) => Date.parse(lastFetched) / 1000 || 0);
+    metrics.syncLastSuccess.set(times.reduce((last, time) => Math.max(last, time), 0));
+    metrics.syncOldestSuccess.set(times.length === 0 ? 0 : times.reduce((oldest, time) => Math.min(oldest, time), Infinity));
+    const { freeBytes, sizeBytes, reserve } = await diskRoom(gauged.dataFolder, gauged.reserveBytes);
+    metrics.diskFreeBytes.set(freeBytes);
+    metrics.diskSizeBytes.set(sizeBytes);
+    metrics.diskReserveBytes.set(reserve);
+  });
+}
