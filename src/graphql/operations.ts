@@ -1,5 +1,5 @@
 import {
-  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, OperationTypeNode, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema,
+  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, OperationTypeNode, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema, type SelectionSetNode,
 } from "graphql";
 import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../base/bounded-map.js";
@@ -29,6 +29,9 @@ const argumentCharactersMax = 4 << 20;
  */
 const fragmentsMax = 64;
 const variablesMax = 500;
+
+/** Of a document that asks for the schema more often: all of it takes 5 to 15 ms, and clients ask once. */
+const schemaFieldsMax = 4;
 
 /** Answers about the schema itself that are kept: of a whole one takes 15 to 50 ms, and always says the same. */
 const keptSchemaAnswersMax = 16;
@@ -239,7 +242,17 @@ function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefi
   const variableCount = definitions.reduce((sum, definition) =>
     sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0), 0);
   if (variableCount > variablesMax) return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
+  const schemaCount = definitions.reduce((sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0), 0);
+  if (schemaCount > schemaFieldsMax) return new GraphQLError(`the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`);
   return undefined;
+}
+
+/** Each gives a list of all types, whose length no argument bounds. */
+function countSchemaFields({ selections }: SelectionSetNode): number {
+  return selections.reduce((sum, selection) => {
+    if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;
+    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined ? sum : sum + countSchemaFields(selection.selectionSet);
+  }, 0);
 }
 
 /** What is wrong with the choice of an operation, in the words that clients of this interface know. */
