@@ -1,4 +1,5 @@
 import { request, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { TrawlError, deserializeError, type SerializedError } from "../base/errors.js";
 import { controlSocketPath } from "../http/control-server.js";
@@ -13,6 +14,18 @@ export async function callDaemon(dataDirectory: string, call: DaemonCall): Promi
     call.progress(message.progress);
   }
   throw new TrawlError("internal", "the daemon closed the connection before it had answered");
+}
+
+/** Whether somebody answers on the control socket of the data directory. */
+export function isDaemonRunning(dataDirectory: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(controlSocketPath(dataDirectory), () => {
+      socket.destroy();
+      resolve(true);
+    });
+    // One that may not be opened is somebody's.
+    socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code !== "ENOENT" && error.code !== "ECONNREFUSED"));
+  });
 }
 
 export interface DaemonCall {

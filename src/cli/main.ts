@@ -2,7 +2,7 @@ import { Command, CommanderError, Option } from "commander";
 import { messageOf } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
-import { callDaemon } from "./control-client.js";
+import { callDaemon, isDaemonRunning } from "./control-client.js";
 import { RepoCommands, type TypedFacts } from "./repo.js";
 import { isReaderGone, OutputError } from "./output.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
@@ -253,11 +253,17 @@ function addExplain(program: Command): void {
 /** Exit code 1 says that faults were found and stay; with `--repair`, that some could not be mended. */
 function addCheck(program: Command, exit: (code: number) => void): void {
   program.command("check")
-    .description("Check every shard's bytes, and the catalog against the shards.")
+    .description("Check every shard's bytes. While no daemon runs, also compare catalog, mirrors, commits and shards with one another.")
     .addOption(dataOption())
-    .option("--repair", "build damaged shards again from the mirrors", false)
+    .option("--repair", "build damaged shards again from the mirrors; the daemon does that", false)
     .action(async ({ data, repair }: { data: string; repair: boolean }) => {
       const progress = (line: unknown) => print(String(line));
+      if (!repair && !await isDaemonRunning(data)) {
+        const { checkOffline } = await import("./check/offline-check.js");
+        const { repositories, ...checked } = await checkOffline(data, print);
+        print(`${checked.shards} shards and ${repositories} repositories checked, ${checked.faults} faults`);
+        return exit(checked.faults === 0 ? 0 : 1);
+      }
       const result = await callDaemon(data, { method: "POST", path: "/check", body: { repair }, progress });
       const { shards, faults } = result as CheckResult;
       print(`${shards} shards checked, ${faults} faults`);

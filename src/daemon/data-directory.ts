@@ -1,26 +1,24 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
-
-/** Version of the data directory as a whole; a shard has its own. 1: first. */
-const dataVersion = 1;
+import { dataVersion, requireDataVersion } from "./data-version.js";
 
 /** Makes the data directory, or refuses one of another version. */
 export function prepareData(dataFolder: string): void {
   const versionFile = join(dataFolder, "version");
   try {
-    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
     // A crash may leave the file empty.
-    if (!existsSync(versionFile) || statSync(versionFile).size === 0) writeFileSync(versionFile, `${dataVersion}\n`);
+    const isNew = !existsSync(versionFile) || statSync(versionFile).size === 0;
+    if (!isNew) requireDataVersion(dataFolder);
+    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+    if (isNew) writeFileSync(versionFile, `${dataVersion}\n`);
   } catch (error) {
+    if (error instanceof TrawlError) throw error;
     throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
   }
-  const version = Number(readFileSync(versionFile, "utf8"));
-  if (version === dataVersion) return;
-  throw new TrawlError("format-version", `${dataFolder} has data of version ${version}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data.`);
 }
 
 /**

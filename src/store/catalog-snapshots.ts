@@ -46,6 +46,15 @@ export class CatalogSnapshots {
     }
   }
 
+  /** Whether its file has the checksum that was written beside it. */
+  async isWhole(name: string): Promise<boolean> {
+    try {
+      return await checksumOf(join(this.#folder, name, dataFile)) === await readFile(join(this.#folder, name, checksumFile), "utf8");
+    } catch {
+      return false;
+    }
+  }
+
   /** Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` when its checksum is wrong. */
   async restore(name: string, storeFolder: string): Promise<void> {
     const source = join(this.#folder, name, dataFile);

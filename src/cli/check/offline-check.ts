@@ -1,0 +1,117 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { messageOf, TrawlError } from "../../base/errors.js";
+import { oneLine } from "../../base/text.js";
+import { createLog } from "../../base/log.js";
+import { Catalog } from "../../catalog/catalog.js";
+import { requireDataVersion } from "../../daemon/data-version.js";
+import { ControlServer } from "../../http/control-server.js";
+import { CatalogSnapshots } from "../../store/catalog-snapshots.js";
+import { inspectStore } from "../../store/inspect-store.js";
+import { RecordStore } from "../../store/record-store.js";
+import { ShardStore } from "../../store/shard-store.js";
+import { catalogFaults } from "./catalog-faults.js";
+import { mirrorFaults } from "./mirror-faults.js";
+import { shardFaults } from "./shard-faults.js";
+
+/** A line of a fault is no longer than this. */
+const faultCharsMax = 500;
+
+export interface CheckedData {
+  readonly shards: number;
+  readonly repositories: number;
+  readonly faults: number;
+}
+
+/**
+ * Compares everything in a data directory with everything, without a daemon: the stores with LMDB's rules, the catalog with itself, each
+ * shard with its checksums and with the catalog, each mirror with what the catalog says is indexed, and the files of its commits with
+ * the documents of the shards. `tell` gets a line for each fault, with what mends it. Nothing is changed.
+ *
+ * Throws `conflict` when a daemon runs on the data, and `not-found` or `format-version` when it is none that this program reads.
+ */
+export async function checkOffline(dataFolder: string, tell: (fault: string) => void): Promise<CheckedData> {
+  if (!existsSync(join(dataFolder, "version"))) throw new TrawlError("not-found", `${dataFolder} is no data directory of trawld`);
+  requireDataVersion(dataFolder);
+  // The control socket is the lock: no daemon starts while this reads.
+  const lock = new ControlServer({}, createLog("error"));
+  await lock.listen(dataFolder);
+  try {
+    return await new OfflineCheck(dataFolder, tell).run();
+  } finally {
+    await lock.close();
+  }
+}
+
+class OfflineCheck {
+  readonly #dataFolder: string;
+  readonly #snapshots: CatalogSnapshots;
+  readonly #tell: (fault: string) => void;
+  #faults = 0;
+
+  constructor(dataFolder: string, tell: (fault: string) => void) {
+    this.#dataFolder = dataFolder;
+    this.#snapshots = new CatalogSnapshots(join(dataFolder, "catalog-snapshots"));
+    this.#tell = tell;
+  }
+
+  async run(): Promise<CheckedData> {
+    const newest = await this.#checkSnapshots();
+    const catalog = await this.#openCatalog(newest);
+    const shards = await this.#openShards();
+    try {
+      if (catalog === undefined) return { shards: 0, repositories: 0, faults: this.#faults };
+      for (const fault of catalogFaults(catalog)) this.#note(fault);
+      for (const fault of shardFaults(catalog, shards)) this.#note(fault);
+      for await (const fault of mirrorFaults(join(this.#dataFolder, "mirrors"), catalog, shards)) this.#note(fault);
+    } finally {
+      await shards?.close();
+    }
+    return { shards: catalog.shards().length, repositories: catalog.repositoryCount, faults: this.#faults };
+  }
+
+  /** Returns the name of the newest snapshot that a start would restore. */
+  async #checkSnapshots(): Promise<string | undefined> {
+    const good: string[] = [];
+    for (const name of this.#snapshots.names()) {
+      if (await this.#snapshots.isWhole(name)) good.push(name);
+      else this.#note(`catalog-snapshots/${name} has a wrong checksum: delete it; the next snapshot takes its place`);
+    }
+    return good.at(0);
+  }
+
+  async #openCatalog(newest: string | undefined): Promise<Catalog | undefined> {
+    const folder = join(this.#dataFolder, "catalog");
+    const state = await inspectStore("records", folder);
+    const isEmpty = state.kind === "absent" || (state.kind === "whole" && state.count === 0);
+    const hasMirrors = readdirSync(join(this.#dataFolder, "mirrors")).length > 0;
+    if (state.kind === "damaged" || (isEmpty && (newest !== undefined || hasMirrors))) {
+      const reason = state.kind === "damaged" ? state.reason : "it holds nothing, and there are mirrors or snapshots";
+      const remedy = newest === undefined ? "there is no whole snapshot: restore a backup" : `the next start restores the snapshot ${newest}`;
+      this.#note(`the catalog is damaged: ${reason}; ${remedy}`);
+      return undefined;
+    }
+    if (state.kind === "absent") return undefined;
+    const store = new RecordStore(folder);
+    try {
+      return new Catalog(store, () => undefined);
+    } catch (error) {
+      this.#note(`the catalog cannot be read: ${messageOf(error)}; restore a backup`);
+      return undefined;
+    } finally {
+      await store.close();
+    }
+  }
+
+  async #openShards(): Promise<ShardStore | undefined> {
+    const folder = join(this.#dataFolder, "shards");
+    const state = await inspectStore("shards", folder);
+    if (state.kind === "damaged") this.#note(`the shard store is damaged: ${state.reason}; the next start builds all shards again from the mirrors`);
+    return state.kind === "whole" || state.kind === "unknown" ? new ShardStore(folder) : undefined;
+  }
+
+  #note(fault: string): void {
+    this.#faults++;
+    this.#tell(oneLine(fault, faultCharsMax));
+  }
+}
