@@ -3,6 +3,7 @@
  * single character and every pair of characters repeated: none takes long. `PAIRS=all` tries all pairs (half an hour);
  * otherwise some of them, by a fixed seed.
  */
+import { parse } from "graphql";
 import t from "tap";
 import { readCredential, readSession } from "../src/account/credential.js";
 import { checkEmail, checkName, readLifetime } from "../src/account/rules.js";
@@ -56,6 +57,9 @@ const urlQueryLength = 64 << 10;
 /** A GraphQL argument is as long as the body of its request at most. */
 const argumentLength = 1 << 20;
 
+/** Of src/graphql/operations.ts. */
+const documentLength = 256 << 10;
+
 const addresses = new ClientAddresses(["10.0.0.0/8", "::/0"]);
 const router = new Router<string>();
 router.add("GET", "/x/NAME/y/REV/z", "two captures");
@@ -85,6 +89,11 @@ const readers: readonly Reader[] = [
   { name: "timeout:", lengthMax: queryLimits.textBytesMax - 8, read: (text) => planQuery(`timeout:${text}`, "standard"), cpuMsMax: 100 },
   { name: "repo:has.description", lengthMax: queryLimits.textBytesMax - 30, read: (text) => planQuery(`repo:has.description(${text})`, "standard"), cpuMsMax: 100 },
   { name: "repo:has.meta", lengthMax: queryLimits.textBytesMax - 30, read: (text) => planQuery(`repo:has.meta(${text})`, "standard"), cpuMsMax: 100 },
+  ...["context:", "lang:", "file:", "-repo:", "repo:has.path(", "repo:has.commit.after(", "file:has.owner(", "file:has.contributor(", "count:", "type:", "patterntype:", "repo:a@"].map((field) => (
+    { name: `${field} in a query`, lengthMax: queryLimits.textBytesMax - 30, read: (text: string) => planQuery(`${field}${text}${field.endsWith("(") ? ")" : ""}`, "standard"), cpuMsMax: 100 })),
+  { name: "a GraphQL document", lengthMax: documentLength, read: (text) => parse(text, { maxTokens: 10_000 }), cpuMsMax: 100 },
+  { name: "a text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => parse(`{ a(x: "${text}") }`, { maxTokens: 10_000 }), cpuMsMax: 100 },
+  { name: "a block text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => parse(`{ a(x: """${text}""") }`, { maxTokens: 10_000 }), cpuMsMax: 100 },
   { name: "a duration", lengthMax: queryLimits.textBytesMax, read: readTimeoutMs },
   { name: "a count", lengthMax: queryLimits.textBytesMax, read: readCount },
   { name: "a date", lengthMax: queryLimits.textBytesMax, read: (text) => readDateMs(text, 0) },
