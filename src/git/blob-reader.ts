@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
-import { longReadLimits } from "./child-limits.js";
+import { blobLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { OutputReader } from "./output-reader.js";
 import { isOid } from "./refs.js";
@@ -60,7 +60,7 @@ export class BlobReader {
     this.#contentBytesMax = options.contentBytesMax;
     const args = [`--git-dir=${options.directory}`, "cat-file", "--batch-command", "--buffer"];
     const environment = localEnvironment();
-    const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, process: longReadLimits, stop: options.stop };
+    const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, process: blobLimits(options.contentBytesMax), stop: options.stop };
     this.#child = new GitChild({ args, environment, directory: "/" }, limits, null);
     this.#output = new OutputReader(this.#child);
   }
@@ -81,6 +81,11 @@ export class BlobReader {
     } finally {
       this.#isReading = false;
     }
+  }
+
+  /** Whether git ended, or was ended, by what it may take of memory or of the processor. */
+  get hasHitLimit(): boolean {
+    return this.#child.limitHit !== null;
   }
 
   close(): void {

@@ -21,6 +21,11 @@ export const listLimits: ProcessLimits = { ...readLimits, dataBytesMax: 192 * me
 /** As `readLimits` for a command that serves a whole task: many blobs, a whole history, an archive. Linux takes 10 to 60 s of each. */
 export const longReadLimits: ProcessLimits = { ...readLimits, cpuSecondsMax: 3_600 };
 
+/** The same for blobs of at most this size, which are deltas on others of about the size, and are unpacked beside them. */
+export function blobLimits(contentBytesMax: number): ProcessLimits {
+  return { ...longReadLimits, dataBytesMax: Math.min(readLimits.dataBytesMax, 128 * mebibyte + 4 * contentBytesMax) };
+}
+
 /**
  * For a command that takes objects in or repacks them. `index-pack` of the repository above takes between 256 and 512 MiB of data,
  * of which 200 MiB are caches; the rest grows by 100 bytes an object. Linux has 11 million, and was not measured.

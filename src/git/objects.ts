@@ -41,8 +41,11 @@ export interface TreeChange {
   readonly path: Buffer;
 }
 
-/** Linux has 78,635 files and lists in 5.6 MB; this is room for two million files. Trees that hold one another list without end. */
-const listingBytesMax = 256 << 20;
+/**
+ * Linux has 78,635 files and lists in 5.6 MB; this is room for 1.8 million files, which the heap of a thread is not. Trees that hold one
+ * another list without end. While a list is put together, it is in memory twice.
+ */
+const listingBytesMax = 128 << 20;
 const listingTimeoutMs = 300_000;
 
 /**

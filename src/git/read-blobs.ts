@@ -1,8 +1,9 @@
 import { TrawlError } from "../base/errors.js";
 import { uninitializedBytes } from "../base/bytes.js";
-import { BlobReader, type BlobReaderOptions, type OnBlob } from "./blob-reader.js";
+import type { BlobReaderOptions, OnBlob } from "./blob-reader.js";
 import { localCommand } from "./objects.js";
 import { PackedObjects } from "./packed-objects.js";
+import { readByGit } from "./read-by-git.js";
 import { runGit, type StopSignal } from "./run.js";
 
 /** A larger scratch buffer is not kept for the next content. */
@@ -55,12 +56,7 @@ export async function readBlobs(options: BlobReaderOptions, oids: readonly strin
     }
   }
   if (others.length === 0) return;
-  const reader = new BlobReader(options);
-  try {
-    await reader.read(others.map((i) => oids[i]), (index, outcome) => onBlob(others[index], outcome));
-  } finally {
-    reader.close();
-  }
+  await readByGit(options, others.map((i) => oids[i]), (index, outcome) => onBlob(others[index], outcome));
 }
 
 /** Returns the indexes of those that are left to git. */

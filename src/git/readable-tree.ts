@@ -20,7 +20,7 @@ export interface ReadableTree {
 const windowTrees = 256;
 
 /** Paths of all files together; as many as `listTree` takes. Trees that hold one another list without end. */
-const pathBytesMax = 256 << 20;
+const pathBytesMax = 128 << 20;
 
 /** So many objects may end git, which is then started anew. */
 const restartCountMax = 1_000;

@@ -1,6 +1,5 @@
-import { BlobReader, type OnBlob } from "../git/blob-reader.js";
-import { endedByItself } from "../git/damage.js";
 import { fileMode, type TreeEntry } from "../git/objects.js";
+import { readByGit } from "../git/read-by-git.js";
 import { listReadable } from "../git/readable-tree.js";
 import type { StopSignal } from "../git/run.js";
 import type { Kernel } from "../kernel/kernel.js";
@@ -92,9 +91,6 @@ export async function entriesOfBranches(mirror: string, branches: readonly Index
   return { entries, missingTreeCount };
 }
 
-/** So many blobs may end git, which is then started anew. */
-const restartCountMax = 1_000;
-
 /**
  * Adds a document for each entry to the output, reading each blob once; contents are added in the order of their first
  * path. Throws `cancelled` when asked to stop.
@@ -128,28 +124,14 @@ export async function indexEntries(entries: readonly Entry[], context: IndexCont
 async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<string, Entry[]>, context: IndexContext, counts: DocumentCounts): Promise<void> {
   const { fileBytesMax, largeFiles } = context.limits;
   const contentBytesMax = largeFiles === undefined ? Math.min(fileBytesMax, contentBytesLimit) : contentBytesLimit;
-  let done = 0;
-  const onBlob: OnBlob = async (_, outcome) => {
-    const oid = wanted[done];
-    const group = entriesOfBlob.get(oid) ?? [];
-    if (done++ % 256 === 0) context.onProgress(done, wanted.length);
+  await readByGit({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop }, wanted, async (index, outcome) => {
+    const group = entriesOfBlob.get(wanted[index]) ?? [];
     context.reads.blobCount++;
     if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
-    if (outcome.kind === "content") await indexBlob(oid, outcome.content, group, context, counts);
+    if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
     else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
-  };
-  for (let restarts = 0; done < wanted.length; restarts++) {
-    const reader = new BlobReader({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop });
-    try {
-      await reader.read(wanted.slice(done), onBlob);
-    } catch (error) {
-      // git ends at an object that is damaged behind its first bytes. Which one that is follows from what it has told.
-      if (!endedByItself(error) || restarts >= restartCountMax) throw error;
-      await onBlob(done, { kind: "missing" });
-    } finally {
-      reader.close();
-    }
-  }
+    if (index % 256 === 0) context.onProgress(index, wanted.length);
+  });
 }
 
 /** The open shard has the blob, from a fork say: it is not read again. */

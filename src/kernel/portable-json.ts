@@ -31,7 +31,9 @@ export class JsonWriter {
     for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = bytes[i];
   }
 
-  number(value: number): void {
+  /** As an unsigned integer of 32 bits, as the addon writes it: a damaged shard may count lines from below zero. */
+  number(given: number): void {
+    const value = given >>> 0;
     let power = 1;
     while (power * 10 <= value) power *= 10;
     for (; power >= 1; power /= 10) this.#byte(0x30 + (Math.floor(value / power) % 10));
