@@ -21,6 +21,9 @@ export const listLimits: ProcessLimits = { ...readLimits, dataBytesMax: 192 * me
 /** As `readLimits` for a command that serves a whole task: many blobs, a whole history, an archive. Linux takes 10 to 60 s of each. */
 export const longReadLimits: ProcessLimits = { ...readLimits, cpuSecondsMax: 3_600 };
 
+/** The same for a file or an archive that goes to a client, whose delta may claim to unpack to anything. */
+export const contentReadLimits: ProcessLimits = { ...longReadLimits, dataBytesMax: 256 * mebibyte };
+
 /** The same for blobs of at most this size, which are deltas on others of about the size, and are unpacked beside them. */
 export function blobLimits(contentBytesMax: number): ProcessLimits {
   return { ...longReadLimits, dataBytesMax: Math.min(readLimits.dataBytesMax, 128 * mebibyte + 4 * contentBytesMax) };

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { longReadLimits } from "./child-limits.js";
+import { contentReadLimits } from "./child-limits.js";
 import { localEnvironment } from "./environment.js";
 import { isOid } from "./refs.js";
 import { GitChild, neverStop } from "./run.js";
@@ -24,5 +24,5 @@ export function openArchive(directory: string, commit: string, format: ArchiveFo
 /** Lives until its output has ended or it is killed: the reader's pace is nobody's business here. */
 function open(directory: string, args: readonly string[]): GitChild {
   const command = { args: [`--git-dir=${directory}`, "--literal-pathspecs", ...args], environment: localEnvironment(), directory: "/" };
-  return new GitChild(command, { timeoutMs: Infinity, silenceMs, process: longReadLimits, stop: neverStop }, null);
+  return new GitChild(command, { timeoutMs: Infinity, silenceMs, process: contentReadLimits, stop: neverStop }, null);
 }
