@@ -233,6 +233,13 @@ export class Catalog {
     return done;
   }
 
+  /** Runs `work` between two changes: none is made meanwhile, neither on the disk nor in memory. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#commits.then(work);
+    this.#commits = done.then(() => undefined, () => undefined);
+    return done;
+  }
+
   #starsOf(shard: LiveShard): number {
     let stars = 0;
     for (const id of shard.record.repositoryIds) stars = Math.max(stars, this.#repositories.get(id)?.stars ?? 0);

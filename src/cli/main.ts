@@ -52,6 +52,7 @@ function createProgram(exit: (code: number) => void): Command {
   addConfig(program);
   addExplain(program);
   addCheck(program, exit);
+  addBackup(program, exit);
   return program;
 }
 
@@ -247,6 +248,21 @@ function addExplain(program: Command): void {
     .action(async (words: string[], typed: { data: string; type: string }) => {
       const body = { query: words.join(" "), patternType: typed.type };
       print(String(await callDaemon(typed.data, { method: "POST", path: "/explain", body, progress: () => {} })).trimEnd());
+    });
+}
+
+function addBackup(program: Command, exit: (code: number) => void): void {
+  program.command("backup").argument("<folder>").addOption(dataOption())
+    .description("Let the running daemon copy its data to a folder. What is there from an earlier backup is not copied again.")
+    .action(async (folder: string, { data }: { data: string }) => {
+      const { backup } = await import("./backup.js");
+      exit(await backup(folder, data, print));
+    });
+  program.command("restore").argument("<folder>").addOption(dataOption())
+    .description("Make a data directory of a backup, before its daemon is started. The directory must be empty.")
+    .action(async (folder: string, { data }: { data: string }) => {
+      const { restoreBackup } = await import("./backup.js");
+      await restoreBackup(folder, data, print);
     });
 }
 

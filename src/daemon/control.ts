@@ -13,6 +13,7 @@ import { isSecretSource } from "../base/secret-source.js";
 import { parseRemoteUrl } from "../git/remote-url.js";
 import { splitSecret } from "../git/url-secret.js";
 import { accountHandlers } from "./account-control.js";
+import type { Backups } from "./backup.js";
 import { resolveFacts, resolveRepository } from "./config.js";
 
 /** What the control interface commands. */
@@ -24,6 +25,7 @@ export interface Controlled {
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
+  readonly backups: Backups;
   /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
   reload(mayRemoveMost: boolean): Promise<ReloadResult>;
   /** Begins the URLs that are handed out; without a slash at the end. */
@@ -92,6 +94,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     },
     "POST /.api/reload": ({ body }: ControlCall) => daemon().reload(isTrue(body, "mayRemoveMost")),
     "POST /explain": ({ body }: ControlCall) => daemon().searcher.explain(readExplain(body)),
+    "POST /backup": ({ body, progress }: ControlCall) => daemon().backups.take(readFolder(body), progress),
     "POST /check": ({ body, progress }: ControlCall) => check(daemon().sync, isTrue(body, "repair"), progress),
   };
 }
@@ -162,6 +165,12 @@ function readRemote(body: unknown): { readonly url: string | undefined; readonly
 
 function isTextOrNothing(value: unknown): value is string | undefined {
   return value === undefined || typeof value === "string";
+}
+
+function readFolder(body: unknown): string {
+  const folder = typeof body === "object" && body !== null && "folder" in body ? body.folder : undefined;
+  if (typeof folder !== "string" || folder.includes("\0")) throw new TrawlError("bad-request", "backup takes {\"folder\": PATH}");
+  return folder;
 }
 
 function readExplain(body: unknown): { query: string; patternType: string } {

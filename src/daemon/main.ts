@@ -44,6 +44,7 @@ import { ShardStore } from "../store/shard-store.js";
 import type { StoreGuard } from "../store/store-guard.js";
 import { SyncManager } from "../sync/sync-manager.js";
 import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
+import { Backups } from "./backup.js";
 import { differingOptions, resolveOptions } from "./config.js";
 import { controlHandlers, type Controlled, type ReloadResult } from "./control.js";
 import type { ResolvedOptions } from "./options.js";
@@ -138,6 +139,7 @@ class Daemon implements Controlled {
   readonly audit: AuditLog;
   readonly accessTokens: AccessTokenPolicy;
   readonly tokenLifetimes: TokenLifetimes;
+  readonly backups: Backups;
   readonly #records: RecordStore;
   readonly #snapshots: SnapshotSchedule;
   readonly #watch: StoreWatch;
@@ -205,6 +207,7 @@ class Daemon implements Controlled {
       onStoreLost: this.#loseStore,
     }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
     const scheduler = new SliceScheduler(options.workers, pressure);
+    this.backups = new Backups({ dataFolder: options.data, catalog: this.catalog, records: this.#records, sync: this.sync, pool: this.#ingestPool, log });
     this.searcher = new Searcher({
       catalog: this.catalog,
       pool: this.#searchPool,

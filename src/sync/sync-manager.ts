@@ -360,6 +360,24 @@ export class SyncManager {
     this.#pump();
   }
 
+  /** Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that first. */
+  async exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {
+    while (this.#busy.has(id) && this.#tasks.size > 0) await Promise.race(this.#tasks);
+    if (Atomics.load(this.#stop, 0) !== 0) throw new TrawlError("shutting-down", "the daemon is stopping");
+    this.#busy.add(id);
+    try {
+      return await work();
+    } finally {
+      this.#release([id]);
+      this.#pump();
+    }
+  }
+
+  /** Set when the daemon stops: for what runs beside tasks of this. */
+  get stopWord(): Int32Array {
+    return this.#stop;
+  }
+
   /** From here on nothing begins that would write; whoever waits for it is told why. What runs ends, and fails where it writes. */
   suspend(error: TrawlError): void {
     this.#suspended ??= error;

@@ -2,6 +2,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import { createHash } from "node:crypto";
 import { setPriority } from "node:os";
 import { join } from "node:path";
+import { ContentFiles } from "../backup/content-files.js";
+import { copyMirror, copyShard, deleteUnneeded } from "../backup/copy.js";
+import type { BackupFile } from "../backup/manifest.js";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
@@ -22,7 +25,7 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
-  CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
+  BackupTask, BackupTaskResult, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
   SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Rest } from "./rest.js";
@@ -144,6 +147,7 @@ function run(task: IngestTask): Promise<unknown> {
     case "compact": return merge(task);
     case "check": return check(task);
     case "remove": return remove(task);
+    case "backup": return copyForBackup(task);
   }
 }
 
@@ -453,4 +457,19 @@ async function check(task: CheckTask): Promise<CheckTaskResult> {
 
 async function remove(task: RemoveTask): Promise<void> {
   await guardedStore.remove(task.shardIds);
+}
+
+async function copyForBackup(task: BackupTask): Promise<BackupTaskResult> {
+  activity.enter("copying", 0, "", stepAllowanceMs);
+  const files = new ContentFiles(task.target);
+  return { file: await copyPart(task, files), copiedBytes: files.copiedBytes };
+}
+
+async function copyPart({ part, stop }: BackupTask, files: ContentFiles): Promise<BackupFile | undefined> {
+  switch (part.kind) {
+    case "file": return files.addFile(part.path, part.source, stopWhenSet(stop));
+    case "shard": return copyShard(store, part.shard, files);
+    case "mirror": return copyMirror(join(settings.dataFolder, part.path), part.path, part.earlier, files, stopWhenSet(stop));
+    case "clean": return void await deleteUnneeded(part.entries, files);
+  }
 }

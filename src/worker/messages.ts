@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import type { BackupFile, ManifestEntry } from "../backup/manifest.js";
 import type { SerializedError } from "../base/errors.js";
 import type { FindCondition, SearchOptions, SearchStats } from "../task/search-options.js";
 import type { ResultBatch } from "../eval/result-writer.js";
@@ -142,7 +143,27 @@ export interface LenderMessage {
 export const firstSlotWord = 8;
 
 /** What an ingest worker is asked to do. */
-export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask;
+export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask;
+
+/** Copy one part of a backup, or delete what none of its parts needs. The result is what the manifest says of it; undefined for the latter. */
+export interface BackupTask {
+  readonly kind: "backup";
+  /** The folder of the contents of the backup. */
+  readonly target: string;
+  readonly part:
+    | { readonly kind: "file"; readonly path: string; readonly source: string }
+    | { readonly kind: "shard"; readonly shard: StoredShard }
+    /** `earlier`: what the backup before has of it. */
+    | { readonly kind: "mirror"; readonly path: string; readonly earlier: ManifestEntry | undefined }
+    | { readonly kind: "clean"; readonly entries: readonly ManifestEntry[] };
+  readonly stop: Int32Array;
+}
+
+export interface BackupTaskResult {
+  readonly file: BackupFile | undefined;
+  /** What was not there before. */
+  readonly copiedBytes: number;
+}
 
 /** Fetch repositories, and index what changed. */
 export interface SyncTask {

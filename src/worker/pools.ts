@@ -4,7 +4,7 @@ import { FairSemaphore, refusalError, shareLimits } from "../base/fair-semaphore
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type {
-  BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, IngestTask, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
+  BackupTask, BackupTaskResult, BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, IngestTask, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
   SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
@@ -139,6 +139,10 @@ export class IngestPool {
   }
 
   check(task: CheckTask): Promise<CheckTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  backup(task: BackupTask): Promise<BackupTaskResult> {
     return this.#run(task, [task.stop]);
   }
 

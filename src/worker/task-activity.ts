@@ -29,7 +29,7 @@ const stateBytesMax = 64;
 const oidBytesMax = 64;
 const pathBytesMax = 1024;
 
-const phases = ["starting", "fetching", "comparing", "reading", "indexing", "writing", "merging", "checking", "repacking"] as const;
+const phases = ["starting", "fetching", "comparing", "reading", "indexing", "writing", "merging", "checking", "repacking", "copying"] as const;
 
 export type Phase = (typeof phases)[number];
 

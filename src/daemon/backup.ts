@@ -1,0 +1,187 @@
+import { existsSync } from "node:fs";
+import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import { prepareTarget, syncFolder } from "../backup/content-files.js";
+import { backupFormat, filesFolder, manifestName, parseManifest, shardPath, type Manifest, type ManifestEntry } from "../backup/manifest.js";
+import { messageOf, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import type { RecordStore } from "../store/record-store.js";
+import type { SyncManager } from "../sync/sync-manager.js";
+import type { BackupTask } from "../worker/messages.js";
+import type { IngestPool } from "../worker/pools.js";
+import { dataVersion } from "./data-version.js";
+
+/** What the backups are of. */
+export interface BackupSource {
+  readonly dataFolder: string;
+  readonly catalog: Catalog;
+  readonly records: RecordStore;
+  readonly sync: SyncManager;
+  readonly pool: IngestPool;
+  readonly log: Log;
+}
+
+export interface BackupResult {
+  readonly shards: number;
+  readonly mirrors: number;
+  /** What was not in the folder before. */
+  readonly copiedBytes: number;
+  /** Sentences: what could not be copied. A restore makes it anew from the mirrors, or from the remotes. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Backups of the running daemon. The catalog is copied between two changes, and its shards are kept until they are copied, too; a mirror
+ * is copied while no task touches it, and may be later than the catalog, as after any fetch.
+ *
+ * A folder takes one backup after the other: what it has is not copied again, and it holds the former backup until the manifest of the
+ * new one is in its place. The copying is done by ingest workers.
+ */
+export class Backups {
+  readonly #source: BackupSource;
+  #isRunning = false;
+
+  constructor(source: BackupSource) {
+    this.#source = source;
+  }
+
+  /** Rejects with `conflict` while another one runs, and for a folder that holds something else; with `storage` when a write fails. */
+  async take(target: string, progress: (line: string) => void): Promise<BackupResult> {
+    this.#requireTarget(target);
+    if (this.#isRunning) throw new TrawlError("conflict", "a backup is running already");
+    this.#isRunning = true;
+    try {
+      await prepareTarget(target, manifestName, filesFolder);
+      const result = await new RunningBackup(this.#source, target, progress).run();
+      this.#source.log.info({ target, ...result, leftOut: result.leftOut.length }, "backup taken");
+      return result;
+    } catch (error) {
+      const code = error instanceof TrawlError ? error.code : "storage";
+      throw new TrawlError(code, `no backup was taken in ${target}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #requireTarget(target: string): void {
+    if (!isAbsolute(target)) throw new TrawlError("bad-request", "the folder of a backup is given as an absolute path");
+    const { dataFolder } = this.#source;
+    if (!relative(dataFolder, target).startsWith("..") || !relative(target, dataFolder).startsWith("..")) {
+      throw new TrawlError("bad-request", `${target} and the data directory ${dataFolder} lie in one another: name another folder, best on another disk`);
+    }
+  }
+}
+
+class RunningBackup {
+  readonly #source: BackupSource;
+  readonly #target: string;
+  readonly #progress: (line: string) => void;
+  readonly #entries: ManifestEntry[] = [];
+  readonly #leftOut: string[] = [];
+  #copiedBytes = 0;
+
+  constructor(source: BackupSource, target: string, progress: (line: string) => void) {
+    this.#source = source;
+    this.#target = target;
+    this.#progress = progress;
+  }
+
+  async run(): Promise<BackupResult> {
+    const earlier = await this.#earlier();
+    const { sync, catalog } = this.#source;
+    const takenAt = new Date().toISOString();
+    const { view, ids, folder } = await this.#freeze();
+    try {
+      await this.#copy("file", { kind: "file", path: "catalog/data.mdb", source: join(folder, "data.mdb") });
+      await this.#copyShards(view, earlier);
+    } finally {
+      view.release();
+      await rm(folder, { recursive: true, force: true });
+    }
+    for (const [i, id] of ids.entries()) {
+      const path = `mirrors/${id}.git`;
+      if (i % 100 === 0) this.#progress(`copying mirrors: ${i} of ${ids.length}`);
+      if (catalog.repository(id) === undefined) continue;
+      await sync.exclusively(id, () => this.#copy("list", { kind: "mirror", path, earlier: earlier.get(path) }));
+    }
+    if (existsSync(join(this.#source.dataFolder, "audit.log"))) await this.#copy("file", { kind: "file", path: "audit.log", source: join(this.#source.dataFolder, "audit.log") });
+    await this.#writeManifest({ format: backupFormat, dataVersion, takenAt, entries: this.#entries });
+    await this.#run({ kind: "clean", entries: this.#entries });
+    const count = (kind: ManifestEntry["kind"]): number => this.#entries.filter((entry) => entry.kind === kind).length;
+    return { shards: count("shard"), mirrors: count("list"), copiedBytes: this.#copiedBytes, leftOut: this.#leftOut };
+  }
+
+  /** The entries of the backup that is in the folder, by path. One that cannot be read is as good as none. */
+  async #earlier(): Promise<ReadonlyMap<string, ManifestEntry>> {
+    try {
+      const { entries } = parseManifest(await readFile(join(this.#target, manifestName), "utf8"));
+      return new Map(entries.map((entry) => [entry.path, entry]));
+    } catch {
+      return new Map();
+    }
+  }
+
+  /** The catalog as it is at one moment, and the shards that it names, which stay until the view is released. */
+  async #freeze(): Promise<{ view: CatalogView; ids: readonly number[]; folder: string }> {
+    const { catalog, records } = this.#source;
+    const folder = join(this.#target, "unfinished-catalog");
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    return await catalog.between(async () => {
+      const view = catalog.view();
+      try {
+        await records.copyTo(folder);
+        return { view, ids: [...catalog.repositories()].map(({ id }) => id), folder };
+      } catch (error) {
+        view.release();
+        throw error;
+      }
+    });
+  }
+
+  async #copyShards({ shards }: CatalogView, earlier: ReadonlyMap<string, ManifestEntry>): Promise<void> {
+    for (const [i, { record }] of shards.entries()) {
+      this.#progress(`copying shards: ${i} of ${shards.length}`);
+      const known = earlier.get(shardPath(record));
+      if (known?.kind === "shard" && record.checksum !== undefined && this.#has(known)) {
+        this.#entries.push(known);
+        continue;
+      }
+      try {
+        await this.#copy("shard", { kind: "shard", shard: { id: record.id, checksum: record.checksum } });
+      } catch (error) {
+        if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") throw error;
+        this.#leftOut.push(messageOf(error));
+      }
+    }
+  }
+
+  #has({ sha256 }: ManifestEntry): boolean {
+    return existsSync(join(this.#target, filesFolder, sha256.slice(0, 2), sha256));
+  }
+
+  async #copy(kind: ManifestEntry["kind"], part: BackupTask["part"]): Promise<void> {
+    const { file, copiedBytes } = await this.#run(part);
+    this.#copiedBytes += copiedBytes;
+    if (file !== undefined) this.#entries.push({ ...file, kind });
+  }
+
+  #run(part: BackupTask["part"]) {
+    const { pool, sync } = this.#source;
+    return pool.backup({ kind: "backup", target: join(this.#target, filesFolder), part, stop: sync.stopWord });
+  }
+
+  async #writeManifest(manifest: Manifest): Promise<void> {
+    const unfinished = join(this.#target, `${manifestName}.new`);
+    const file = await open(unfinished, "w", 0o600);
+    try {
+      await file.writeFile(JSON.stringify(manifest));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, join(this.#target, manifestName));
+    await syncFolder(this.#target);
+  }
+}
