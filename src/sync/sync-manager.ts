@@ -229,11 +229,21 @@ export class SyncManager {
   /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
   async moveSecrets(): Promise<void> {
     for (const repository of [...this.#catalog.repositories()]) {
-      const { config } = await this.#secrets.moved(repository);
-      if (config === repository) continue;
-      await this.#catalog.commit(() => ({ repositories: [{ ...(this.#catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential }] }));
-      this.#log.warn({ repository: repository.name }, "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog");
+      try {
+        await this.#moveSecret(repository);
+      } catch (error) {
+        // A URL that this program refuses costs its repository alone, whose fetches say the same.
+        if (!(error instanceof TrawlError) || error.code !== "bad-config") throw error;
+        this.#log.warn({ repository: repository.name }, error.message);
+      }
     }
+  }
+
+  async #moveSecret(repository: Repository): Promise<void> {
+    const { config } = await this.#secrets.moved(repository);
+    if (config === repository) return;
+    await this.#catalog.commit(() => ({ repositories: [{ ...(this.#catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential }] }));
+    this.#log.warn({ repository: repository.name }, "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog");
   }
 
   #addedByHand(name: string): Repository {
