@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fuzz faults config graphql bench bench-quick clean install kernel typescript
+.PHONY: help run build test check fuzz faults config graphql bench bench-quick deb deb-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -33,6 +33,8 @@ help:
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
 	@echo "make bench-quick      some of it on what this checkout has, three minutes"
+	@echo "make deb              a Debian package and a tarball in build/, with what runs alone; VERSION=X"
+	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make clean            delete what was built; node_modules and data stay"
 
 run: build
@@ -43,7 +45,10 @@ build: install kernel typescript
 # The stamp holds what was installed: a lockfile, a list of Debian packages, and the ABI that native packages were compiled for. While the ABI stays,
 # only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
 # place are removed first, since checkouts may share them by hard links.
-install:
+node:
+	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not there: install Node 20, see README.md"; exit 1; }
+
+install: node
 	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json scripts/debian-packages.sh | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
 	if [ "$$have" = "$$want" ]; then exit 0; fi; \
@@ -104,5 +109,11 @@ bench: build
 bench-quick: build
 	@bin/trawl-bench quick $(ARGS)
 
+deb: build
+	@node scripts/package.mjs build $(VERSION)
+
+deb-test: deb
+	@scripts/deb-test.sh build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb $(or $(SUITE),bookworm) $(ROOT)
+
 clean:
-	rm -rf dist .tap src/kernel/native/build
+	rm -rf build dist .tap src/kernel/native/build

@@ -40,7 +40,8 @@ function watchOutput(): void {
   process.stderr.on("error", () => undefined);
 }
 
-function createProgram(exit: (code: number) => void): Command {
+/** All commands; `exit` takes the exit code of the one that was run. */
+export function createProgram(exit: (code: number) => void): Command {
   const program = new Command("trawl").description("Code search over git repositories.").exitOverride();
   addServe(program, exit);
   addSearch(program, exit);
