@@ -70,6 +70,19 @@ t.test("what is restored answers as the daemon that was backed up", async (t) =>
   t.same(await answersOf(again), before, "and its mirrors are those of the same remotes");
 });
 
+t.test("secrets of remotes are in it, for the owner alone", async (t) => {
+  await t.rejects(daemon.add("host/secret", "http://user:pass%77ord@127.0.0.1:1/x.git"));
+  await take();
+  await daemon.remove("host/secret");
+  const data = join(dataDirectory(t), "restored");
+  t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
+  const [name] = readdirSync(join(data, "secrets"));
+  t.match(readFileSync(join(data, "secrets", name!), "utf8"), /user/);
+  t.equal(statSync(join(data, "secrets", name!)).mode & 0o777, 0o600);
+  t.equal(statSync(backup).mode & 0o777, 0o700);
+  t.same(readdirSync(join(backup, "files"), { recursive: true, withFileTypes: true }).filter((entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0), []);
+});
+
 t.test("a folder takes what is new, and loses what is not needed", async (t) => {
   await take();
   const catalogBytes = manifest().entries.find(({ path }) => path === "catalog/data.mdb")!.bytes;

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { chmod, mkdir, open, readdir, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
 import { TrawlError } from "../base/errors.js";
@@ -120,4 +120,6 @@ export async function prepareTarget(folder: string, manifestName: string, filesF
     throw new TrawlError("conflict", `${folder} holds something else than a backup: name an empty folder, or one of an earlier backup`);
   }
   await mkdir(join(folder, filesFolder), { recursive: true, mode: 0o700 });
+  // It holds all that the data directory does, secrets too.
+  await chmod(folder, 0o700);
 }

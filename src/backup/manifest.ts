@@ -81,7 +81,7 @@ function isBackupFile(file: unknown): file is BackupFile {
 function isInside(path: string): boolean {
   const [first, ...others] = path.split("/");
   const isPlain = [...path].every((character) => character !== "\0" && character <= "\u00ff") && others.every((part) => part !== "" && part !== "." && part !== "..");
-  return isPlain && (path === "audit.log" || (["catalog", "shards", "mirrors"].includes(first) && others.length > 0));
+  return isPlain && (path === "audit.log" || (["catalog", "shards", "mirrors", "secrets"].includes(first) && others.length > 0));
 }
 
 function damaged(what: string): TrawlError {

@@ -5,6 +5,7 @@ import { prepareTarget, syncFolder } from "../backup/content-files.js";
 import { backupFormat, filesFolder, manifestName, parseManifest, shardPath, type Manifest, type ManifestEntry } from "../backup/manifest.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { filesIn } from "../git/mirror-directory.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -105,7 +106,7 @@ class RunningBackup {
       if (catalog.repository(id) === undefined) continue;
       await sync.exclusively(id, () => this.#copy("list", { kind: "mirror", path, earlier: earlier.get(path) }));
     }
-    if (existsSync(join(this.#source.dataFolder, "audit.log"))) await this.#copy("file", { kind: "file", path: "audit.log", source: join(this.#source.dataFolder, "audit.log") });
+    await this.#copyFiles();
     await this.#writeManifest({ format: backupFormat, dataVersion, takenAt, entries: this.#entries });
     await this.#run({ kind: "clean", entries: this.#entries });
     const count = (kind: ManifestEntry["kind"]): number => this.#entries.filter((entry) => entry.kind === kind).length;
@@ -153,6 +154,19 @@ class RunningBackup {
       } catch (error) {
         if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") throw error;
         this.#leftOut.push(messageOf(error));
+      }
+    }
+  }
+
+  /** The secrets of remotes and the audit log. A secret may go at any moment, with its repository. */
+  async #copyFiles(): Promise<void> {
+    const secrets = filesIn(join(this.#source.dataFolder, "secrets"), /^[0-9a-f]{1,64}$/).map((name) => `secrets/${name}`);
+    for (const path of [...secrets, "audit.log"]) {
+      const source = join(this.#source.dataFolder, path);
+      try {
+        if (existsSync(source)) await this.#copy("file", { kind: "file", path, source });
+      } catch (error) {
+        if (existsSync(source)) throw error;
       }
     }
   }
