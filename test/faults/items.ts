@@ -25,7 +25,7 @@ export const items: readonly Item[] = [
   { number: 9, what: "Damaged files", bound: "detected or harmless, 0 wrong answers, 0 process deaths", tests: ["shard-corruption", "daemon-stores", "daemon-damage"], notShown: "" },
   { number: 10, what: "A file is truncated while it is mapped", bound: "a part of an answer, not the process", tests: ["daemon-truncation"], notShown: "" },
   { number: 11, what: "Read-only file system, wrong owner, missing directory", bound: "one clear line and an exit code", tests: ["daemon-lifecycle"], notShown: "" },
-  { number: 12, what: "Formats of other versions", bound: "read, or refused with a message", tests: ["shard-corruption", "daemon-lifecycle"], notShown: "" },
+  { number: 12, what: "Formats of other versions", bound: "read, or refused with a message", tests: ["shard-corruption", "data-version", "daemon-lifecycle"], notShown: "" },
   { number: 13, what: "Hard stops of readers", bound: "slots of readers are free again", tests: ["attack-threads"], notShown: "" },
   { number: 14, what: "A worker throws, hangs, exhausts its memory or aborts", bound: "one request fails, others are unharmed", tests: ["worker-pool", "attack-threads", "sync-loss"], notShown: "" },
   { number: 15, what: "The main loop is not blocked; a watchdog", bound: "≤ 100 ms under each attack", tests: ["attack-baseline", "attack-http", "attack-texts", "daemon-service-manager"], notShown: "" },
