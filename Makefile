@@ -42,14 +42,14 @@ run: build
 
 build: install kernel typescript
 
+node:
+	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not there: install Node 20, 22 or 24, see README.md"; exit 1; }
+
 # The stamp holds what was installed: a lockfile, a list of Debian packages, and the ABI that native packages were compiled for. While the ABI stays,
 # only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
-# place are removed first, since checkouts may share them by hard links.
-node:
-	@node bin/node-version.mjs || { command -v node >/dev/null || echo "node is not there: install Node 20, see README.md"; exit 1; }
-
+# place are removed first, since checkouts may share them by hard links. Node 22 and 24 take the uWebSockets.js of uws/.
 install: node
-	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json scripts/debian-packages.sh | sha256sum) $$abi"; \
+	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json uws/package-lock.json scripts/debian-packages.sh | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
 	if [ "$$have" = "$$want" ]; then exit 0; fi; \
 	bash scripts/debian-packages.sh || exit 1; \
@@ -58,7 +58,8 @@ install: node
 	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
 	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
 	rm -f $$stamp node_modules/.package-lock.json; \
-	npm $$way --no-audit --no-fund --loglevel=error && echo "$$want" >$$stamp
+	npm $$way --no-audit --no-fund --loglevel=error && \
+	if [ "$$abi" -gt 115 ]; then npm ci --prefix uws --ignore-scripts --no-audit --no-fund --loglevel=error; fi && echo "$$want" >$$stamp
 
 kernel: $(kernel)
 

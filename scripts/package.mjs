@@ -64,7 +64,9 @@ function stageProgram() {
   for (const path of ["bin/trawl", "bin/node-version.mjs", "src/graphql/schema.graphql", "src/kernel/native/build/Release/trawl_kernel.node"]) copy(join(checkout, path), join(home, path));
   const { name, type, license, description } = manifest;
   writeFileSync(join(home, "package.json"), `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`);
-  for (const folder of runtimePackages()) copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
+  // uWebSockets.js of newer releases of Node, see src/http/uws-binding.ts.
+  const newer = Number(process.versions.modules) > 115 ? [join(checkout, "uws/node_modules/uWebSockets.js")] : [];
+  for (const folder of [...runtimePackages(), ...newer]) copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
   for (const path of files(home).filter((path) => path.endsWith(".node"))) {
     run("strip", ["--strip-unneeded", path]);
     chmodSync(path, 0o644);

@@ -1,5 +1,3 @@
-import uWS, { type HttpRequest as NativeRequest, type HttpResponse as NativeResponse,
-  type us_listen_socket as ListenSocket } from "uWebSockets.js";
 import { assert } from "../base/assert.js";
 import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
 import { TrawlError, messageOf } from "../base/errors.js";
@@ -10,9 +8,10 @@ import { networkOf } from "../model/client.js";
 import { ClientAddresses } from "./client-address.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
 import { Router } from "./router.js";
+import { loadBinding, type ListenSocket, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
 
 /**
- * The HTTP server, and the only file that knows uWebSockets.js.
+ * The HTTP server, and with uws-binding.ts the only file that knows uWebSockets.js.
  *
  * That library kills the process when a handler throws or returns without an answer, when a response is touched after
  * its client left, and it answers a request that is read after the first `await` with another request's bytes. So a
@@ -546,21 +545,7 @@ interface BodyRoute {
   readonly bodyBytesMax: number;
 }
 
-/** The part of the binding that is used here; its own declarations lack `close` and the four-argument `listen`. */
-interface NativeModule {
-  App(): NativeApp;
-  closeSocket(socket: ListenSocket): void;
-  getSocketPort(socket: ListenSocket): number;
-  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-}
-
-interface NativeApp {
-  any(pattern: string, handler: (res: NativeResponse, req: NativeRequest) => void): void;
-  listen(host: string, port: number, options: number, callback: (socket: ListenSocket | false) => void): void;
-  close(): void;
-}
-
-const native = uWS as unknown as NativeModule;
+const native = loadBinding();
 const drainPollMs = 20;
 
 /** A request follows its connection within this time, but for a client that only keeps one ready. */
@@ -609,7 +594,7 @@ function withBody({ method, path, query, headers, remoteAddress }: RequestHead, 
 /** The query is read once and raw: reading one key of it would decode the rest in place. */
 function snapshot(res: NativeResponse, req: NativeRequest, method: string, addresses: ClientAddresses): RequestHead {
   const headers = new Map<string, string>();
-  req.forEachHeader((name, value) => {
+  native.eachHeader(req, (name, value) => {
     const earlier = headers.get(name);
     if (earlier === undefined) headers.set(name, value);
     // A proxy may add a header of its own behind the one that a client has sent.

@@ -1,0 +1,28 @@
+/** Which package of uWebSockets.js is loaded, by the ABI of Node. `make test` under Node 22 or 24 runs all of it with the other one. */
+import { createServer } from "node:net";
+import t from "tap";
+import { loadBinding } from "../src/http/uws-binding.js";
+
+const ownAbi = Number(process.versions.modules);
+const otherAbi = ownAbi <= 115 ? 137 : 115;
+
+t.test("the one for this release listens, and tells its port", async (t) => {
+  const native = loadBinding();
+  const app = native.App();
+  let port = 0;
+  app.listen("127.0.0.1", 0, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+    if (!socket) return;
+    port = native.getSocketPort(socket);
+    native.closeSocket(socket);
+  });
+  t.ok(port > 0);
+  app.close();
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  t.pass("and gives it back");
+  server.close();
+});
+
+t.test("the one for another release is refused with what to do", async (t) => {
+  t.throws(() => loadBinding(otherAbi), { code: "bad-config", message: /^uWebSockets\.js does not load in Node [\d.]+: run `make build`/ });
+});
