@@ -315,12 +315,14 @@ t.test("a data directory that may not be written", async (t) => {
   t.match(err, /cannot use .* as data directory/);
 });
 
-t.test("a version file that a crash left empty is written again", async (t) => {
-  const data = dataDirectory(t);
-  writeFileSync(join(data, "version"), "");
-  const daemon = await testDaemon(t, [], data);
-  t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
-  t.equal(await daemon.stop(), 0);
+t.test("a version file that a crash left empty, or a power loss without its bytes, is written again", async (t) => {
+  for (const left of ["", "\0\0"]) {
+    const data = dataDirectory(t);
+    writeFileSync(join(data, "version"), left);
+    const daemon = await testDaemon(t, [], data);
+    t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+    t.equal(await daemon.stop(), 0);
+  }
 });
 
 t.test("a full disk", async (t) => {

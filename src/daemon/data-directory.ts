@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -10,15 +10,29 @@ import { dataVersion, requireDataVersion } from "./data-version.js";
 export function prepareData(dataFolder: string): void {
   const versionFile = join(dataFolder, "version");
   try {
-    // A crash may leave the file empty.
-    const isNew = !existsSync(versionFile) || statSync(versionFile).size === 0;
+    const isNew = !existsSync(versionFile) || isUnwritten(readFileSync(versionFile));
     if (!isNew) requireDataVersion(dataFolder);
     for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
-    if (isNew) writeFileSync(versionFile, `${dataVersion}\n`);
+    if (isNew) writeVersion(dataFolder, versionFile);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
     throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** What a crash may leave of a file whose bytes were not on the disk yet: nothing, or zeros. */
+function isUnwritten(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+/** The file is there when the disk has all of it. */
+function writeVersion(dataFolder: string, versionFile: string): void {
+  const unfinished = `${versionFile}.tmp`;
+  writeFileSync(unfinished, `${dataVersion}\n`, { flush: true });
+  renameSync(unfinished, versionFile);
+  const folder = openSync(dataFolder, "r");
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
 /**

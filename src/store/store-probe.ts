@@ -4,7 +4,7 @@
  *
  * Arguments: `records` or `shards`, and the folder. Standard output: the number of values as a line of JSON.
  */
-import { open, type RootDatabase } from "lmdb";
+import { ABORT, open, type RootDatabase } from "lmdb";
 
 const [kind, folder] = process.argv.slice(2);
 
@@ -44,6 +44,33 @@ function sumOf(bytes: Uint8Array): number {
   return sum;
 }
 
+/** So much is written for a trial: more than most runs of free pages, so that many of LMDB's records of them are read. */
+const trialBytes = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
+
+/**
+ * Writes to the store as its owner would, and takes it back: LMDB ends the process where its records of free pages are damaged, and
+ * nothing else reads them. A store that cannot be opened for writing is none that would end its owner so.
+ */
+async function tryToWrite(path: string): Promise<void> {
+  const writable = openForTrial(path);
+  if (writable === undefined) return;
+  writable.transactionSync(() => {
+    void writable.put("trial", Buffer.alloc(trialBytes));
+    return ABORT;
+  });
+  await writable.close();
+}
+
+function openForTrial(path: string): RootDatabase<Buffer, string> | undefined {
+  try {
+    return open<Buffer, string>({ path, maxDbs: 2, maxReaders: 512, mapSize: 2 ** 40, encoding: "binary" });
+  } catch {
+    return undefined;
+  }
+}
+
 const root = open<Buffer, string>({ path: folder, maxDbs: 2, maxReaders: 512, encoding: "binary", readOnly: true });
-process.stdout.write(`${JSON.stringify({ count: kind === "shards" ? countShards(root) : countRecords(root) })}\n`);
+const count = kind === "shards" ? countShards(root) : countRecords(root);
 await root.close();
+await tryToWrite(folder);
+process.stdout.write(`${JSON.stringify({ count })}\n`);
