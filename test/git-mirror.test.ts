@@ -121,7 +121,7 @@ t.test("a source that vanishes leaves the mirror as it is", async (t) => {
   renameSync(source.path, `${source.path}.away`);
   const error = await errorOf(mirror.sync(neverStop));
   t.equal(error.code, "git");
-  t.match(error.message, /cannot read .*source: git ls-remote failed: .*does not (exist|appear to be)/s);
+  t.match(error.message, /cannot read .*source: there is no such repository at .*git ls-remote failed: .*does not (exist|appear to be)/s);
   t.ok(await isWhole(mirror));
   renameSync(`${source.path}.away`, source.path);
   t.equal(printSync(await mirror.sync(neverStop)), "same main [main] []");

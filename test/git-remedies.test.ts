@@ -27,7 +27,7 @@ async function serverOf(t: Test, status: number): Promise<string> {
 t.test("over http", async (t) => {
   const rows: readonly (readonly [status: number, remedy: string])[] = [
     [401, "asks who reads: give the repository a credential"], [403, "does not allow it: give the token the right"],
-    [404, "there is no repository at that place"], [429, "wants fewer requests"],
+    [404, "there is no such repository"], [429, "wants fewer requests"],
   ];
   for (const [status, remedy] of rows) {
     const place = await serverOf(t, status);
@@ -48,7 +48,7 @@ t.test("over ssh", async (t) => {
     ["git@code.example.org: Permission denied (publickey).", "code.example.org takes no key of the daemon's account"],
     ["ssh: Could not resolve hostname code.example.org: Name or service not known", "the name code.example.org is not known here"],
     ["ssh: connect to host code.example.org port 22: Connection timed out", "code.example.org cannot be reached from here"],
-    ["ERROR: Repository not found.", "there is no repository at that place of code.example.org"],
+    ["ERROR: Repository not found.", "there is no such repository at code.example.org"],
   ];
   for (const [says, remedy] of rows) {
     const ssh = join(t.testdir(), "ssh");
@@ -61,7 +61,7 @@ t.test("over ssh", async (t) => {
 });
 
 t.test("a path", async (t) => {
-  t.match(await failure(t, "/nonexistent/a.git"), /there is no repository at that place of \/nonexistent\/a\.git/);
+  t.match(await failure(t, "/nonexistent/a.git"), /there is no such repository at \/nonexistent\/a\.git/);
 });
 
 t.test("what nothing is known about stays as it is, in one line", async (t) => {

@@ -12,7 +12,7 @@ const remedies: readonly (readonly [says: readonly string[], remedy: (place: str
     : `${host} asks who reads: give the repository a credential, as in "credential": "file:/etc/trawl/token"; hosts also answer so for a repository that is not there`)],
   [["returned error: 403"], (host) => `${host} knows who reads and does not allow it: give the token the right to read this repository`],
   [["returned error: 429"], (host) => `${host} wants fewer requests: raise sync.intervalSeconds`],
-  [["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"], (place) => `there is no repository at that place of ${place}, or none that this account may see: check the URL and the rights`],
+  [["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"], (place) => `there is no such repository at ${place}, or none that this account may see: check the URL and the rights`],
   [["certificate", "SSL"], (host) => `the certificate of ${host} is not trusted: put that of its authority in /usr/local/share/ca-certificates and run update-ca-certificates`],
   [["redirect"], () => "the remote has moved: use its new URL, or set git.followRedirects"],
   [["Connection refused"], (host) => `nothing listens at ${host}: check the port, and whether the service runs`],
