@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fuzz faults config graphql bench bench-quick deb deb-test clean node install kernel typescript
+.PHONY: help run build test check fuzz faults soak config graphql bench bench-quick deb deb-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -29,6 +29,7 @@ help:
 	@echo "make check            types and house rules only"
 	@echo "make fuzz             half a minute of random inputs for each reader; TARGET=name, INPUTS=N, SEED=N"
 	@echo "make faults           kills, power losses, damage and load with large counts; TESTS=, FAULTS=0.1, MINUTES=5"
+	@echo "make soak             an hour with a commit each second; MINUTES=5"
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
@@ -97,6 +98,9 @@ fuzz: build
 
 faults: build
 	@TESTS="$(TESTS)" FAULTS="$(or $(FAULTS),1)" MINUTES="$(MINUTES)" node dist/test/faults/main.js
+
+soak: build
+	@TESTS=fault-soak FAULTS=1 MINUTES="$(MINUTES)" node dist/test/faults/main.js
 
 config: build
 	@node dist/scripts/write-config.js
