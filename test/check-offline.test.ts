@@ -94,10 +94,12 @@ const faults: readonly (readonly [what: string, damage: (data: string) => Promis
   }, [/^mirrors\/2.git, the mirror of host\/b: objects are missing or damaged \(git fsck: .*\); delete it before the next start/]],
   ["the catalog names another commit than the shards have", (data) => changeRecord(data, "repository/1", (record) => {
     record["indexedBranches"] = [{ name: "main", bit: 0, commit: source.a.git("rev-parse", "main~1") }];
-  }), [/^2 files of host\/a are not in the index as they are in the mirror, the first "c.txt" \(blob [0-9a-f]{40}\): /, /^the index has 1 files of host\/a that its commits do not have, the first "d\/b.txt"/]],
+  }), [/^mirrors\/1.git, the mirror of host\/a: its branch main is at [0-9a-f]{40}, and [0-9a-f]{40} is indexed; the next sync indexes what it has$/, /^2 files of host\/a are not in the index as they are in the mirror, the first "c.txt" \(blob [0-9a-f]{40}\): /, /^the index has 1 files of host\/a that its commits do not have, the first "d\/b.txt"/]],
   ["the catalog names a commit that is nowhere", (data) => changeRecord(data, "repository/2", (record) => {
     record["indexedBranches"] = [{ name: "main", bit: 0, commit: "1".repeat(40) }];
   }), [/^mirrors\/2.git, the mirror of host\/b: it lacks the indexed commit 1{40} of main; delete it/, /^(the files of host\/b cannot be listed|the index has)/]],
+  ["a branch of a mirror is gone", (data) => { source.b.git(`--git-dir=${mirrorOf(data, 2)}`, "update-ref", "-d", "refs/heads/topic"); },
+    [/^mirrors\/2.git, the mirror of host\/b: its branch topic is gone, and [0-9a-f]{40} is indexed; the next sync indexes what it has$/]],
   ["a branch's bit is wrong", (data) => changeRecord(data, "repository/2", (record) => {
     record["indexedBranches"] = (record["indexedBranches"] as { bit: number }[]).map((branch) => ({ ...branch, bit: 1 - branch.bit }));
   }), [/^4 files of host\/b are not in the index as they are/]],

@@ -72,6 +72,9 @@ export interface Repository extends RepositoryConfig {
   readonly quarantine?: Quarantine | undefined;
 }
 
+/** The branch that a detached HEAD is indexed as. */
+export const detachedName = "HEAD";
+
 /** The bit of the default branch, or -1 when nothing of it is indexed. */
 export function defaultBranchBit(repository: Pick<Repository, "defaultBranch" | "indexedBranches">): number {
   return repository.indexedBranches.find((branch) => branch.name === repository.defaultBranch)?.bit ?? -1;

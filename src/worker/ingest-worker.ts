@@ -20,7 +20,7 @@ import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
 import { entriesOfBranches, indexEntries, noCounts, type DocumentCounts, type IndexContext } from "../indexer/index-repository.js";
 import { ShardOutput, type ShardSink } from "../indexer/shard-output.js";
 import { loadKernel } from "../kernel/load.js";
-import { branchCountMax, type IndexedBranch, type Repository } from "../model/repository.js";
+import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../model/repository.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { ShardStore } from "../store/shard-store.js";
@@ -80,9 +80,6 @@ const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new Rest(() => undefined);
 export default serveTasks({ ingest: runIngestTask });
-
-/** The branch that a detached HEAD is indexed as. */
-const detachedName = "HEAD";
 
 /** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
 const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { hasBit } from "../../base/bits.js";
 import { messageOf, TrawlError } from "../../base/errors.js";
 import type { Catalog, LiveShard } from "../../catalog/catalog.js";
+import { readBranchTips } from "../../git/branch-tips.js";
 import { longReadLimits } from "../../git/child-limits.js";
 import { readIncompleteness } from "../../git/mirror-directory.js";
 import { localCommand } from "../../git/objects.js";
 import { neverStop, runGit } from "../../git/run.js";
 import { entriesOfBranches } from "../../indexer/index-repository.js";
-import type { Repository } from "../../model/repository.js";
+import { detachedName, type Repository } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
 
@@ -27,6 +28,7 @@ export async function* mirrorFaults(folder: string, catalog: Catalog, store: Sha
     }
     const fault = await objectFault(directory, repository);
     if (fault !== undefined) yield `${name}, the mirror of ${repository.name}: ${fault}; delete it before the next start, which fetches it anew`;
+    else for (const difference of await branchFaults(directory, repository)) yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes what it has`;
     if (store !== undefined) yield* documentFaults(directory, repository, catalog.shardsOf(repository.id), store);
   }
 }
@@ -45,6 +47,14 @@ async function objectFault(directory: string, { indexedBranches, skippedCounts }
   if (code === 0) return undefined;
   const line = `${stderr}\n${told.toString("latin1")}`.split("\n").find(saysLost);
   return line === undefined ? undefined : `objects are missing or damaged (git fsck: ${line})`;
+}
+
+/** Branches that are elsewhere than what is indexed of them, as after a daemon that ended between a fetch and its indexing. */
+async function branchFaults(directory: string, { indexedBranches }: Repository): Promise<string[]> {
+  const named = indexedBranches.filter(({ name }) => name !== detachedName);
+  const tips = await readBranchTips(directory, named.map(({ name }) => name));
+  if (tips === undefined) return [];
+  return named.flatMap(({ name, commit }, i) => (tips[i] === commit ? [] : [`its branch ${name} is ${tips[i] === null ? "gone" : `at ${tips[i]}`}, and ${commit} is indexed`]));
 }
 
 const lossWords = ["missing", "corrupt", "mismatch", "unable", "broken", "garbage", "fatal", "truncated"];
