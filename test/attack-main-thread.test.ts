@@ -4,7 +4,7 @@
  */
 import { request } from "node:http";
 import t from "tap";
-import { measured, usualBounds } from "./support/attack.js";
+import { repeatedBounds, underAttack } from "./support/attack.js";
 import { dataDirectory, testDaemon } from "./support/daemon.js";
 import { hostileDocuments } from "./support/hostile-documents.js";
 import { hostileQueries } from "./support/hostile-queries.js";
@@ -50,9 +50,6 @@ interface Attack {
 /** So many at a time: they share the main thread, and each is bounded all the same. */
 const togetherMax = 4;
 
-/** Other work on the machine takes processors from the threads that V8 collects garbage with: what is slow each time is slow. */
-const tryCountMax = 3;
-
 /** Sends the attacks and asks for little from another address meanwhile, again and again. */
 async function attack(attacks: readonly Attack[]): Promise<readonly number[]> {
   let isOver = false;
@@ -69,15 +66,8 @@ async function attackAll(attacks: readonly Attack[]): Promise<void> {
   for (let from = 0; from < attacks.length; from += togetherMax) {
     const group = attacks.slice(from, from + togetherMax);
     const names = group.map(({ name }) => name).join("; ").slice(0, 400);
-    for (let tryCount = 1; ; tryCount++) {
-      const { result, cost } = await measured(daemon, () => attack(group));
-      for (const [i, status] of result.entries()) t.ok(status < 500 || [501, 502, 503, 505].includes(status), `${group[i].name}: ${status}`);
-      if (cost.awayMs > usualBounds.awayMsMax && tryCount < tryCountMax) continue;
-      t.ok(cost.awayMs <= usualBounds.awayMsMax, `${names}: the main thread was away for ${cost.awayMs.toFixed(1)} ms`);
-      t.ok(cost.grownBytes <= usualBounds.grownBytesMax, `${names}: memory grew by ${cost.grownBytes} bytes`);
-      break;
-    }
-    t.equal(daemon.hasExited, false, `${names}: the daemon lives`);
+    const statuses = await underAttack(t, daemon, repeatedBounds, names, () => attack(group));
+    for (const [i, status] of statuses.entries()) t.ok(status < 500 || [501, 502, 503, 505].includes(status), `${group[i].name}: ${status}`);
   }
 }
 

@@ -5,7 +5,7 @@
 import { get } from "node:http";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../src/base/deadline.js";
-import { underAttack, usualBounds } from "./support/attack.js";
+import { repeatedBounds, underAttack, usualBounds } from "./support/attack.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { ask } from "./support/graphql.js";
@@ -135,7 +135,7 @@ await daemon.search("usual");
 await ask(daemon.url, "{ repository(name: \"usual\") { commit(rev: \"HEAD\") { blob(path: \"a.txt\") { highlight(disableTimeout: false) { aborted } } } } }");
 
 /** git alone may take 384 MiB for an object that claims to unpack to more. */
-const readBounds = { ...usualBounds, grownBytesMax: 480 * mebibyte };
+const readBounds = { ...repeatedBounds, grownBytesMax: 480 * mebibyte };
 
 interface Row {
   readonly name: string;

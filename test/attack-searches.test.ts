@@ -4,7 +4,7 @@
  */
 import t, { type Test } from "tap";
 import { sleep } from "../src/base/deadline.js";
-import { underAttack, usualBounds } from "./support/attack.js";
+import { repeatedBounds, underAttack } from "./support/attack.js";
 import { testDaemon, type DaemonProcess, type SearchAnswer } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { until } from "./support/waiting.js";
@@ -50,7 +50,7 @@ function durationMs({ progress }: SearchAnswer): number {
 }
 
 async function endsInTime(t: Test, query: string, timeoutMs: number): Promise<SearchAnswer> {
-  const answer = await underAttack(t, daemon, usualBounds, query, () => daemon.search(`${query} timeout:${timeoutMs}ms`, "standard"));
+  const answer = await underAttack(t, daemon, repeatedBounds, query, () => daemon.search(`${query} timeout:${timeoutMs}ms`, "standard"));
   t.ok(durationMs(answer) <= timeoutMs + endMsMax, `${query}: ended after ${durationMs(answer)} ms`);
   return answer;
 }
@@ -85,7 +85,7 @@ t.test("a regexp that is too large for RE2 is the query's mistake", async (t) =>
 });
 
 t.test("searches whose clients have left end, and leave the threads to others", async (t) => {
-  await underAttack(t, daemon, usualBounds, "leaving clients", async () => {
+  await underAttack(t, daemon, repeatedBounds, "leaving clients", async () => {
     const leaving = ["/\\w(?s:.*zqz)?/", "/(?s:.*[ab].{15}){60}z/", "/[ab]/", "/x*/"];
     const responses = await Promise.all([...leaving, ...leaving].map((query) => daemon.openStream(`${query} timeout:60s`, "standard")));
     await sleep(200);

@@ -1,7 +1,7 @@
 /** Hostile texts against a live daemon: in requests, and in the files of a repository. */
 import { request } from "node:http";
 import t, { type Test } from "tap";
-import { underAttack, usualBounds } from "./support/attack.js";
+import { repeatedBounds, underAttack, usualBounds } from "./support/attack.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { ask } from "./support/graphql.js";
@@ -66,11 +66,11 @@ async function addRepository(t: Test, daemon: DaemonProcess, name: string, files
 t.test("requests", async (t) => {
   const daemon = await warmDaemon(t);
   for (const [name, path, headers] of requests) {
-    const status = await underAttack(t, daemon, usualBounds, name, () => statusOf(daemon, path, headers));
+    const status = await underAttack(t, daemon, repeatedBounds, name, () => statusOf(daemon, path, headers));
     // 505 is what uWebSockets.js says of a request line that is too long and came in pieces.
     t.ok(status < 500 || status === 505, `${name}: ${status}`);
   }
-  for (const [name, query, variables] of inGraphql) await underAttack(t, daemon, usualBounds, name, () => ask(daemon.url, query, variables));
+  for (const [name, query, variables] of inGraphql) await underAttack(t, daemon, repeatedBounds, name, () => ask(daemon.url, query, variables));
   t.equal(await statusOf(daemon, "/r/-/constructor"), 404);
   t.equal(await statusOf(daemon, "/r/-/toString"), 404);
   t.equal(await statusOf(daemon, "/r/-/__proto__"), 404);
@@ -101,11 +101,11 @@ t.test("a hostile repository", async (t) => {
   });
   const { found } = await daemon.search("ordinary needle");
   t.same(found, ["hostile:plain.txt:1"]);
-  const owned = await underAttack(t, daemon, usualBounds, "owners", () => daemon.search("file:has.owner(docs) needle"));
+  const owned = await underAttack(t, daemon, repeatedBounds, "owners", () => daemon.search("file:has.owner(docs) needle"));
   t.same(owned.found, ["hostile:plain.txt:1"]);
   const files = Object.keys(hostileFiles).map((path, at) => `f${at}: blob(path: ${JSON.stringify(path)}) { byteSize highlight(disableTimeout: false) { aborted } }`);
   const query = `{ repository(name: "hostile") { commit(rev: "HEAD") { tree { entries { path submodule { url } } } languageStatistics { name } ${files.join("\n")} } } }`;
-  const answer = await underAttack(t, daemon, usualBounds, "files", () => ask(daemon.url, query));
+  const answer = await underAttack(t, daemon, repeatedBounds, "files", () => ask(daemon.url, query));
   t.match(answer, { data: { repository: { commit: { f0: { byteSize: 70 } } } } });
   t.equal((await daemon.get("/hostile/-/raw/plain.txt")).text, hostileFiles["plain.txt"]);
 });

