@@ -39,9 +39,12 @@ t.test("requests that come during restarts are answered, each", { skip }, async 
   const asking = (async () => {
     for (; asks; await sleep(2)) answers.push(ask(url, false));
   })();
-  for (let round = 0; round < 2; round++) await service.restart();
-  asks = false;
-  await asking;
+  try {
+    for (let round = 0; round < 2; round++) await service.restart();
+  } finally {
+    asks = false;
+    await asking;
+  }
   const outcomes = await Promise.all(answers);
   t.ok(outcomes.length > 100, `${outcomes.length} requests`);
   t.same(new Set(outcomes), new Set([200]), "no connection is refused or cut");

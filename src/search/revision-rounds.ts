@@ -34,7 +34,8 @@ export interface Round {
 export interface RoundContext extends RevisionReading {
   /** What is looked for in documents, by alternative; undefined where nothing is. */
   readonly texts: readonly (TextPlan | undefined)[];
-  readonly repositories: RepositoryTable;
+  /** Records as they were when the view was taken: an index of a later commit is no base for what the view shows. */
+  readonly repositories: Pick<RepositoryTable, "byId">;
   readonly view: CatalogView;
   /** The search's control block: its stop word ends the reads. */
   readonly control: Int32Array;

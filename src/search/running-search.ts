@@ -188,8 +188,9 @@ export class RunningSearch {
     const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
     if (!hasUnindexed(ofTexts)) return;
     const { revisions, maxTimeoutMs } = this.#environment;
+    const records = new Map(this.#report.resolutions.flatMap(({ repositories, selection }) => repositories.flatMap((record) => (selection.revisions?.has(record.id) === true ? [[record.id, record]] : []))));
     this.#rounds = new RoundQueue(roundsOf(ofTexts, {
-      ...revisions, texts, repositories: this.#repositories, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
+      ...revisions, texts, repositories: { byId: (id) => records.get(id) }, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
       client: this.#request.client, onFailure: (sentence) => this.#report.failures.push(sentence),
       onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
     }));
