@@ -2,7 +2,7 @@ import { visibleError, type RepositoryStatus } from "../model/repository-status.
 import type { Viewer } from "../model/viewer.js";
 
 /** What those are told of a damaged store who are not site admins: the sentence names a path of the machine. */
-const damaged = "A store of the daemon was damaged while it was running. It mends it at the next start.";
+const damaged = "A store of the daemon was damaged while it was running. It is repaired at the next start.";
 
 /**
  * Whether no store is damaged and each repository is searchable or has failed, and how each of those stands that may be named. A repository

@@ -20,6 +20,8 @@ export async function readBranchTips(directory: string, branches: readonly strin
     const tips: (string | null)[] = [];
     for (const branch of branches) tips.push(await tipOf(nodegit, repository, branch));
     return tips;
+  } catch {
+    return undefined;
   } finally {
     repository.cleanup();
   }

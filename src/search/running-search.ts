@@ -1,6 +1,7 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { messageOf } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
+import type { Repository } from "../model/repository.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -188,7 +189,10 @@ export class RunningSearch {
     const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
     if (!hasUnindexed(ofTexts)) return;
     const { revisions, maxTimeoutMs } = this.#environment;
-    const records = new Map(this.#report.resolutions.flatMap(({ repositories, selection }) => repositories.flatMap((record) => (selection.revisions?.has(record.id) === true ? [[record.id, record]] : []))));
+    const records = new Map<number, Repository>();
+    for (const { repositories, selection: { revisions: chosen } } of this.#report.resolutions) {
+      if (chosen !== undefined) for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
+    }
     this.#rounds = new RoundQueue(roundsOf(ofTexts, {
       ...revisions, texts, repositories: { byId: (id) => records.get(id) }, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
       client: this.#request.client, onFailure: (sentence) => this.#report.failures.push(sentence),

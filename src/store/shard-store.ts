@@ -147,5 +147,5 @@ export class ShardSnapshot {
 }
 
 function unreadable(id: number, reason: string): TrawlError {
-  return new TrawlError("corrupt-shard", `shard ${id} cannot be read: ${reason}. The next start of the daemon mends the store.`);
+  return new TrawlError("corrupt-shard", `shard ${id} cannot be read: ${reason}. The next start of the daemon repairs the store.`);
 }

@@ -4,7 +4,7 @@ import { FileGuard } from "../kernel/file-guard.js";
 
 /**
  * Notices that a store's file has lost bytes under the running process. LMDB has no checksums, and a commit would make such a file
- * longer again, with holes where pages were: so nothing is written any more, and the next start mends the store.
+ * longer again, with holes where pages were: so nothing is written any more, and the next start repairs the store.
  */
 export class StoreGuard {
   readonly #name: string;
@@ -52,5 +52,5 @@ export class StoreGuard {
 }
 
 export function damagedStore(name: string, damage: string): TrawlError {
-  return new TrawlError("storage", `${name} is damaged, and nothing is written any more: ${damage}. Restart the daemon: it mends the store as it starts.`);
+  return new TrawlError("storage", `${name} is damaged, and nothing is written any more: ${damage}. Restart the daemon: it repairs the store as it starts.`);
 }

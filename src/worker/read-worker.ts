@@ -62,5 +62,5 @@ function store(): ShardStore {
 /** Texts of live shards are taken here without a look at their checksums. */
 function requireNoFaults(shards: ShardStore | undefined): void {
   if (shards === undefined || shards.guard.faultCount === 0) return;
-  throw new TrawlError("corrupt-shard", "a part of the shard store could not be read; the next start of the daemon mends it");
+  throw new TrawlError("corrupt-shard", "a part of the shard store could not be read; the next start of the daemon repairs it");
 }

@@ -26,7 +26,7 @@ export interface CheckedData {
 /**
  * Compares everything in a data directory with everything, without a daemon: the stores with LMDB's rules, the catalog with itself, each
  * shard with its checksums and with the catalog, each mirror with what the catalog says is indexed, and the files of its commits with
- * the documents of the shards. `tell` gets a line for each fault, with what mends it. Nothing is changed.
+ * the documents of the shards. `tell` gets a line for each fault, with its remedy. Nothing is changed.
  *
  * Throws `conflict` when a daemon runs on the data, and `not-found` or `format-version` when it is none that this program reads.
  */
