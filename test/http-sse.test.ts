@@ -151,7 +151,9 @@ t.test("a paused reader holds the producer, and gets every byte once it reads", 
     await until("the socket fills", () => stream !== undefined && stream.pendingBytes > 0);
     await sleep(100);
     t.equal(stream!.closed, false, `${encoding}: the producer waits`);
-    t.ok(stream!.pendingBytes < credit + 110_000, "nothing piles up meanwhile");
+    // A batch that is being compressed counts until all of it is through, beside what came out of it already.
+    const batches = encoding === "gzip" ? 2 : 1;
+    t.ok(stream!.pendingBytes < batches * (credit + 110_000), `nothing piles up meanwhile, ${stream!.pendingBytes} bytes pending with ${encoding}`);
     let received = 0;
     socket.on("data", (bytes) => { received += bytes.length; });
     socket.resume();

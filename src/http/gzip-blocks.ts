@@ -12,7 +12,8 @@ const gzipOptions = { level: constants.Z_BEST_SPEED, windowBits: 13, memLevel: 6
  * Blocks in, gzip out, compressed on libuv's threads. After each batch the stream is flushed to a byte boundary:
  * without that a client would see an event only when later ones push it out.
  *
- * `pendingBytes` counts what went in and has not come out, plus what came out and was not taken.
+ * `pendingBytes` counts the batches that are not wholly through, plus what came out and was not taken: a batch of which
+ * a part came out counts with both for that long, as both are in memory.
  */
 export class GzipBlocks {
   /** What is to be written to the socket. */
