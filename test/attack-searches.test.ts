@@ -3,7 +3,6 @@
  * left, with what was found and what was left out, and an ordinary search is answered meanwhile and at once after.
  */
 import t, { type Test } from "tap";
-import { sleep } from "../src/base/deadline.js";
 import { repeatedBounds, underAttack } from "./support/attack.js";
 import { testDaemon, type DaemonProcess, type SearchAnswer } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
@@ -88,7 +87,7 @@ t.test("searches whose clients have left end, and leave the threads to others", 
   await underAttack(t, daemon, repeatedBounds, "leaving clients", async () => {
     const leaving = ["/\\w(?s:.*zqz)?/", "/(?s:.*[ab].{15}){60}z/", "/[ab]/", "/x*/"];
     const responses = await Promise.all([...leaving, ...leaving].map((query) => daemon.openStream(`${query} timeout:60s`, "standard")));
-    await sleep(200);
+    await until("all threads search, and others wait for them", async () => await daemon.metric("trawl_queue_length") > 0);
     for (const response of responses) response.destroy();
     const answer = await daemon.search("ordinary", "standard");
     t.same(answer.found, ["hostile:usual/a.txt:1"]);

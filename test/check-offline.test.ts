@@ -1,4 +1,4 @@
-/** `trawl check` without a daemon: compares stores, catalog, shards, mirrors and commits, and names each fault with what mends it. */
+/** `trawl check` without a daemon: compares stores, catalog, shards, mirrors and commits, and names each fault with what repairs it. */
 import { cpSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";

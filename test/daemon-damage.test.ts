@@ -1,4 +1,4 @@
-/** A shard whose bytes were damaged on the disk: what searches say meanwhile, and who mends it. */
+/** A shard whose bytes were damaged on the disk: what searches say meanwhile, and who repairs it. */
 import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -95,7 +95,7 @@ t.test("a shard that is missing is built again at the start, unasked", async (t)
   await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
 });
 
-t.test("`trawl check` finds it, `--repair` mends it", async (t) => {
+t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
   const data = await damagedData(t, flipText);
   const daemon = await testDaemon(t, [], data);
   const found = await runCommand("check", "--data", data);

@@ -1,11 +1,9 @@
 /** The daemon as a process: starting, stopping, reloading, and what it refuses. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { SseDecoder, type StreamEvent } from "../src/cli/sse-decoder.js";
-import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/daemon.js";
+import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "./support/daemon.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
@@ -146,17 +144,6 @@ t.test("SIGTERM while it fetches and indexes", async (t) => {
   const again = await testDaemon(t, [], data);
   t.equal((await again.control("POST", "/check", {}) as { faults: number }).faults, 0);
 });
-
-/** All events of a response that may have been paused. */
-async function eventsOf(stream: IncomingMessage): Promise<StreamEvent[]> {
-  const decoder = new SseDecoder();
-  const events: StreamEvent[] = [];
-  stream.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
-  const closed = new Promise((resolve) => stream.on("close", resolve));
-  stream.resume();
-  await closed;
-  return events;
-}
 
 t.test("SIGHUP", async (t) => {
   const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];

@@ -1,4 +1,4 @@
-/** Files that lose bytes under a running daemon: it lives, says what it cannot answer, writes nothing more, and mends them at the next start. */
+/** Files that lose bytes under a running daemon: it lives, says what it cannot answer, writes nothing more, and repairs them at the next start. */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, readdirSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,9 @@
 /** Many clients at once: a stop with many streams, clients that leave, more load than there is room for, streams that wait, and fairness. */
-import { get, type IncomingMessage } from "node:http";
+import { get } from "node:http";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../src/base/deadline.js";
-import { SseDecoder, type StreamEvent } from "../src/cli/sse-decoder.js";
 import { treeBytes } from "./support/attack.js";
-import { testDaemon, type DaemonProcess } from "./support/daemon.js";
+import { eventsOf, testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { quantile, record, rounds, scaled } from "./support/full-run.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
@@ -25,16 +24,6 @@ function largeSource(t: Test): GitFixture {
 const running = (daemon: DaemonProcess): Promise<number> => daemon.metric("trawl_searches_running");
 
 const figureOf = (values: readonly number[]): string => `median ${quantile(values, 0.5).toFixed(1)} ms, p99 ${quantile(values, 0.99).toFixed(1)} ms`;
-
-async function eventsOf(stream: IncomingMessage): Promise<StreamEvent[]> {
-  const decoder = new SseDecoder();
-  const events: StreamEvent[] = [];
-  stream.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
-  const closed = new Promise((resolve) => stream.on("close", resolve));
-  stream.resume();
-  await closed;
-  return events;
-}
 
 t.test("SIGTERM with many streams", { timeout: 600_000 }, async (t) => {
   const count = scaled(30, 500);

@@ -68,7 +68,7 @@ function damage(data: string, part: Part): string {
   return `${relative(data, path)} ${how === 0 ? `cut to ${at}` : how < 3 ? `page of ${at} zeroed` : `bit of ${at} flipped`} of ${size}`;
 }
 
-const outcomes = { spots: 0, rounds: 0, refused: 0, told: 0, unseen: 0, unmended: 0 };
+const outcomes = { spots: 0, rounds: 0, refused: 0, told: 0, unseen: 0, unrepaired: 0 };
 
 /** Whether a search finds all, or says that something is missing. Anything else is a wrong answer. */
 async function look(t: Test, daemon: DaemonProcess, what: string): Promise<boolean> {
@@ -97,8 +97,8 @@ async function tryRound(t: Test, part: Part, what: string, data: string): Promis
     if (isWhole) outcomes.unseen++;
     else outcomes.told++;
     if (!isMended) {
-      outcomes.unmended++;
-      t.comment(`${what}: not mended: ${JSON.stringify(await daemon.list()).slice(0, 600)}`);
+      outcomes.unrepaired++;
+      t.comment(`${what}: not repaired: ${JSON.stringify(await daemon.list()).slice(0, 600)}`);
     }
     const code = await daemon.stop();
     if (code !== 0) t.fail(`${what}: ended with ${code}`);
@@ -115,7 +115,7 @@ for (const part of parts) {
   const roundCount = scaled(3, 1_200);
   t.test(`damage in ${part}`, { timeout: 7_200_000 }, async (t) => {
     t.comment(`SEED=${seed}`);
-    Object.assign(outcomes, { spots: 0, rounds: 0, refused: 0, told: 0, unseen: 0, unmended: 0 });
+    Object.assign(outcomes, { spots: 0, rounds: 0, refused: 0, told: 0, unseen: 0, unrepaired: 0 });
     for (const _ of rounds(roundCount)) {
       const data = dataDirectory(t);
       cpSync(whole, data, { recursive: true });
@@ -125,9 +125,9 @@ for (const part of parts) {
       await tryRound(t, part, spots.join("; "), data);
       rmSync(data, { recursive: true });
     }
-    t.equal(outcomes.unmended, 0, "all is mended unaided");
+    t.equal(outcomes.unrepaired, 0, "all is repaired unaided");
     const { spots, rounds: starts, refused, told, unseen } = outcomes;
     record(9, `bits flipped, pages zeroed and ends cut in the files of ${part}, then a start`, `${spots} spots in ${starts} starts: 0 deaths, 0 wrong answers; `
-      + `${told} times the first answer said what it lacked, ${unseen} times it was whole already, ${refused} times the start was refused with a message; else all was mended unaided`);
+      + `${told} times the first answer said what it lacked, ${unseen} times it was whole already, ${refused} times the start was refused with a message; else all was repaired unaided`);
   });
 }

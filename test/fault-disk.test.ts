@@ -18,7 +18,7 @@ const needle = "needle";
 interface Kind {
   readonly name: string;
   readonly error: "ENOSPC" | "EIO";
-  /** So many calls fail; 0: all until it is mended. */
+  /** So many calls fail; 0: all until it is repaired. */
   readonly failCount: number;
 }
 

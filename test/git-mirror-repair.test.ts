@@ -74,7 +74,7 @@ t.test("what a killed fetch leaves behind is removed", async (t) => {
   t.ok(await isWhole(mirror));
 });
 
-t.test("a fetch killed at any point is mended", async (t) => {
+t.test("a fetch killed at any point is repaired", async (t) => {
   const source = fixture(t);
   const files = (round: number) => Array.from({ length: 150 }, (_, index) => [`f${index}`, `${round} ${"x".repeat(index * 50)}`] as const);
   source.commit({ branch: "main", files: files(0) });

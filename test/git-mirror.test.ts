@@ -147,8 +147,8 @@ t.test("of a corrupt source the mirror takes what is there, and keeps what it ha
   t.same([printSync(again), again.remade], ["same main [main] []", false], "nothing is done while the source stays as it is");
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "1" });
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "2" });
-  const mended = await mirror.sync(neverStop);
-  t.same([printSync(mended), mended.remade, mirror.isIncomplete], ["same main [main] []", true, false]);
+  const repaired = await mirror.sync(neverStop);
+  t.same([printSync(repaired), repaired.remade, mirror.isIncomplete], ["same main [main] []", true, false]);
   t.ok(await isWhole(mirror));
 });
 

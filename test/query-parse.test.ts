@@ -109,7 +109,7 @@ table("side by side", "regexp", [
   ["parentheses are the regexp's", "(a|b)+ c", "/(?:(a|b)+).*?(?:c)/"],
 ]);
 
-table("parentheses mended", "regexp", [
+table("parentheses that are meant as text", "regexp", [
   ["() is text", "main()", String.raw`/main\(\)/`],
   ["() twice", "a()b()", String.raw`/a\(\)b\(\)/`],
   ["an open parenthesis at the end", "open(", String.raw`/open\(/`],

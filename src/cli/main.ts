@@ -267,7 +267,7 @@ function addBackup(program: Command, exit: (code: number) => void): void {
     });
 }
 
-/** Exit code 1 says that faults were found and stay; with `--repair`, that some could not be mended. */
+/** Exit code 1 says that faults were found and stay; with `--repair`, that some could not be repaired. */
 function addCheck(program: Command, exit: (code: number) => void): void {
   program.command("check")
     .description("Check every shard's bytes. While no daemon runs, also compare catalog, mirrors, commits and shards with one another.")

@@ -85,7 +85,7 @@ const looseCountMax = 5_000;
  * `BlobReader`, `PackedObjects`) need only the directory and may work meanwhile, also during `maintain`: git keeps
  * objects that no ref reaches any more for two weeks.
  *
- * A process killed at any moment leaves a directory that `open` mends.
+ * A process killed at any moment leaves a directory that `open` repairs.
  */
 export class Mirror {
   readonly directory: string;

@@ -5,8 +5,8 @@ import type { QueryType } from "./query-type.js";
 export const countAll = 99_999_999;
 
 /**
- * Turns `content:` into a pattern and `count:all` into its number, mends parentheses in regexps, and drops patterns
- * without text, which match nothing that is reported. Undefined when nothing is left.
+ * Turns `content:` into a pattern and `count:all` into its number, escapes parentheses of regexps that are meant as text, and
+ * drops patterns without text, which match nothing that is reported. Undefined when nothing is left.
  */
 export function normalise(node: QueryNode, type: QueryType): QueryNode | undefined {
   if (isOperator(node)) {
@@ -30,11 +30,11 @@ function normaliseField(field: FieldNode, type: QueryType): FieldNode | PatternN
 function normalisePattern(pattern: PatternNode, type: QueryType): PatternNode | undefined {
   if (pattern.value === "") return undefined;
   if (type !== "regexp" || pattern.form !== "regexp") return pattern;
-  return { ...pattern, value: mendParentheses(pattern.value) };
+  return { ...pattern, value: escapeTextParentheses(pattern.value) };
 }
 
 /** In a regexp `()` and a `(` at the very end are meant as text: `main()` and `open(` are what people type. */
-function mendParentheses(source: string): string {
+function escapeTextParentheses(source: string): string {
   return source.replace(/\\.|\(\)|\($/gs, (piece) => {
     if (piece === "()") return "\\(\\)";
     return piece === "(" ? "\\(" : piece;

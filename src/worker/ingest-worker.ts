@@ -82,7 +82,7 @@ const rest = new Rest(() => undefined);
 export default serveTasks({ ingest: runIngestTask });
 
 /** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
-const mendedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
+const repairedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
 async function runIngestTask({ task, activity: memory }: { readonly task: IngestTask; readonly activity: SharedArrayBuffer }): Promise<unknown> {
   activity = new TaskActivity(memory);
@@ -367,7 +367,7 @@ async function findDeltaIfPossible(input: SyncInput, branches: readonly IndexedB
     return await findDelta(context.mirror, input.repository.id, input.repository.indexedBranches, branches, input.shards, snapshot,
       (reader) => reader.verify("index"), context.stop);
   } catch (error) {
-    if (error instanceof TrawlError && mendedByReading.has(error.code)) return undefined;
+    if (error instanceof TrawlError && repairedByReading.has(error.code)) return undefined;
     throw error;
   } finally {
     snapshot.close();

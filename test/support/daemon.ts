@@ -276,10 +276,7 @@ export class DaemonProcess {
   /** All events of a search. */
   async stream(query: string, patternType = "literal"): Promise<readonly StreamEvent[]> {
     const response = await this.openStream(query, patternType);
-    const decoder = new SseDecoder();
-    const events: StreamEvent[] = [];
-    response.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
-    await within(new Promise((resolve) => response.on("close", resolve)), `the end of the search ${query}`);
+    const events = await within(eventsOf(response), `the end of the search ${query}`);
     if (response.statusCode !== 200) throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
     return events;
   }
@@ -290,6 +287,17 @@ export class DaemonProcess {
     const parameters = new URLSearchParams({ q: `case:yes ${counted}`, v: "V3", t: patternType, display: "-1" });
     return openGet(`${this.url}/.api/search/stream?${parameters}`);
   }
+}
+
+/** All events of a stream, to its end; it may have been paused. */
+export async function eventsOf(stream: IncomingMessage): Promise<readonly StreamEvent[]> {
+  const decoder = new SseDecoder();
+  const events: StreamEvent[] = [];
+  stream.on("data", (bytes: Buffer) => events.push(...decoder.push(bytes)));
+  const closed = new Promise((resolve) => stream.on("close", resolve));
+  stream.resume();
+  await closed;
+  return events;
 }
 
 /** A daemon that ends with the test. */
