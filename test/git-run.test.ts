@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import t, { type Test } from "tap";
@@ -7,7 +7,7 @@ import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { TrawlError } from "../src/base/errors.js";
 import { localEnvironment, remoteEnvironment, strictRemoteAccess } from "../src/git/environment.js";
 import { parseRemoteUrl } from "../src/git/remote-url.js";
-import { neverStop, runGit, type RunOptions } from "../src/git/run.js";
+import { GitChild, neverStop, runGit, type RunOptions } from "../src/git/run.js";
 import type { ProcessLimits } from "../src/kernel/process.js";
 import { fixture } from "./support/git-mirror.js";
 import { until, within } from "./support/waiting.js";
@@ -134,6 +134,23 @@ t.test("git that ignores the polite signal is killed", async (t) => {
 t.test("a descendant that holds the pipes after success does not hold us", async (t) => {
   const { stdout } = await within(runGit(fakeGit(t, "echo done; setsid sleep 100 & exit 0")), "the end of git");
   t.equal(String(stdout), "done\n");
+});
+
+t.test("git whose input was not ended leaves no descriptor", async (t) => {
+  const pipes = (): number => readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith("pipe:");
+    } catch {
+      return false;
+    }
+  }).length;
+  const before = pipes();
+  for (let i = 0; i < 3; i++) {
+    const child = new GitChild({ ...common, args: ["version"] }, common, null);
+    child.stdout.resume();
+    t.equal(await child.ended, 0);
+  }
+  await until("the pipes are closed", () => pipes() <= before);
 });
 
 t.test("output that comes while the thread is busy, after git is gone, is not lost", async (t) => {

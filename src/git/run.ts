@@ -199,6 +199,8 @@ export class GitChild {
     this.#signal = signal;
     this.#harderSignal?.cancel();
     this.#watch.cancel();
+    // A pipe for writing tells nobody that its reader is gone: what was not ended would keep its descriptor.
+    this.#process.stdin.destroy();
     if (signal !== null) this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
     if (this.#failure !== null) this.#send("SIGKILL");
     this.#closeWhenQuiet();
