@@ -51,19 +51,28 @@ export class RecordStore {
         }
       });
       await this.#records.flushed;
+      // LMDB says nothing of the last page that it writes: the one that tells the next boot of the system that all before it is on the disk.
+      this.#readAnew();
       this.#changeCount++;
       this.guard.noteGrowth();
     } catch (error) {
-      const failure = writeFailure("cannot write the catalog", await causeOf(error));
+      const failure = writeFailure("cannot write the catalog", await causeOf(error), () => this.#readAnew());
       const isLost = failure.code === "store-lost" || this.#areVisible(changes);
       if (isLost) this.onLost(failure.message);
       throw isLost ? new TrawlError("store-lost", failure.message, { cause: error }) : failure;
     }
   }
 
+  /** What lmdb has read before in this turn of the event loop it would not look at again. */
+  #readAnew(): void {
+    this.#records.resetReadTxn();
+    this.#records.useReadTransaction().done();
+  }
+
   /** A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows. */
   #areVisible(changes: readonly RecordChange[]): boolean {
     try {
+      this.#records.resetReadTxn();
       return changes.every(({ key, value }) => (value === undefined ? this.get(key) === undefined : this.get(key)?.equals(value) === true));
     } catch {
       return true;

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
-import { writeFailure } from "./store-failure.js";
+import { readFailure, writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
 /** Address space reserved for the map of the shards; the file grows only as it is filled. */
@@ -56,11 +56,17 @@ export class ShardStore {
       this.#root.transactionSync(() => {
         for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
       });
-      await this.#root.flushed;
+      await this.#flushed();
       this.guard.noteGrowth();
     } catch (error) {
-      throw writeFailure("cannot write shards", error);
+      throw writeFailure("cannot write shards", error, () => this.read().close());
     }
+  }
+
+  /** LMDB says nothing of the last page that it writes, which tells the next boot of the system that all before it is on the disk: it refuses what comes next. */
+  async #flushed(): Promise<void> {
+    await this.#root.flushed;
+    this.read().close();
   }
 
   /** A file that LMDB has let grow until the disk was full would stay so, and leave no room for anything else. */
@@ -79,9 +85,9 @@ export class ShardStore {
       this.#root.transactionSync(() => {
         for (const id of ids) this.#shards.removeSync(id);
       });
-      await this.#root.flushed;
+      await this.#flushed();
     } catch (error) {
-      throw writeFailure("cannot delete shards", error);
+      throw writeFailure("cannot delete shards", error, () => this.read().close());
     }
   }
 
@@ -89,7 +95,10 @@ export class ShardStore {
     return [...this.#shards.getKeys()];
   }
 
-  /** Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. */
+  /**
+   * Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. Throws `store-lost` after a
+   * write whose outcome is unknown, in whichever thread that was.
+   */
   read(): ShardSnapshot {
     return new ShardSnapshot(this.#shards, this.guard);
   }
@@ -114,9 +123,13 @@ export class ShardSnapshot {
   constructor(shards: Database<Buffer, number>, guard: StoreGuard) {
     this.#shards = shards;
     this.#guard = guard;
-    // Without the reset a thread that does not come round to its timers would go on with an older snapshot.
-    shards.resetReadTxn();
-    this.#transaction = shards.useReadTransaction();
+    try {
+      // Without the reset a thread that does not come round to its timers would go on with an older snapshot.
+      shards.resetReadTxn();
+      this.#transaction = shards.useReadTransaction();
+    } catch (error) {
+      throw readFailure("cannot read shards", error);
+    }
   }
 
   /** Throws `corrupt-shard` where LMDB finds no way to it. */

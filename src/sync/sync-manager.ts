@@ -418,6 +418,7 @@ export class SyncManager {
   retire(shardIds: readonly number[]): void {
     if (shardIds.length === 0 || this.#suspended !== undefined) return;
     this.#track(this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
+      this.#endIfLost(error);
       this.#log.warn({ shards: shardIds, error: messageOf(error) }, "retired shards could not be deleted; the next start tries again");
     }));
   }
@@ -757,9 +758,13 @@ export class SyncManager {
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
     if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);
-    if (error.code === "store-lost") this.#settings.onStoreLost(error.message);
+    this.#endIfLost(error);
     for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
     this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
+  }
+
+  #endIfLost(error: unknown): void {
+    if (error instanceof TrawlError && error.code === "store-lost") this.#settings.onStoreLost(error.message);
   }
 
   /** Doubles with each sync that found nothing, unless the interval is fixed. */
@@ -803,6 +808,7 @@ export class SyncManager {
       this.#log.debug({ merged: shards.length, into: result.shards.length }, "shards merged");
     } catch (error) {
       this.#compactAgainMs = monotonicMs() + compactRetryMs;
+      this.#endIfLost(error);
       if (error instanceof IngestLoss) this.#leaveUnmerged(shards, error);
       if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#verify(shards, "whole");
       else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
