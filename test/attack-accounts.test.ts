@@ -158,6 +158,18 @@ t.test("accounts under attack", async (t) => {
     t.ok(endsWith(demoted.text, "The account is no longer a site admin\'s."));
   });
 
+  await t.test("a stream of who is no member of an organisation any more", async (t) => {
+    const admin = await tokenOf(site, "admin");
+    const change = (text: string): Promise<unknown> => graphql(site, `mutation { ${text} }`, admin.header);
+    const { data } = await graphql(site, "{ user(username: \"ann\") { id } }", admin.header) as { data: { user: { id: string } } };
+    const made = await change("createOrganization(name: \"core\") { id }") as { data: { createOrganization: { id: string } } };
+    const organization = made.data.createOrganization.id;
+    await change(`addUserToOrganization(organization: "${organization}", username: "ann") { alwaysNil }`);
+    const { header } = await tokenOf(site, "ann");
+    const { text } = await ended(stream, header, () => change(`removeUserFromOrganization(user: "${data.user.id}", organization: "${organization}") { alwaysNil }`));
+    t.ok(endsWith(text, "The account is no longer a member of an organisation."));
+  });
+
   await t.test("a stream whose repositories are no longer its viewer's to read", async (t) => {
     const { header } = await tokenOf(site, "ann");
     const { text } = await ended(stream, header, () => site.control("POST", "/.api/repos/host%2Flarge/facts", { private: true, readers: ["boss"] }));

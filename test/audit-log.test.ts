@@ -1,5 +1,6 @@
 /** The audit log: each line is on the disk before its act, an act without a line does not happen, and no flood hides a line. */
 import { readFileSync, symlinkSync } from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import t from "tap";
 import { auditEntry, AuditLog, operator, type Author, type AuditEvent } from "../src/account/audit-log.js";
@@ -112,6 +113,22 @@ t.test("lines that come together are written together, in order, and none is tor
   const full = new LineFile(join(folder, "full"));
   t.teardown(() => full.close());
   await t.rejects(full.append("x"), { code: "storage", message: /cannot write .*full: ENOSPC/ });
+});
+
+t.test("a line is synced before its writer goes on", async (t) => {
+  const folder = t.testdir();
+  const handle = await open(join(folder, "any"), "a");
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const file = new LineFile(join(folder, "lines"));
+  t.teardown(() => file.close());
+  const syncs = t.capture(prototype, "datasync", prototype.datasync);
+  const sizes: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    await file.append(`line ${i}`);
+    sizes.push(syncs().length);
+  }
+  t.same(sizes, [1, 1, 1]);
 });
 
 t.test("a flood of refusals hides none of another address", async (t) => {

@@ -93,11 +93,11 @@ async function tryRound(t: Test, part: Part, what: string, data: string): Promis
     if (file.status === 200 && file.text !== raw) t.fail(`${what}: another text of a file`);
     for (const name of names) await daemon.sync(name).catch(() => undefined);
     const endMs = monotonicMs() + 20_000;
-    let isMended = await look(t, daemon, what);
-    for (; !isMended && monotonicMs() < endMs; isMended = await look(t, daemon, what)) await sleep(100);
+    let isRestored = await look(t, daemon, what);
+    for (; !isRestored && monotonicMs() < endMs; isRestored = await look(t, daemon, what)) await sleep(100);
     if (isWhole) outcomes.unseen++;
     else outcomes.told++;
-    if (!isMended) {
+    if (!isRestored) {
       outcomes.unrepaired++;
       t.comment(`${what}: not repaired: ${JSON.stringify(await daemon.list()).slice(0, 600)}`);
     }

@@ -2,8 +2,8 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Accounts, NewUser, User } from "./accounts.js";
+import { Attempts, type AttemptPolicy } from "./attempts.js";
 import { auditEntry, type AuditLog, type Doer } from "./audit-log.js";
-import { GrowingDelays } from "./growing-delays.js";
 import { networkOf } from "./network.js";
 
 export interface SignInSettings {
@@ -33,13 +33,13 @@ const nameCharsMax = 320;
 const hourMs = 3_600_000;
 
 /** Of one name from one network: 70 guesses in an hour. */
-const delaysOfPair = { freeCount: 5, firstMs: 5000, longestMs: 60_000, forgetMs: hourMs };
+const limitOfPair: AttemptPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
 
 /** Of all names from one network, which may be a proxy that many are behind: so the wait stays short. */
-const delaysOfNetwork = { freeCount: 50, firstMs: 100, longestMs: 2000, forgetMs: hourMs };
+const limitOfNetwork: AttemptPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
 
 /** Accounts made from one network. */
-const delaysOfSignUp = { freeCount: 50, firstMs: 1000, longestMs: 60_000, forgetMs: hourMs };
+const limitOfSignUp: AttemptPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
 
 /** Passwords from one network that are checked or wait for it, of the 100 that may: 0.4 s of a core. */
 const checksOfNetworkMax = 20;
@@ -60,9 +60,9 @@ export class SignIn {
   readonly #accounts: Accounts;
   readonly #audit: AuditLog;
   readonly #settings: SignInSettings;
-  readonly #ofPair = new GrowingDelays(delaysOfPair);
-  readonly #ofNetwork = new GrowingDelays(delaysOfNetwork);
-  readonly #ofSignUp = new GrowingDelays(delaysOfSignUp);
+  readonly #ofPair = new Attempts(limitOfPair);
+  readonly #ofNetwork = new Attempts(limitOfNetwork);
+  readonly #ofSignUp = new Attempts(limitOfSignUp);
   readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
   /** Checks that run or wait, by network. */
   readonly #checks = new Map<string, number>();
@@ -146,7 +146,7 @@ export class SignIn {
   /** How long the attempt must wait; it is counted when that is zero. */
   #waitMs(pair: string, network: string, isKnown: boolean): number {
     const nowMs = monotonicMs();
-    if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return delaysOfNetwork.longestMs;
+    if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return limitOfNetwork.longestWaitMs;
     return this.#ofPair.begin(pair, nowMs) || (isKnown ? 0 : this.#ofNetwork.begin(network, nowMs));
   }
 

@@ -1,4 +1,5 @@
-import { Attempts } from "../account/attempts.js";
+import { Attempts, attemptsIn } from "../account/attempts.js";
+import { monotonicMs } from "../base/deadline.js";
 import type { Log } from "../base/log.js";
 import type { TrustedHosts } from "./trusted-hosts.js";
 import type { RequestHead } from "./uws.js";
@@ -9,7 +10,7 @@ const headerLengthMax = 16 << 10;
 const headersLengthMax = 64 << 10;
 
 /** Refused names that the log tells, so that whoever sends many does not fill it. */
-const loggedRefusals = { count: 10, periodMs: 60_000 };
+const loggedRefusals = attemptsIn(60_000, 10);
 const loggedLength = 200;
 
 /** Answers a request before anything reads it. */
@@ -29,7 +30,7 @@ export function requestCheck(hosts: Pick<TrustedHosts, "has">, log: Log): (reque
     // A load balancer may probe by a name of its own, and the answer tells nothing.
     if (hosts.has(host) || path === "/healthz") return undefined;
     const name = (host ?? "").slice(0, loggedLength);
-    if (logged.begin("") === 0) log.warn({ host: name, from: remoteAddress }, "a request was refused, as its Host is no name of this server: set externalUrl or trustedHosts if it is one");
+    if (logged.begin("", monotonicMs()) === 0) log.warn({ host: name, from: remoteAddress }, "a request was refused, as its Host is no name of this server: set externalUrl or trustedHosts if it is one");
     return { status: 421, message: `${JSON.stringify(name)} is not a name of this server. If it should be one, set externalUrl, or list it in trustedHosts.` };
   };
 }

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { Attempts } from "../account/attempts.js";
+import { Attempts, attemptsIn } from "../account/attempts.js";
+import { monotonicMs } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
@@ -7,8 +8,8 @@ import { plainText, type Handler, type HttpRequest, type HttpResponse, type Http
 const deliveryBytesMax = 1 << 20;
 
 /** Deliveries of one hook, and refusals of one address. */
-const deliveryLimit = { count: 600, periodMs: 60_000 };
-const refusalLimit = { count: 60, periodMs: 60_000 };
+const deliveryLimit = attemptsIn(60_000, 600);
+const refusalLimit = attemptsIn(60_000, 60);
 
 /** Repositories that one plain delivery may name. */
 const namedMax = 100;
@@ -44,13 +45,13 @@ function webhookHandler({ webhookSecrets, requestByAddress, noteRefusal }: Webho
   const nobodysSecret = randomBytes(32).toString("hex");
   return (request, response) => {
     const id = request.params["ID"] ?? "";
-    if (refusals.begin(request.remoteAddress) > 0) return tooMany(response);
+    if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
       noteRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
       return response.reply(401, plainText, "There is no such hook, or this is not its secret.\n");
     }
     refusals.forgive(request.remoteAddress);
-    if (deliveries.begin(id) > 0) return tooMany(response);
+    if (deliveries.begin(id, monotonicMs()) > 0) return tooMany(response);
     try {
       const queued = deliver(request, requestByAddress);
       return response.reply(202, { ...plainText, "Content-Type": "application/json" }, JSON.stringify({ queued }));
