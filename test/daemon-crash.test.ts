@@ -4,7 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { ShardStore } from "../src/store/shard-store.js";
 import { CrashSite } from "./support/crash-site.js";
@@ -16,29 +16,45 @@ import { randomFrom } from "./support/random.js";
 import { until } from "./support/waiting.js";
 
 const crashCount = scaled(8, 1_000);
+/** So many sites at a time. */
+const siteCount = scaled(1, 4);
 /** One operation makes up to some hundred calls. */
 const callsMax = 250;
 
+const startsMs: number[] = [];
+const counts = { points: 0, atCalls: 0, starting: 0, merges: 0, older: 0, newer: 0 };
+
 t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, async (t) => {
   t.comment(`SEED=${seed}`);
-  const random = randomFrom(seed);
+  // A site mostly waits: for a process to start or to end, and for git.
+  await Promise.all(Array.from({ length: siteCount }, (_, i) => crashOften(t, seed + i, Math.ceil(crashCount / siteCount))));
+  const { points, atCalls, starting, merges, older, newer } = counts;
+  t.comment(`of the operations that were cut short ${newer} had taken effect and ${older} had not; ${atCalls} at a call, ${merges} merges`);
+  t.ok(atCalls > points / 8, "calls were interrupted");
+  record(6, "kill -9 while indexing, syncing, merging, adding and removing", `${points} points, ${atCalls} of them right before or after `
+    + `a write, fsync, rename or deletion, and ${starting} more while starting: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${merges} merges)`);
+  record(6, "from the start of the process until it listens, after each of them",
+    `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`);
+});
+
+/** Operations at one site, each of which a crash cuts short. */
+async function crashOften(t: Test, ownSeed: number, pointCount: number): Promise<void> {
+  const random = randomFrom(ownSeed);
   const site = new CrashSite(t, random);
   const data = realDirectory(t);
   const layer = new FaultLayer(t, data, { journals: false });
   // One worker of each kind starts faster, and does the same.
   const options = ["--set", "workers=1", "--set", "index.workers=1", "--set", "log.level=debug"];
-  const startsMs: number[] = [];
   const start = async (): Promise<DaemonProcess> => {
     const startedMs = monotonicMs();
     const daemon = await DaemonProcess.start(data, options, layer.environment);
     startsMs.push(monotonicMs() - startedMs);
     return daemon;
   };
-  const counts = { points: 0, atCalls: 0, merges: 0 };
   site.hide();
   let daemon = await start();
   t.teardown(() => daemon.kill());
-  for (const point of rounds(crashCount)) {
+  for (const point of rounds(pointCount)) {
     const isAtCall = point % 2 === 0;
     await site.crash(daemon, async (daemon, usualMs, ended) => {
       if (isAtCall) {
@@ -51,18 +67,15 @@ t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, asy
     layer.heal();
     counts.points++;
     counts.merges += daemon.log.filter((line) => line["msg"] === "shards merged").length;
-    if (random(4) === 0) await killWhileStarting(data, options, random(1_000));
+    if (random(4) === 0) {
+      await killWhileStarting(data, options, random(1_000));
+      counts.starting++;
+    }
     daemon = await start();
-    await site.check(t, daemon, `crash ${point}`);
+    await site.check(t, daemon, `crash ${point} of SEED=${ownSeed}`);
   }
-  const { older, newer } = site.outcomes;
-  t.comment(`of the operations that were cut short ${newer} had taken effect and ${older} had not; ${counts.atCalls} at a call, ${counts.merges} merges`);
-  t.ok(counts.atCalls > counts.points / 8, "calls were interrupted");
-  record(6, "kill -9 while indexing, syncing, merging, adding, removing and starting", `${counts.points} points, ${counts.atCalls} of them right before or after `
-    + `a write, fsync, rename or deletion: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${counts.merges} merges)`);
-  record(6, "from the start of the process until it listens, after each of them",
-    `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`);
-
+  counts.older += site.outcomes.older;
+  counts.newer += site.outcomes.newer;
   await site.syncAll(daemon);
   await site.check(t, daemon, "at the end");
   t.equal(await daemon.stop(), 0);
@@ -71,4 +84,4 @@ t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, asy
     new ShardStore(join(data, "shards")).ids().length === await daemon.metric("trawl_index_shards"));
   await until("only mirrors of known repositories are kept", () => readdirSync(join(data, "mirrors")).length === site.listedCount);
   t.equal(await daemon.stop(), 0);
-});
+}

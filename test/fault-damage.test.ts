@@ -51,7 +51,8 @@ function filesOf(folder: string): string[] {
 /** Damages a random place; says what. */
 function damage(data: string, part: Part): string {
   const files = filesOf(join(data, part));
-  const path = files[random(files.length)]!;
+  const path = files[random(files.length)];
+  if (path === undefined) return "nothing is left to damage";
   const file = openSync(path, "r+");
   const size = fstatSync(file).size;
   // Of a store's pages those in use: the rest of the file changes nothing.

@@ -46,7 +46,8 @@ interface ControlLine {
 function send(dataDirectory: string, call: DaemonCall): Promise<IncomingMessage> {
   const socketPath = controlSocketPath(dataDirectory);
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, method: call.method, path: call.path }, resolve);
+    // A connection that is kept may have been closed by a daemon that ended, or that waited long for the next call.
+    const sent = request({ socketPath, method: call.method, path: call.path, agent: false }, resolve);
     sent.on("error", (cause) => reject(unreachableDaemon(dataDirectory, cause)));
     sent.end(call.body === undefined ? undefined : JSON.stringify(call.body));
   });
