@@ -9,13 +9,16 @@ const password = "correct horse battery";
 /** An hour's guesses at one name, and at all names from one network that begin without a wait. */
 const [freeOfPair, freeOfNetwork] = [5, 50];
 
+/** Passes only where a test says so: how long a check takes on a busy machine does not matter. */
+let nowMs = 0;
+
 async function signInOf(t: Test, ...names: readonly string[]): Promise<(name: string, text: string, from: string) => Promise<SignInOutcome>> {
   const site = new AccountSite(t);
   for (const name of names) {
     await site.user(name);
     await site.accounts.passwords.set(name, password, operator);
   }
-  const signIn = new SignIn(site.accounts, site.audit, { allowSignup: false, sessionLifetimeMs: 60_000, isReserved: () => false });
+  const signIn = new SignIn(site.accounts, site.audit, { allowSignup: false, sessionLifetimeMs: 60_000, isReserved: () => false }, () => nowMs);
   return (name, text, from) => signIn.signIn(name, text, from);
 }
 
@@ -30,7 +33,7 @@ t.test("guesses at one name", async (t) => {
   const signIn = await signInOf(t, "ann");
   for (let i = 0; i < freeOfPair; i++) t.same(await signIn("ann", "wrong", proxy), { kind: "wrong" });
   const waitMs = waitOf(await signIn("ann", password, proxy));
-  t.ok(waitMs > 0 && waitMs <= 5000, `its owner waits, too, at this address: ${waitMs} ms`);
+  t.equal(waitMs, 5000, "its owner waits, too, at this address");
   t.match(await signIn("ann", password, elsewhere), { kind: "signed-in" }, "and not elsewhere");
 });
 
@@ -41,10 +44,15 @@ t.test("guesses at many names through a proxy that others are behind", async (t)
   let outcome: SignInOutcome = { kind: "wrong" };
   while (outcome.kind === "wrong" && guessCount < 2 * freeOfNetwork) outcome = await signIn(`name${guessCount++}`, "wrong", proxy);
   t.equal(guessCount, freeOfNetwork + 1, "a guess after all that are free waits");
-  t.ok(waitOf(outcome) <= 2000, `two seconds at most: ${waitOf(outcome)} ms`);
   t.match(await signIn("ann", password, proxy), { kind: "signed-in" }, "who has signed in there before does not wait");
-  const othersMs = waitOf(await signIn("bob", password, proxy));
-  t.ok(othersMs <= 2000, `others wait two seconds at most: ${othersMs} ms`);
+  t.equal(waitOf(await signIn("bob", password, proxy)), 100, "others wait for a moment");
+  let longestMs = 0;
+  for (let i = 0; i < 20; i++) {
+    const waitMs = waitOf(await signIn(`more${i}`, "wrong", proxy));
+    longestMs = Math.max(longestMs, waitMs);
+    nowMs += waitMs;
+  }
+  t.equal(longestMs, 2000, "and two seconds at most");
   t.match(await signIn("bob", password, elsewhere), { kind: "signed-in" });
 });
 

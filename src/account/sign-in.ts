@@ -60,6 +60,7 @@ export class SignIn {
   readonly #accounts: Accounts;
   readonly #audit: AuditLog;
   readonly #settings: SignInSettings;
+  readonly #now: () => number;
   readonly #ofPair = new Attempts(limitOfPair);
   readonly #ofNetwork = new Attempts(limitOfNetwork);
   readonly #ofSignUp = new Attempts(limitOfSignUp);
@@ -67,10 +68,11 @@ export class SignIn {
   /** Checks that run or wait, by network. */
   readonly #checks = new Map<string, number>();
 
-  constructor(accounts: Accounts, audit: AuditLog, settings: SignInSettings) {
+  constructor(accounts: Accounts, audit: AuditLog, settings: SignInSettings, now: () => number = monotonicMs) {
     this.#accounts = accounts;
     this.#audit = audit;
     this.#settings = settings;
+    this.#now = now;
   }
 
   get allowSignup(): boolean {
@@ -136,7 +138,7 @@ export class SignIn {
   async #create(
     { name, email, password }: SignUp, from: string, create: (user: NewUser, doer: Doer) => Promise<User>,
   ): Promise<SignInOutcome> {
-    const waitMs = this.#ofSignUp.begin(networkOf(from), monotonicMs());
+    const waitMs = this.#ofSignUp.begin(networkOf(from), this.#now());
     if (waitMs > 0) return { kind: "locked", waitMs };
     const given = { name, displayName: "", isSiteAdmin: false, passwordHash: await this.#accounts.passwords.hashed(password) };
     const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, { who: name, sudoBy: undefined, from });
@@ -145,7 +147,7 @@ export class SignIn {
 
   /** How long the attempt must wait; it is counted when that is zero. */
   #waitMs(pair: string, network: string, isKnown: boolean): number {
-    const nowMs = monotonicMs();
+    const nowMs = this.#now();
     if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return limitOfNetwork.longestWaitMs;
     return this.#ofPair.begin(pair, nowMs) || (isKnown ? 0 : this.#ofNetwork.begin(network, nowMs));
   }
