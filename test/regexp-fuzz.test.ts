@@ -48,11 +48,11 @@ function foundByMatcher(source: string, foldCase: boolean, text: Buffer, base: n
 }
 
 /** So small that most matches go on past a window. */
-const smallWindows: WindowSizes = { wholeBytesMax: 0, bytesMin: 4, bytesFirst: 4, bytesMax: 8, attemptCountMax: 2 };
+const smallWindows: WindowSizes = { wholeBytesMax: 0, bytesMin: 4, bytesFirst: 4, bytesMax: 8, attemptCountMax: 2, longTimes: Infinity };
 
-function foundInWindows(source: string, foldCase: boolean, text: Buffer): Match[] {
+function foundInWindows(source: string, foldCase: boolean, text: Buffer, longTimes: number): Match[] {
   const found: Match[] = [];
-  new Matcher(parseRegexp(source, foldCase), foldCase, smallWindows).findAll(text, 0, { push: (start, end) => found.push([start, end]) });
+  new Matcher(parseRegexp(source, foldCase), foldCase, { ...smallWindows, longTimes }).findAll(text, 0, { push: (start, end) => found.push([start, end]) });
   return found;
 }
 
@@ -96,7 +96,8 @@ function checkAnalysis(analysis: RegexpAnalysis, source: string, foldCase: boole
   const all = naiveMatches(source, foldCase, text);
   const matches = notEmpty(all);
   same(foundByMatcher(source, foldCase, text, 0), matches, "the matcher finds what a loop over exec finds");
-  same(foundInWindows(source, foldCase, text), matches, "the matcher finds it in small windows as well");
+  same(foundInWindows(source, foldCase, text, Infinity), matches, "the matcher finds it in small windows as well");
+  same(foundInWindows(source, foldCase, text, 0), matches, "and in small windows with as much more in view as a match may take");
   assert(compileRegexp(source, foldCase).test(text) === all.length > 0, "test says whether there is a match");
   if (matches.length < all.length) assert(matchesEmpty, "a match is empty");
   if (!/[$^]|\\[AbBz]/.test(source)) assert(matchesEmpty === new RE2(`^(?:${source})$`, "u").test(""), "no match is empty");

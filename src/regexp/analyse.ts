@@ -1,7 +1,7 @@
 import { assert, unreachable } from "../base/assert.js";
 import type { RegexpAnalysis } from "./analysis.js";
-import { charactersOf } from "./char-ranges.js";
-import { crossesLines } from "./crosses-lines.js";
+import { charactersOf, rangesHold } from "./char-ranges.js";
+import { namedClassHasNewline } from "./class-names.js";
 import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "./folding.js";
 import { parseRegexp } from "./parse.js";
 import { anything } from "./literal-set.js";
@@ -131,6 +131,33 @@ function classRequirement({ ranges, named, negated, fold }: ClassNode, foldCase:
 function spellings(character: string, fold: boolean, foldCase: boolean): readonly string[] | undefined {
   if (foldCase) return character > "\x7f" ? undefined : [character.toLowerCase()];
   return fold ? foldedVariants(character) : [character];
+}
+
+/** Conservative: a newline that the rest of the regexp rules out still counts. */
+function crossesLines(tree: Regexp): boolean {
+  switch (tree.kind) {
+    case "empty":
+      return false;
+    case "anchor":
+      return tree.at === "text-start" || tree.at === "text-end";
+    case "literal":
+      return tree.text.includes("\n");
+    case "class":
+      return classHasNewline(tree);
+    case "any":
+      return tree.newline;
+    case "repeat":
+      return crossesLines(tree.child);
+    case "concat":
+    case "alternate":
+      return tree.children.some(crossesLines);
+    default:
+      return unreachable(tree);
+  }
+}
+
+function classHasNewline({ ranges, named, negated }: ClassNode): boolean {
+  return (rangesHold(ranges, 10) || named.some(namedClassHasNewline)) !== negated;
 }
 
 /** Whether a match may be empty at some place of some text: `^`, `$` and `\b` count as empty. */

@@ -44,6 +44,33 @@ export function choiceCount(tree: Regexp): number {
   }
 }
 
+/** Of one character, in UTF-8. */
+export const characterBytesMax = 4;
+
+/** Bytes that a match has at most; Infinity without a bound. Case folding may lengthen a character, so each counts as the longest. */
+export function matchBytesMax(tree: Regexp): number {
+  switch (tree.kind) {
+    case "empty":
+    case "anchor":
+      return 0;
+    case "class":
+    case "any":
+      return characterBytesMax;
+    case "literal":
+      return tree.text.length * characterBytesMax;
+    case "repeat": {
+      const bytes = matchBytesMax(tree.child);
+      return bytes === 0 || tree.max === 0 ? 0 : bytes * tree.max;
+    }
+    case "concat":
+      return tree.children.reduce((sum, child) => sum + matchBytesMax(child), 0);
+    case "alternate":
+      return tree.children.reduce((most, child) => Math.max(most, matchBytesMax(child)), 0);
+    default:
+      return unreachable(tree);
+  }
+}
+
 /** RE2's bound on one automaton; a search has one in each direction. */
 const automatonBytesMax = 2.7 * 1024 * 1024;
 

@@ -1,5 +1,4 @@
-import { crossesLines } from "./crosses-lines.js";
-import { choiceCount, itemCount, memoryBytes } from "./extent.js";
+import { characterBytesMax, choiceCount, itemCount, matchBytesMax, memoryBytes } from "./extent.js";
 import { Finder } from "./finder.js";
 import { unboundedWork, type MatchWork } from "./match-work.js";
 import { withOpenEnd } from "./open-end.js";
@@ -21,11 +20,20 @@ export interface WindowSizes {
   readonly bytesMax: number;
   /** Attempts to find a match in one window: each counts what follows in it as looked at. */
   readonly attemptCountMax: number;
+  /** A window that is so many times as long as any match is far longer. */
+  readonly longTimes: number;
 }
 
-export const usualWindows: WindowSizes = { wholeBytesMax: 128, bytesMin: 16, bytesFirst: 64 * 1024, bytesMax: 1024 * 1024, attemptCountMax: 16 };
+export const usualWindows: WindowSizes = { wholeBytesMax: 128, bytesMin: 16, bytesFirst: 64 * 1024, bytesMax: 1024 * 1024, attemptCountMax: 16, longTimes: 64 };
 
-const newline = 10;
+/** A part of a text; matches that begin in it are looked for. */
+interface Window {
+  /** Its end. */
+  readonly to: number;
+  /** The end of what the finder is given, at or behind `to`. */
+  readonly view: number;
+  readonly finder: Finder;
+}
 
 /** With more choices the automaton may be too large for RE2's cache of its states: 4,096 of them take about 1.2 MiB. */
 const choiceCountMax = 12;
@@ -43,9 +51,10 @@ const windowWorkMax = 40 * 1024 * 1024;
  *
  * RE2 reads on behind a match for as long as a better one may follow: with `\w(?s:.*zqz)?` up to the end of the text, for each
  * match, and one call of RE2 cannot be interrupted. So it is given a window of the text at a time, in which the regexp with an
- * open end says which matches do not depend on what follows; only for one that does, a larger window is taken. Where matches stay within
- * a line the window ends at the end of one, and the regexp itself serves: RE2 jumps from one place of its first characters to the next,
- * which it does not with an open end (twice as fast for a word that is rare, 22 November 2026).
+ * open end says which matches do not depend on what follows; only for one that does, a larger window is taken. With an open end RE2
+ * does not jump from one place of the first characters to the next, which otherwise makes it twice as fast where they are rare
+ * (22 November 2026). So where a window is far longer than any match, the regexp itself is searched for, with as much more in view
+ * as a match that begins in the window may take.
  *
  * Each attempt to find a match counts what is left of the window as looked at. A window ends after 16 attempts, and the next one is
  * as large as 16 of them take there, so that usual patterns come to 10 to 20 times the text, however dense their matches are.
@@ -61,7 +70,8 @@ export class Matcher {
   /** Of a window that a match goes on past. */
   readonly #grownBytesMax: number;
   readonly #whole: Finder;
-  readonly #staysInLine: boolean;
+  /** Bytes from the start of a match to behind what its anchors look at, at most. */
+  readonly #reach: number;
   /** For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one window. */
   #windowed: Finder | undefined | null = null;
 
@@ -70,7 +80,7 @@ export class Matcher {
     this.#foldCase = foldCase;
     this.#whole = new Finder(tree, foldCase);
     this.isLocal = !hasTextAnchor(tree);
-    this.#staysInLine = !crossesLines(tree);
+    this.#reach = this.isLocal ? matchBytesMax(tree) + characterBytesMax : Infinity;
     this.memoryBytes = memoryBytes(tree);
     const isSlow = choiceCount(tree) > choiceCountMax;
     const bytesMax = isSlow ? Math.max(sizes.wholeBytesMax, sizes.bytesMin, Math.min(sizes.bytesMax, Math.ceil(windowWork / itemCount(tree)))) : sizes.bytesMax;
@@ -106,21 +116,25 @@ export class Matcher {
     let left = countMax;
     while (at < text.length) {
       const from = at;
-      const { to, finder } = this.#windowAt(text, from, bytes);
+      const { to, view, finder } = this.#windowAt(text, from, bytes);
       if (to - from > this.#grownBytesMax) return false;
       let attempts = 0;
       while (attempts < attemptCountMax && at < to) {
-        if (!work.spend(to - at)) return false;
+        if (!work.spend(view - at)) return false;
         attempts++;
-        const start = finder.search(text, at, to);
-        const end = start < 0 ? to : finder.endOf(text, start, to);
-        if (end === to && to < text.length) {
-          // What begins at `start` goes on past the window, and nothing before it does.
-          at = start < 0 ? to : start;
+        const start = finder.search(text, at, view);
+        if (start < 0 || start >= to) {
+          at = to;
           break;
         }
-        at = start < 0 ? to : end > start ? end : nextCharacter(text, start);
-        if (end === start || start < 0) continue;
+        const end = finder.endOf(text, start, view);
+        if (end === view && view < text.length) {
+          // What begins at `start` goes on past the window, and nothing before it does.
+          at = start;
+          break;
+        }
+        at = end > start ? end : nextCharacter(text, start);
+        if (end === start) continue;
         sink.push(base + start, base + end);
         if (--left === 0) return true;
       }
@@ -129,13 +143,14 @@ export class Matcher {
     return true;
   }
 
-  /** The window that begins at `from`, of about so many bytes, and what finds matches in it. */
-  #windowAt(text: Uint8Array, from: number, bytes: number): { readonly to: number; readonly finder: Finder } {
-    if (from + bytes >= text.length) return { to: text.length, finder: this.#whole };
-    const lineEnd = this.#staysInLine ? text.subarray(from, from + bytes).lastIndexOf(newline) : -1;
-    if (lineEnd >= 0) return { to: from + lineEnd + 1, finder: this.#whole };
+  /** The window of about so many bytes that begins at `from`. */
+  #windowAt(text: Uint8Array, from: number, bytes: number): Window {
+    const rest: Window = { to: text.length, view: text.length, finder: this.#whole };
+    if (from + bytes >= text.length) return rest;
+    const to = characterStart(text, from + bytes);
+    if (bytes >= this.#sizes.longTimes * this.#reach) return { to, view: Math.min(text.length, to + this.#reach), finder: this.#whole };
     const finder = this.#windowFinder;
-    return finder === undefined ? { to: text.length, finder: this.#whole } : { to: characterStart(text, from + bytes), finder };
+    return finder === undefined ? rest : { to, view: to, finder };
   }
 
   /** The size of the window after one of `bytes`, of which `doneBytes` are done. */
