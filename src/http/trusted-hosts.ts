@@ -45,7 +45,7 @@ function requireName(text: string): string {
 function nameOf(host: string): string {
   const end = host.startsWith("[") ? host.indexOf("]") : host.indexOf(":");
   // An address of IPv6 without brackets is no `Host` header, but it can be the host of `listen`.
-  if (!host.startsWith("[") && isIP(host) === 6) return host.toLowerCase();
+  if (!host.startsWith("[") && host.indexOf(":") !== host.lastIndexOf(":") && isIP(host) === 6) return host.toLowerCase();
   const name = host.startsWith("[") ? host.slice(1, end < 0 ? 1 : end) : end < 0 ? host : host.slice(0, end);
   return (name.endsWith(".") ? name.slice(0, -1) : name).toLowerCase();
 }

@@ -186,19 +186,23 @@ export function describeLeftOut({ repository, path, reason }: LeftOutFile): stri
 
 /** The repositories of all resolutions together, each once. Alternatives that choose the same share their lists. */
 function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
+  const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
+  if (others.length === 0) return first;
   const seen: Uint8Array[] = [];
   const all: Repository[] = [];
-  for (const list of new Set(resolutions.map(({ repositories }) => repositories))) {
+  for (const list of [first, ...others]) {
     for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
   }
   return all;
 }
 
-/** How many different ids there are in the lists. */
+/** How many different ids there are in the lists, in each of which an id is there once. */
 function countIds(lists: readonly (readonly number[])[]): number {
+  const [first = [], ...others] = new Set(lists);
+  if (others.length === 0) return first.length;
   const seen: Uint8Array[] = [];
   let count = 0;
-  for (const list of new Set(lists)) for (const id of list) if (markNew(seen, id)) count++;
+  for (const list of [first, ...others]) for (const id of list) if (markNew(seen, id)) count++;
   return count;
 }
 

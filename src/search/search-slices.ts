@@ -96,9 +96,12 @@ export class SearchSlices {
   shardsInWork(): number[] {
     const work = this.#work;
     if (work === undefined) return [];
-    const { control } = this.#search;
-    const ids = Array.from(control.subarray(firstSlotWord), (_, slot) => this.#shardIdOf(slot, work));
-    return ids.filter((id) => id !== undefined);
+    const ids: number[] = [];
+    for (let slot = 0; slot < this.#search.environment.pool.workerCount; slot++) {
+      const id = this.#shardIdOf(slot, work);
+      if (id !== undefined) ids.push(id);
+    }
+    return ids;
   }
 
   /** The search is not done before this is released. */
