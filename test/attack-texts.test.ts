@@ -1,6 +1,7 @@
 /** Hostile texts against a live daemon: in requests, and in the files of a repository. */
 import { request } from "node:http";
 import t, { type Test } from "tap";
+import { acceptedFormat } from "../src/http/conditional.js";
 import { repeatedBounds, underAttack, usualBounds } from "./support/attack.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { GitFixture } from "./support/git-fixture.js";
@@ -71,10 +72,17 @@ t.test("requests", async (t) => {
     t.ok(status < 500 || status === 505, `${name}: ${status}`);
   }
   for (const [name, query, variables] of inGraphql) await underAttack(t, daemon, repeatedBounds, name, () => ask(daemon.url, query, variables));
-  t.equal(await statusOf(daemon, "/r/-/constructor"), 404);
-  t.equal(await statusOf(daemon, "/r/-/toString"), 404);
-  t.equal(await statusOf(daemon, "/r/-/__proto__"), 404);
-  t.equal(await statusOf(daemon, "/constructor"), 404);
+});
+
+t.test("names that every object has", async (t) => {
+  const daemon = await warmDaemon(t);
+  const highlight = "query ($x: String!) { highlightCode(code: \"a\", fuzzyLanguage: $x, disableTimeout: false) }";
+  for (const name of Object.getOwnPropertyNames(Object.prototype)) {
+    t.equal(await statusOf(daemon, `/r/-/${name}`), 404, name);
+    t.equal(await statusOf(daemon, `/${name}`), 404, name);
+    t.equal(acceptedFormat(name), "text", name);
+    t.match(await ask(daemon.url, highlight, { x: name }), { data: { highlightCode: /a/ } }, name);
+  }
 });
 
 /** Files that were slow to read, or could be. */

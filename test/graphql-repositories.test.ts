@@ -82,6 +82,17 @@ t.test("metadata", async (t) => {
   t.match(await errorOf("admin", add, { id: Buffer.from("User:1").toString("base64"), key: "a" }), /id of a User/);
 });
 
+t.test("a key of metadata may be a name that every object has", async (t) => {
+  for (const key of ["constructor", "toString", "hasOwnProperty"]) {
+    t.same((await daemon.search(`repo:has.meta(${key}) needle`)).found, [], `${key}: nobody has it`);
+    t.same(await ask("admin", add, { id: added, key, value: "x" }), { data: { addRepoMetadata: { alwaysNil: null } } });
+    t.same((await daemon.search(`repo:has.meta(${key}) needle`)).found, ["host/added:a.txt:1"]);
+    const values = `{ repoMeta { key(key: "${key}") { values(first: 10) { nodes } } } }`;
+    t.same(await ask("admin", values), { data: { repoMeta: { key: { values: { nodes: ["x"] } } } } });
+    await ask("admin", "mutation ($id: ID!, $key: String!) { deleteRepoMetadata(repo: $id, key: $key) { alwaysNil } }", { id: added, key });
+  }
+});
+
 t.test("metadata beside the configuration file", async (t) => {
   await ask("admin", add, { id: configured, key: "level", value: "2" });
   t.match(await errorOf("admin", "mutation ($id: ID!) { updateRepoMetadata(repo: $id, key: \"team\", value: \"two\") { alwaysNil } }", { id: configured }), /configuration file says/);

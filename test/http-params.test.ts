@@ -48,6 +48,7 @@ t.test("bad parameters", async (t) => {
     ["q=a&display=9223372036854775808", 'display must be an integer, got "9223372036854775808"'],
     ["q=a&display=%22", 'display must be an integer, got "\\""'],
     ["q=a&cm=yes", 'chunk matches must be parseable as a boolean, got "yes"'],
+    ["q=a&cm=constructor", 'chunk matches must be parseable as a boolean, got "constructor"'],
     ["q=a&cm=tRUE", 'chunk matches must be parseable as a boolean, got "tRUE"'],
     ["q=a&cl=-1", 'context lines must be parseable as a boolean, got "-1"'],
     ["q=a&cl=%2B1", 'context lines must be parseable as a boolean, got "+1"'],

@@ -8,6 +8,7 @@ import t, { type Test } from "tap";
 import { ShardStore } from "../src/store/shard-store.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
+import { ask } from "./support/graphql.js";
 import { GitFixture, type FixtureFile, type FixtureFiles } from "./support/git-fixture.js";
 import { randomFrom } from "./support/random.js";
 import { linesWith, pathsWith, readCommit, type CommitContent } from "./support/git-oracle.js";
@@ -190,6 +191,9 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
   t.equal(ready.status, 200);
   t.match(JSON.parse(ready.text), { repositories: [{ error: "The last fetch or indexing failed. A site admin can see why." }, {}] }, "and so does /readyz");
   t.notOk(ready.text.includes(source.path), "which names the remote to nobody");
+  const { data } = await ask(scene.daemon.url, "{ repository(name: \"host/vanishing\") { mirrorInfo { lastError } } statusMessages { ... on SyncError { message } } }") as { data: unknown };
+  const told = "The last fetch or indexing failed. A site admin can see why.";
+  t.same(data, { repository: { mirrorInfo: { lastError: told } }, statusMessages: [{ message: `host/vanishing: ${told}` }] }, "nor does GraphQL");
   renameSync(away, source.path);
   await scene.compare(t, "while it was away", []);
   await scene.syncAndCompare(t, "when it is back", []);

@@ -80,6 +80,7 @@ t.test("heap, exit and children", async (t) => {
   t.equal(await lossIn(pool.run("child", pid, limitsNow())), "overrun");
   t.not(pid[0], 0);
   t.throws(() => process.kill(pid[0], 0), { code: "ESRCH" }, "no process of the thread is left, not even as a zombie");
+  await until("what the process has started is gone", () => isGroupGone(pid[0]));
   t.equal(await pool.run("echo", 1, unlimited), 1);
   t.same(losses, ["memory", "died", "overrun"]);
 });
@@ -115,6 +116,15 @@ t.test("a pool that closes ends what does not come back, and takes nothing more"
   await t.rejects(pool.run("echo", 1, unlimited), { code: "shutting-down" });
   await pool.close();
 });
+
+function isGroupGone(leader: number): boolean {
+  try {
+    process.kill(-leader, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 async function isSettled(task: Promise<unknown>): Promise<boolean> {
   const pending = {};

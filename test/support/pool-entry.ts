@@ -22,9 +22,9 @@ export default serveTasks({
     for (;;) all.push(new Array(1000).fill(Math.random()));
   },
   exit: () => process.exit(3),
-  /** Starts a process that outlives its thread, says which, and hangs. */
+  /** Starts a process, which starts another one; both outlive the thread, if nobody ends them. Says which, and hangs. */
   child: (pid: Int32Array) => {
-    pid[0] = startProcess({ name: "sleep", args: ["600"], environment: { PATH: process.env["PATH"] ?? "" }, directory: "/", limits }).pid;
+    pid[0] = startProcess({ name: "sh", args: ["-c", "sleep 600 & wait"], environment: { PATH: process.env["PATH"] ?? "" }, directory: "/", limits }).pid;
     for (;;) Math.random();
   },
   /** Hangs at a file, after so many beats. */
