@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fuzz faults soak config graphql bench bench-quick deb deb-test clean node install kernel typescript
+.PHONY: help run build test check fuzz faults soak config graphql bench bench-quick deb deb-test systemd-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -36,6 +36,7 @@ help:
 	@echo "make bench-quick      some of it on what this checkout has, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with what runs alone; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
+	@echo "make systemd-test     run its unit under a real systemd over a clean Debian root; SUITE=trixie, ROOT=DIR"
 	@echo "make clean            delete what was built; node_modules and data stay"
 
 run: build
@@ -116,11 +117,16 @@ bench: build
 bench-quick: build
 	@bin/trawl-bench quick $(ARGS)
 
+deb_file = build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb
+
 deb: build
 	@node scripts/package.mjs build $(VERSION)
 
 deb-test: deb
-	@scripts/deb-test.sh build/trawl_$(or $(VERSION),$(shell node -p 'require("./package.json").version'))_$(shell dpkg --print-architecture).deb $(or $(SUITE),bookworm) $(ROOT)
+	@scripts/deb-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
+
+systemd-test: deb
+	@scripts/systemd-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
 
 clean:
 	rm -rf build dist .tap src/kernel/native/build

@@ -5,11 +5,9 @@
 set -euo pipefail
 
 package=$(realpath "$1") suite=${2:-bookworm} root=${3:-}
-mirror=${MIRROR:-http://deb.debian.org/debian}
 work=$(mktemp -d)
 daemon=
-fail() { echo "not good: $*" >&2; exit 1; }
-say() { echo "== $*"; }
+source "$(dirname "$0")/debian-root.sh"
 
 clean() {
   [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
@@ -19,44 +17,26 @@ clean() {
 trap clean EXIT
 
 if [ -z "$root" ]; then root=$work/root; fi
-if [ ! -x "$root/usr/bin/dpkg" ]; then
-  say "debootstrap $suite"
-  debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$work/debootstrap.log" || { tail -5 "$work/debootstrap.log"; exit 1; }
-fi
+make_root
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
-install_deb() { inside apt-get install -y -qq --no-install-recommends "$@" >"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log" >&2; return 1; }; }
-
-version=$(dpkg-deb -f "$package" Version) architecture=$(dpkg-deb -f "$package" Architecture)
-mkdir -p "$root/tmp/packages"
-cp "$package" "$root/tmp/packages/old.deb"
+version=$(dpkg-deb -f "$package" Version)
+mkdir -p "$root/root/packages"
+cp "$package" "$root/root/packages/old.deb"
 
 # The same program under a later version, with another default configuration: what an upgrade is to dpkg.
 later=$version+later
 dpkg-deb -R "$package" "$work/later"
 sed -i "s/^Version: .*/Version: $later/" "$work/later/DEBIAN/control"
 echo "// Of a later version." >>"$work/later/etc/trawl/trawl.jsonc"
-dpkg-deb --root-owner-group -Zgzip --build "$work/later" "$root/tmp/packages/new.deb" >/dev/null
+dpkg-deb --root-owner-group -Zgzip --build "$work/later" "$root/root/packages/new.deb" >/dev/null
 
 say "without the right Node nothing is unpacked"
-if inside dpkg --force-depends -i /tmp/packages/old.deb >"$work/refused.log" 2>&1; then fail "it was installed without Node"; fi
+if inside dpkg --force-depends -i /root/packages/old.deb >"$work/refused.log" 2>&1; then fail "it was installed without Node"; fi
 grep -q "trawl: install Node" "$work/refused.log" || fail "no remedy: $(cat "$work/refused.log")"
 [ ! -e "$root/usr/lib/trawl" ] || fail "files were unpacked"
 
-inside apt-get update -qq
-major=$(dpkg-deb -f "$package" Depends | sed 's/.*nodejs (<< \([0-9]*\)).*/\1/')
-major=$((major - 1))
-if ! inside apt-cache policy nodejs | grep -q "Candidate: $major\."; then
-  say "$suite has no Node $major: the one that runs here is packed for it"
-  [ "$(node -p 'process.versions.node.split(".")[0]')" = "$major" ] || fail "Node $major does not run here either"
-  mkdir -p "$work/node/DEBIAN" "$work/node/usr/bin"
-  cp -L "$(command -v node)" "$work/node/usr/bin/node"
-  printf 'Package: nodejs\nVersion: %s\nArchitecture: %s\nMaintainer: test <test@localhost>\nDepends: libc6, libstdc++6\nDescription: Node for a test\n' \
-    "$(node -p process.versions.node)" "$architecture" >"$work/node/DEBIAN/control"
-  dpkg-deb --root-owner-group -Zgzip --build "$work/node" "$root/tmp/packages/nodejs.deb" >/dev/null
-  install_deb /tmp/packages/nodejs.deb
-fi
+install_node
 
 start() {
   chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin runuser -u trawl -- \
@@ -79,7 +59,7 @@ stop() {
 search() { inside trawl search --endpoint "$url" needle; }
 
 say "install $version"
-install_deb /tmp/packages/old.deb
+install_deb /root/packages/old.deb
 [ "$(inside stat -c '%U %G %a' /etc/trawl/trawl.jsonc)" = "root trawl 640" ] || fail "the configuration is $(inside stat -c '%U %G %a' /etc/trawl/trawl.jsonc)"
 [ "$(inside stat -c '%U %a' /var/lib/trawl)" = "trawl 700" ] || fail "the data directory is $(inside stat -c '%U %a' /var/lib/trawl)"
 inside trawl config check /etc/trawl/trawl.jsonc >/dev/null || fail "the configuration that is installed is not good"
@@ -100,19 +80,19 @@ stop
 
 say "upgrade to $later, with a configuration that was changed"
 sed -i 's|// "workers": 4,|"workers": 1,|' "$root/etc/trawl/trawl.jsonc"
-install_deb -o Dpkg::Options::=--force-confold /tmp/packages/new.deb
+install_deb -o Dpkg::Options::=--force-confold /root/packages/new.deb
 [ "$(inside dpkg-query -W -f '${Version}' trawl)" = "$later" ] || fail "it is not the later version"
 grep -q '^  "workers": 1,' "$root/etc/trawl/trawl.jsonc" || fail "the configuration was overwritten"
 start; search | grep -q "a needle" || fail "the data is lost by the upgrade"; stop
 
 say "roll back to $version"
-install_deb --allow-downgrades -o Dpkg::Options::=--force-confold /tmp/packages/old.deb
+install_deb --allow-downgrades -o Dpkg::Options::=--force-confold /root/packages/old.deb
 [ "$(inside dpkg-query -W -f '${Version}' trawl)" = "$version" ] || fail "it is not the version before"
 start; search | grep -q "a needle" || fail "the data is lost by the rollback"; stop
 
 say "a configuration with a mistake is told, and breaks no upgrade"
 sed -i 's|"workers": 1,|"workres": 1,|' "$root/etc/trawl/trawl.jsonc"
-install_deb -o Dpkg::Options::=--force-confold /tmp/packages/new.deb
+install_deb -o Dpkg::Options::=--force-confold /root/packages/new.deb
 grep -q "has mistakes" "$work/apt.log" || fail "the mistake is not told"
 sed -i 's|"workres": 1,|"workers": 1,|' "$root/etc/trawl/trawl.jsonc"
 
