@@ -151,8 +151,8 @@ t.test("a damaged backup is not restored, and no daemon starts on a part of one"
   t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), { exitCode: 2, err: /the restore of a backup to .* has not ended: empty the directory/ });
   rmSync(path);
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup is damaged/ });
-  writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 2 }));
-  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /of a data directory of version 2, and this program reads 1/ });
+  writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /of a data directory of version 3, and this program reads 2/ });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup has format 2, and this program reads 1/ });
 });

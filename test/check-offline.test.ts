@@ -123,8 +123,8 @@ for (const [what, damage, lines] of faults) {
 t.test("what cannot be checked is refused", async (t) => {
   t.match(await runCommand("check", "--data", dataDirectory(t)), { exitCode: 2, err: /is no data directory of trawld/ });
   const data = copy(t);
-  writeFileSync(join(data, "version"), "2\n");
-  t.match(await runCommand("check", "--data", data), { exitCode: 2, err: /has data of version 2, of a later program, and this program reads 1/ });
+  writeFileSync(join(data, "version"), "3\n");
+  t.match(await runCommand("check", "--data", data), { exitCode: 2, err: /has data of version 3, of a later program, and this program reads 2/ });
   t.match(await runCommand("check", "--repair", "--data", data), { exitCode: 2, err: /no trawld runs with the data/ });
   t.notOk(existsSync(join(data, "control.sock")));
 });

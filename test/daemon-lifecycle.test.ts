@@ -49,7 +49,7 @@ t.test("several daemons that start on one data directory at once: one wins", asy
 const refusals: readonly (readonly [what: string, args: (t: Test) => string[], message: RegExp])[] = [
   ["an address that is not loopback", (t) => ["--data", dataDirectory(t), "--listen", "0.0.0.0:0"], /listen: 0\.0\.0\.0:0 is not a loopback address.*"auth": \{"public": true\}/],
   ["a port that is taken", (t) => ["--data", dataDirectory(t), "--listen", new URL(shared().url).host], /./],
-  ["a data directory of a later version", (t) => ["--data", laterData(t)], /has data of version 99, of a later program, and this program reads 1/],
+  ["a data directory of a later version", (t) => ["--data", laterData(t)], /has data of version 99, of a later program, and this program reads 2/],
   ["a data directory that cannot be made", () => ["--data", "/dev/null/trawl"], /cannot use \/dev\/null\/trawl as data directory/],
   ["a configuration file that is not there", (t) => ["--data", dataDirectory(t), "--config", "/nonexistent.jsonc"], /nonexistent\.jsonc/],
 ];

@@ -1,15 +1,16 @@
 /**
- * The format of the data directory: `frozen/data-1.tar.gz` is one that a program of version 1 wrote, and every program of that version
- * reads it as it is. It has the repository `frozen/code`, whose remote is gone, with two branches, a tombstone and a binary file, and the
- * user `ann`. Other versions are refused, and nothing is changed.
+ * The format of the data directory: `frozen/data-2.tar.gz` is one that a program of version 2 wrote, and every program of that version
+ * reads it as it is; `frozen/data-1.tar.gz` is of version 1, which a start upgrades. Both have the repository `frozen/code`, whose remote is
+ * gone, with two branches, a tombstone and a binary file, and the user `ann`. Other versions are refused, and nothing is changed.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { headerWords } from "../src/shard/format.js";
 import { headerCrc } from "../src/shard/shard-builder.js";
+import { inspectStore } from "../src/store/inspect-store.js";
 import { RecordStore } from "../src/store/record-store.js";
 import { ShardStore } from "../src/store/shard-store.js";
 import { dataDirectory, runCommand, testDaemon, type DaemonProcess } from "./support/daemon.js";
@@ -17,9 +18,9 @@ import { until } from "./support/waiting.js";
 
 const onMain = ["frozen/code:a.txt:1", "frozen/code:d/b.go:2"];
 
-function frozenData(t: Test): string {
+function frozenData(t: Test, version: 1 | 2 = 2): string {
   const data = dataDirectory(t);
-  execFileSync("tar", ["-xzf", "test/frozen/data-1.tar.gz", "-C", data]);
+  execFileSync("tar", ["-xzf", `test/frozen/data-${version}.tar.gz`, "-C", data]);
   return data;
 }
 
@@ -62,8 +63,42 @@ t.test("a directory of this version is used as it is", async (t) => {
   await requireAnswers(t, daemon);
   t.equal(await daemon.metric("trawl_sync_read_blobs_total"), 0, "nothing is indexed again");
   t.equal(await daemon.stop(), 0);
-  t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+  t.equal(readFileSync(join(data, "version"), "utf8"), "2\n");
   await requireAnswers(t, await testDaemon(t, [], data));
+});
+
+/** States that a start finds which is to upgrade a directory: before the upgrade, and after a crash in it. */
+const olderStates: readonly (readonly [what: string, prepare: (data: string) => void | Promise<unknown>])[] = [
+  ["as it was", () => undefined],
+  ["its upgrade had begun", (data) => writeFileSync(join(data, "version"), "upgrading\n")],
+  ["its catalog was upgraded", (data) => {
+    writeFileSync(join(data, "version"), "upgrading\n");
+    return inspectStore("records", join(data, "catalog"), "upgrade");
+  }],
+];
+
+for (const [what, prepare] of olderStates) {
+  t.test(`a directory of version 1 is upgraded: ${what}`, async (t) => {
+    const data = frozenData(t, 1);
+    await prepare(data);
+    t.match(await runCommand("check", "--data", data), { exitCode: 2, err: /has data of an earlier version, which a start of the daemon upgrades to 2: start it first/ });
+    const daemon = await testDaemon(t, [], data);
+    await requireAnswers(t, daemon);
+    t.equal(await daemon.metric("trawl_sync_read_blobs_total"), 0, "nothing is indexed again");
+    t.equal(daemon.log.filter(({ msg }) => String(msg).startsWith("the data directory was upgraded")).length, 1);
+    t.equal(await daemon.stop(), 0);
+    t.equal(readFileSync(join(data, "version"), "utf8"), "2\n");
+    t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /1 repositories checked, 0 faults\n$/ });
+  });
+}
+
+t.test("a directory of version 1 whose catalog is damaged stays one", async (t) => {
+  const data = frozenData(t, 1);
+  rmSync(join(data, "catalog", "data.mdb"));
+  const before = stateOf(join(data, "mirrors"));
+  t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), { exitCode: 2, err: /the catalog .* is damaged .*Nothing was changed/ });
+  t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+  t.equal(stateOf(join(data, "mirrors")), before);
 });
 
 t.test("records of other programs of this version: fields that are not known, and fields that are not there", async (t) => {
@@ -100,9 +135,9 @@ t.test("shards of another format are built again from the mirror", async (t) => 
 });
 
 const refusals: readonly (readonly [version: string, message: RegExp])[] = [
-  ["2\n", /has data of version 2, of a later program, and this program reads 1\. Use the program that wrote it, or another --data\. Nothing was changed\./],
-  ["0\n", /has data of version 0, of an earlier program, and this program reads 1/],
-  ["one\n", /version is damaged: it should hold 1\. If the directory is one of this program, write that number to it\./],
+  ["3\n", /has data of version 3, of a later program, and this program reads 2\. Use the program that wrote it, or another --data\. Nothing was changed\./],
+  ["0\n", /has data of version 0, of an earlier program, and this program reads 2/],
+  ["one\n", /version is damaged: it should hold 2\. If the directory is one of this program, write that number to it\./],
   ["restoring\n", /the restore of a backup to .* has not ended: empty the directory, and run `trawl restore` again/],
 ];
 

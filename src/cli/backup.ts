@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { readManifest, restore, writeMarker } from "../backup/restore.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog } from "../base/log.js";
-import { dataVersion, restoringText } from "../daemon/data-version.js";
+import { dataVersion, isReadable, restoringText } from "../daemon/data-version.js";
 import { ControlServer } from "../http/control-server.js";
 import { callDaemon } from "./control-client.js";
 
@@ -28,7 +28,7 @@ export async function backup(folder: string, data: string, print: (line: string)
 export async function restoreBackup(folder: string, data: string, print: (line: string) => void): Promise<void> {
   const [source, target] = [resolve(folder), resolve(data)];
   const manifest = await readManifest(source);
-  if (manifest.dataVersion !== dataVersion) {
+  if (!isReadable(manifest.dataVersion)) {
     throw new TrawlError("format-version", `the backup is of a data directory of version ${manifest.dataVersion}, and this program reads ${dataVersion}: restore it with the program that took it`);
   }
   // Its socket is the lock of the directory.
@@ -38,7 +38,8 @@ export async function restoreBackup(folder: string, data: string, print: (line: 
     await lock.listen(target);
     await writeMarker(versionFile, restoringText);
   }, async () => {
-    await writeMarker(versionFile, `${dataVersion}\n`);
+    // The first start upgrades an older one.
+    await writeMarker(versionFile, `${manifest.dataVersion}\n`);
   }).finally(() => lock.close());
   const { takenAt, shards, mirrors, bytes } = restored;
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${bytes} bytes, as they were on ${takenAt}`);

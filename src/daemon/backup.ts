@@ -7,6 +7,7 @@ import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { filesIn } from "../git/mirror-directory.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { BackupTask } from "../worker/messages.js";
@@ -94,6 +95,7 @@ class RunningBackup {
     const takenAt = new Date().toISOString();
     const { view, ids, folder } = await this.#freeze();
     try {
+      await this.#rewrite(folder);
       await this.#copy("file", { kind: "file", path: "catalog/data.mdb", source: join(folder, "data.mdb") });
       await this.#copyShards(view, earlier);
     } finally {
@@ -139,6 +141,12 @@ class RunningBackup {
         throw error;
       }
     });
+  }
+
+  /** The copy then has what the catalog holds, and nothing of what was deleted from it. */
+  async #rewrite(folder: string): Promise<void> {
+    const state = await inspectStore("records", folder, "rewrite");
+    if (state.kind === "damaged") throw new TrawlError("storage", `the catalog is damaged (${state.reason}): restart the daemon, which repairs it`);
   }
 
   async #copyShards({ shards }: CatalogView, earlier: ReadonlyMap<string, ManifestEntry>): Promise<void> {

@@ -4,16 +4,16 @@ import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
-import { dataVersion, requireDataVersion } from "./data-version.js";
+import { dataVersion, requireReadable, upgradingText } from "./data-version.js";
 
 /** Makes the data directory, or refuses one of another version. */
 export function prepareData(dataFolder: string): void {
   const versionFile = join(dataFolder, "version");
   try {
     const isNew = !existsSync(versionFile) || isUnwritten(readFileSync(versionFile));
-    if (!isNew) requireDataVersion(dataFolder);
+    if (!isNew) requireReadable(dataFolder);
     for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
-    if (isNew) writeVersion(dataFolder, versionFile);
+    if (isNew) writeVersion(dataFolder, `${dataVersion}\n`);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
     throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
@@ -26,9 +26,10 @@ function isUnwritten(bytes: Buffer): boolean {
 }
 
 /** The file is there when the disk has all of it. */
-function writeVersion(dataFolder: string, versionFile: string): void {
+function writeVersion(dataFolder: string, text: string): void {
+  const versionFile = join(dataFolder, "version");
   const unfinished = `${versionFile}.tmp`;
-  writeFileSync(unfinished, `${dataVersion}\n`, { flush: true });
+  writeFileSync(unfinished, text, { flush: true });
   renameSync(unfinished, versionFile);
   const folder = openSync(dataFolder, "r");
   fsyncSync(folder);
@@ -38,18 +39,38 @@ function writeVersion(dataFolder: string, versionFile: string): void {
 /**
  * Looks at both stores before they are opened. A damaged one is renamed, so that nothing is lost: the shards are then built again
  * from the mirrors, and the catalog is restored from its newest good snapshot. Throws `storage` when there is none: without a
- * catalog the mirrors would be deleted as unknown.
+ * catalog the mirrors would be deleted as unknown. A whole catalog is rewritten, and one of an earlier version is upgraded.
  *
  * Caller guarantees: the data directory is ours, and nobody has the stores open.
  */
 export async function recoverStores(dataFolder: string, snapshots: CatalogSnapshots, log: Log): Promise<void> {
+  const { isOlder } = requireReadable(dataFolder);
+  if (!isOlder) return await recover(dataFolder, snapshots, "rewrite", log);
+  const before = readFileSync(join(dataFolder, "version"), "latin1");
+  writeVersion(dataFolder, upgradingText);
+  try {
+    await recover(dataFolder, snapshots, "upgrade", log);
+  } catch (error) {
+    // Only a catalog that could neither be read nor restored leads here, and that was left as it is.
+    writeVersion(dataFolder, before);
+    throw error;
+  }
+  writeVersion(dataFolder, `${dataVersion}\n`);
+  log.info({ version: dataVersion }, "the data directory was upgraded: each record of the catalog has a checksum");
+}
+
+async function recover(dataFolder: string, snapshots: CatalogSnapshots, mode: "rewrite" | "upgrade", log: Log): Promise<void> {
   const folders = { catalog: join(dataFolder, "catalog"), shards: join(dataFolder, "shards") };
-  const [catalog, shards] = await Promise.all([inspectStore("records", folders.catalog), inspectStore("shards", folders.shards)]);
+  const [catalog, shards] = await Promise.all([inspectStore("records", folders.catalog, mode), inspectStore("shards", folders.shards)]);
   if (shards.kind === "damaged") {
     log.error({ reason: shards.reason, movedTo: setAside(folders.shards) }, "the shard store is damaged: all shards are built again from the mirrors");
   }
   const reason = catalog.kind === "damaged" ? catalog.reason : lossOf(catalog, dataFolder, snapshots);
-  if (reason !== undefined) await restoreCatalog(folders.catalog, reason, snapshots, log);
+  if (reason !== undefined) return await restoreCatalog(folders.catalog, reason, snapshots, log);
+  const unwritten = catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? "it takes too long" : undefined;
+  if (unwritten === undefined) return;
+  if (mode === "upgrade") throw new TrawlError("storage", `cannot upgrade the catalog ${folders.catalog}: ${unwritten}. Nothing was changed.`);
+  log.warn({ reason: unwritten }, "the catalog could not be written to a new file: this one may hold what was deleted from it");
 }
 
 /** Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has records. */
@@ -66,8 +87,10 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
     if (existsSync(candidate)) setAside(candidate);
     try {
       await snapshots.restore(name, candidate);
-      const state = await inspectStore("records", candidate);
+      // The checksum of a snapshot vouches for it also where it is of an earlier version.
+      const state = await inspectStore("records", candidate, "upgrade");
       if (state.kind === "damaged") throw new TrawlError("storage", state.reason);
+      if (state.kind !== "whole" || state.unwritten !== undefined) throw new TrawlError("storage", "it could not be written");
     } catch (error) {
       bad.push(`${name}: ${messageOf(error)}`);
       continue;

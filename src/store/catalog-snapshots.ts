@@ -3,6 +3,7 @@ import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { cp, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, TrawlError } from "../base/errors.js";
+import { inspectStore } from "./inspect-store.js";
 import type { RecordStore } from "./record-store.js";
 
 /** So many snapshots are there at most: at one in ten minutes with changes, the last hour of an active day. */
@@ -28,13 +29,19 @@ export class CatalogSnapshots {
     return readdirSync(this.#folder).filter((name) => /^\d{8}T\d{9}Z$/.test(name)).sort().reverse();
   }
 
-  /** Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`. */
+  /**
+   * Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`, also when the store turns out to be
+   * damaged: earlier snapshots then stay.
+   */
   async take(store: RecordStore, date: Date): Promise<void> {
     const name = date.toISOString().replaceAll(/[-:.]/g, "");
     const unfinished = join(this.#folder, `unfinished-${name}`);
     try {
       await mkdir(unfinished, { recursive: true, mode: 0o700 });
       await store.copyTo(unfinished);
+      const state = await inspectStore("records", unfinished, "rewrite");
+      if (state.kind === "damaged") throw new TrawlError("storage", `it is damaged (${state.reason}): restart the daemon, which repairs it`);
+      await rm(join(unfinished, "lock.mdb"), { force: true });
       await writeFile(join(unfinished, checksumFile), await checksumOf(join(unfinished, dataFile)));
       for (const path of [join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]) await sync(path);
       await rename(unfinished, join(this.#folder, name));

@@ -10,22 +10,30 @@ const probeTimeoutMs = 60_000;
 
 const messageLengthMax = 300;
 
+/** What the probe prints. `unwritten`: why the store was not written anew, as was asked. */
+export interface ProbeResult {
+  readonly count: number;
+  readonly unwritten?: string;
+}
+
 export type StoreState =
-  | { readonly kind: "whole"; readonly count: number }
+  | { readonly kind: "whole"; readonly count: number; readonly unwritten?: string }
   | { readonly kind: "absent" }
   /** Reading it to the end took too long to wait for. */
   | { readonly kind: "unknown" }
   | { readonly kind: "damaged"; readonly reason: string };
 
 /**
- * Whether all of a store can be read, found out by a process of its own, as reading a damaged one may end the process.
+ * Whether all of a store can be read, found out by a process of its own, as reading a damaged one may end the process. A whole store
+ * of records can then be rewritten: its file holds no longer what was changed or deleted, such as secrets. `upgrade` does so, too, and
+ * takes records of version 1 of the data directory, to which it gives checksums.
  * Caller guarantees: nobody has the store open.
  */
-export async function inspectStore(kind: "records" | "shards", folder: string): Promise<StoreState> {
+export async function inspectStore(kind: "records" | "shards", folder: string, mode: "look" | "rewrite" | "upgrade" = "look"): Promise<StoreState> {
   if (!existsSync(join(folder, "data.mdb"))) return { kind: "absent" };
-  const { code, signal, out, err } = await runProbe(kind, folder);
+  const { code, signal, out, err } = await runProbe(kind, folder, mode);
   if (signal === "SIGALRM") return { kind: "unknown" };
-  if (code === 0) return { kind: "whole", count: (JSON.parse(out) as { count: number }).count };
+  if (code === 0) return { kind: "whole", ...JSON.parse(out) as ProbeResult };
   return { kind: "damaged", reason: signal === null ? lastLine(err) : `reading it ends with ${signal}` };
 }
 
@@ -36,8 +44,8 @@ interface ProbeEnd {
   readonly err: string;
 }
 
-function runProbe(kind: string, folder: string): Promise<ProbeEnd> {
-  const child = spawn(process.execPath, [probeFile.pathname, kind, folder], { stdio: ["ignore", "pipe", "pipe"], env: {} });
+function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
+  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode], { stdio: ["ignore", "pipe", "pipe"], env: {} });
   const texts = { out: "", err: "" };
   child.stdout.on("data", (bytes: Buffer) => { texts.out += bytes.toString(); });
   child.stderr.on("data", (bytes: Buffer) => { texts.err = (texts.err + bytes.toString()).slice(-4096); });

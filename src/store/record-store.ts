@@ -1,5 +1,6 @@
 import { open, type Database, type RootDatabase } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
+import { digestKey, digestWith, emptyDigest, sealed, sealedDigest, unsealed, unsealedDigest, type Digest } from "./record-format.js";
 import { writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
@@ -14,13 +15,17 @@ export interface RecordChange {
 
 /**
  * The LMDB environment of small records under string keys; the catalog decides what they mean. One thread writes,
- * any thread reads.
+ * any thread reads. Each record has a checksum, which is compared whenever it is read.
  */
 export class RecordStore {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #records: Database<Buffer, string>;
   readonly guard: StoreGuard;
   #changeCount = 0;
+  /** Of what the disk has. */
+  #digest: Digest;
+  /** Settles when all changes so far were applied, or have failed. */
+  #applied: Promise<void> = Promise.resolve();
   /** Told why nobody knows any more what the disk has; the process must end. */
   onLost: (reason: string) => void = () => undefined;
 
@@ -30,6 +35,7 @@ export class RecordStore {
       this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary", eventTurnBatching: false });
       this.#records = this.#root.openDB({ name: "records", encoding: "binary" });
       this.guard = new StoreGuard("the catalog", folder);
+      this.#digest = this.#readDigest();
     } catch (error) {
       throw new TrawlError("storage", `cannot open the catalog ${folder}: ${messageOf(error)}`, { cause: error });
     }
@@ -37,22 +43,30 @@ export class RecordStore {
 
   /**
    * Applies all changes in one transaction and resolves once the disk has them. The calling thread only queues them;
-   * LMDB's own thread writes and syncs. Rejects with `storage` when that fails,
+   * LMDB's own thread writes and syncs. Calls are served one after the other. Rejects with `storage` when that fails,
    * and then none is applied; or with `store-lost`, when nobody knows.
    */
-  async apply(changes: readonly RecordChange[]): Promise<void> {
+  apply(changes: readonly RecordChange[]): Promise<void> {
+    const done = this.#applied.then(() => this.#apply(changes));
+    this.#applied = done.catch(() => undefined);
+    return done;
+  }
+
+  async #apply(changes: readonly RecordChange[]): Promise<void> {
     if (changes.length === 0) return;
     this.guard.requireWhole();
+    const { stored, digest } = this.#stage(changes);
     try {
       await this.#records.batch(() => {
-        for (const change of changes) {
-          if (change.value === undefined) void this.#records.remove(change.key);
-          else void this.#records.put(change.key, change.value);
+        for (const [key, bytes] of stored) {
+          if (bytes === undefined) void this.#records.remove(key);
+          else void this.#records.put(key, bytes);
         }
       });
       await this.#records.flushed;
       // LMDB says nothing of the last page that it writes: the one that tells the next boot of the system that all before it is on the disk.
       this.#readAnew();
+      this.#digest = digest;
       this.#changeCount++;
       this.guard.noteGrowth();
     } catch (error) {
@@ -67,6 +81,29 @@ export class RecordStore {
   #readAnew(): void {
     this.#records.resetReadTxn();
     this.#records.useReadTransaction().done();
+  }
+
+  /** What is to be stored, by key, with the digest of all records after it. */
+  #stage(changes: readonly RecordChange[]): { stored: ReadonlyMap<string, Buffer | undefined>; digest: Digest } {
+    const stored = new Map(changes.map(({ key, value }) => [key, value === undefined ? undefined : sealed(key, value)]));
+    let digest = this.#digest;
+    this.#records.resetReadTxn();
+    for (const [key, bytes] of stored) {
+      const before = this.#records.get(key);
+      if (before !== undefined) {
+        unsealed(key, before);
+        digest = digestWith(digest, before, -1);
+      }
+      if (bytes !== undefined) digest = digestWith(digest, bytes, 1);
+    }
+    return { stored: stored.set(digestKey, sealedDigest(digest)), digest };
+  }
+
+  #readDigest(): Digest {
+    const stored = this.#records.get(digestKey);
+    if (stored !== undefined) return unsealedDigest(stored);
+    if (this.#records.getKeysCount({ limit: 1 }) > 0) throw new RangeError("its records have no checksums");
+    return emptyDigest;
   }
 
   /** A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows. */
@@ -91,14 +128,16 @@ export class RecordStore {
     this.guard.requireWhole();
   }
 
+  /** Throws `storage` when its checksum is wrong, as does `withPrefix`. */
   get(key: string): Buffer | undefined {
-    return this.#records.get(key);
+    const stored = this.#records.get(key);
+    return stored === undefined ? undefined : unsealed(key, stored);
   }
 
   /** All records whose key starts with `prefix`, in key order. */
   *withPrefix(prefix: string): Generator<{ key: string; value: Buffer }> {
     for (const { key, value } of this.#records.getRange({ start: prefix, end: `${prefix}\uffff` })) {
-      yield { key, value };
+      yield { key, value: unsealed(key, value) };
     }
   }
 

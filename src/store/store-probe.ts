@@ -2,26 +2,85 @@
  * Reads a whole store, and ends with 0 when that was possible. It is started as a process of its own, because LMDB trusts the pages
  * that it maps: a damaged one may end whoever reads it.
  *
- * Arguments: `records` or `shards`, and the folder. Standard output: the number of values as a line of JSON.
+ * Arguments: `records` or `shards`, the folder, and `look`, `rewrite` or `upgrade`. The latter two are for records: they are then written
+ * to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line of JSON.
  */
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
+import { messageOf } from "../base/errors.js";
+import type { ProbeResult } from "./inspect-store.js";
+import { digestKey, digestWith, emptyDigest, sealed, sealedDigest, unsealed, unsealedDigest, type Digest } from "./record-format.js";
 
-const [kind, folder] = process.argv.slice(2);
+const [kind, folder, mode] = process.argv.slice(2);
 
 /** Values above this size are views over the map: of those the first and the last byte are read, which shows where the file ends. */
 const viewBytesMin = 16 * 1024 * 1024;
 
-/** Keys of the records that are not JSON. */
-const binaryPrefix = "tombstones/";
+interface ReadRecords {
+  readonly count: number;
+  /** As they are to be stored, without their digest. */
+  readonly stored: ReadonlyMap<string, Buffer>;
+  readonly digest: Digest;
+}
 
-function countRecords(root: RootDatabase<Buffer, string>): number {
-  let count = 0;
-  for (const { key, value } of root.openDB<Buffer, string>({ name: "records", encoding: "binary" }).getRange()) {
-    // LMDB has no checksums: what is left of a page that was cut or overwritten is seldom JSON.
-    if (!key.startsWith(binaryPrefix)) JSON.parse(value.toString());
-    count++;
+/** Throws for a record whose checksum is wrong, and when records are missing; `upgrade` takes records of version 1, which have none. */
+function readRecords(root: RootDatabase<Buffer, string>): ReadRecords {
+  const records = root.openDB<Buffer, string>({ name: "records", encoding: "binary" });
+  const sum = records.get(digestKey);
+  const isSealed = sum !== undefined || mode !== "upgrade";
+  const stored = new Map<string, Buffer>();
+  let digest = emptyDigest;
+  for (const { key, value } of records.getRange()) {
+    if (key === digestKey) continue;
+    if (isSealed) unsealed(key, value);
+    else requireDecodable(key, value);
+    const bytes = isSealed ? value : sealed(key, value);
+    stored.set(key, bytes);
+    digest = digestWith(digest, bytes, 1);
   }
-  return count;
+  const expected = sum === undefined ? emptyDigest : unsealedDigest(sum);
+  if (isSealed && (digest.count !== expected.count || digest.sum !== expected.sum)) {
+    throw new RangeError(`it has ${digest.count} records, and not the ${expected.count} that were written last`);
+  }
+  return { count: digest.count, stored, digest };
+}
+
+/** What is left of a page that was cut or overwritten is seldom JSON. */
+function requireDecodable(key: string, value: Buffer): void {
+  if (!key.startsWith("tombstones/")) JSON.parse(value.toString());
+}
+
+/**
+ * Writes the records to a new file, which holds them and nothing of what was deleted or changed before, and puts it in the place of the
+ * old one. A crash leaves one or the other.
+ */
+async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
+  const target = join(folder, "rewritten");
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { mode: 0o700 });
+  try {
+    const root = open<Buffer, string>({ path: target, maxDbs: 2, encoding: "binary" });
+    const records = root.openDB<Buffer, string>({ name: "records", encoding: "binary" });
+    records.transactionSync(() => {
+      for (const [key, bytes] of stored) void records.put(key, bytes);
+      if (stored.size > 0) void records.put(digestKey, sealedDigest(digest));
+    });
+    await root.flushed;
+    await root.close();
+    sync(join(target, "data.mdb"));
+    renameSync(join(target, "data.mdb"), join(folder, "data.mdb"));
+    sync(folder);
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
+}
+
+/** Waits until the disk has a file or a folder. */
+function sync(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
 }
 
 function countShards(root: RootDatabase<Buffer, string>): number {
@@ -69,8 +128,29 @@ function openForTrial(path: string): RootDatabase<Buffer, string> | undefined {
   }
 }
 
-const root = open<Buffer, string>({ path: folder, maxDbs: 2, maxReaders: 512, encoding: "binary", readOnly: true });
-const count = kind === "shards" ? countShards(root) : countRecords(root);
-await root.close();
-await tryToWrite(folder);
-process.stdout.write(`${JSON.stringify({ count })}\n`);
+/** Returns why the store was not rewritten; undefined when it was, or was not to be. A full disk is no damage. */
+async function tryToRewrite(read: ReadRecords | undefined): Promise<string | undefined> {
+  try {
+    if (read !== undefined && mode !== "look") await rewrite(read);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+async function probe(): Promise<ProbeResult> {
+  const root = open<Buffer, string>({ path: folder, maxDbs: 2, maxReaders: 512, encoding: "binary", readOnly: true });
+  const read = kind === "records" ? readRecords(root) : undefined;
+  const count = read?.count ?? countShards(root);
+  await root.close();
+  const unwritten = await tryToRewrite(read);
+  if (mode === "look" || unwritten !== undefined) await tryToWrite(folder);
+  return { count, unwritten };
+}
+
+try {
+  process.stdout.write(`${JSON.stringify(await probe())}\n`);
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exitCode = 1;
+}
