@@ -169,7 +169,7 @@ const repositories: readonly Repository[] = corpus.map(({ name, branches, files,
   ...facts, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
 }));
 
-const table = new RepositoryTable(repositories, true, undefined);
+const table = RepositoryTable.of(repositories, true, undefined);
 
 /** The repositories that the filter chooses, and whose shards meet its conditions. */
 function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly TestShard[]): RepositorySelection {

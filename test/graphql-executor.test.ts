@@ -29,7 +29,7 @@ interface Read {
 function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSink) => void = () => undefined) {
   const reads: Read[] = [];
   const records = [repository(1), repository(2)];
-  const table = new RepositoryTable(records, true, undefined);
+  const table = RepositoryTable.of(records, true, undefined);
   const services = {
     catalog: { repositoryTable: () => table, shardsOf: () => [] },
     searcher: { admit: () => undefined, run: (_: unknown, sink: EventSink) => search(sink), contexts: [] },

@@ -71,7 +71,7 @@ t.test(`${userCount} users and nobody × ${repositoryCount} repositories`, async
     const visible = repositories.filter((repository) => maySee(viewer, repository));
     counts.add(visible.length);
     const table = tables.of(viewer);
-    const [got, want] = [told(table), told(new RepositoryTable(visible, true, undefined))];
+    const [got, want] = [told(table), told(RepositoryTable.of(visible, true, undefined))];
     if (got !== want) t.equal(got, want, viewer.name);
     for (const { id, name } of repositories) {
       const isThere = visible.some((repository) => repository.id === id);

@@ -11,7 +11,7 @@ import type { LeftOut } from "../src/search/preparation.js";
 import { resolveRepositories, withRevisions, type Resolution } from "../src/search/repository-resolver.js";
 import { testRepository } from "./support/engine.js";
 
-const table = new RepositoryTable([
+const table = RepositoryTable.of([
   testRepository(1, "plain"),
   testRepository(2, "a-fork", { fork: true }),
   testRepository(3, "archive", { archived: true }),

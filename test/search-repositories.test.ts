@@ -13,7 +13,7 @@ const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
 
 t.test("names searched as one text", async (t) => {
   fc.assert(fc.property(fc.uniqueArray(name, { maxLength: 60 }), fc.constantFrom(...sources), fc.boolean(), (names, source, foldCase) => {
-    const table = new RepositoryTable(names.map((one, i) => testRepository(i + 1, one)), true, undefined);
+    const table = RepositoryTable.of(names.map((one, i) => testRepository(i + 1, one)), true, undefined);
     const marks = resultAtOnce(matchingNames(table, source, foldCase));
     const alone = new RE2(source, foldCase ? "umi" : "um");
     const want = names.filter((one) => alone.test(one));
@@ -24,7 +24,7 @@ t.test("names searched as one text", async (t) => {
 
 t.test("the order, and what makes another table", async (t) => {
   const first = testRepository(1, "one", { stars: 5 });
-  const table = new RepositoryTable([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })], true, undefined);
+  const table = RepositoryTable.of([first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })], true, undefined);
   t.same([0, 1, 2, 3].map((place) => table.at(place).name), ["four", "one", "three", "two"], "stars, then the newer");
   t.equal(table.replace({ ...first, lastError: "x", topics: [...first.topics] }), true);
   t.equal(table.at(1).lastError, "x");
@@ -42,11 +42,11 @@ t.test("a table made from an earlier one", async (t) => {
   const some = fc.uniqueArray(repository, { selector: ({ id }) => id, maxLength: 30 })
     .map((chosen) => chosen.map(({ id, name: one, stars }) => testRepository(id, `${one}${id}`, { stars })));
   fc.assert(fc.property(some, some, some, fc.boolean(), (first, second, third, isAsked) => {
-    const earlier = new RepositoryTable(first, true, undefined);
+    const earlier = RepositoryTable.of(first, true, undefined);
     earlier.placesByName();
-    const middle = new RepositoryTable(second, true, earlier);
+    const middle = RepositoryTable.of(second, true, earlier);
     if (isAsked) middle.placesByName();
-    const [got, want] = [new RepositoryTable(third, true, middle), new RepositoryTable(third, true, undefined)];
+    const [got, want] = [RepositoryTable.of(third, true, middle), RepositoryTable.of(third, true, undefined)];
     t.same(got.values(), want.values());
     t.same(got.placesByName().map((place) => got.at(place).name), third.map((one) => one.name).sort());
     t.same(got.placesByName(), want.placesByName());

@@ -12,7 +12,7 @@ import { Leases } from "./leases.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
-import { RecordTable, type RecordObserver, type Step } from "./record-table.js";
+import { RecordTables, type RecordObserver, type RecordTable, type Step } from "./record-table.js";
 import { checkDisplayName, checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
 import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
@@ -107,6 +107,7 @@ export class Accounts {
   readonly lastUses: LastUses;
   readonly #audit: AuditLog;
   readonly #onNameGone: (name: string) => Promise<void>;
+  readonly #tables: RecordTables;
   readonly #users: RecordTable<User>;
   readonly #organisations: RecordTable<Organisation>;
   readonly #tokens: RecordTable<StoredToken>;
@@ -120,37 +121,44 @@ export class Accounts {
   /** In the order in which they were created; made when it is asked for. */
   #usersInOrder: readonly User[] | undefined;
 
-  /** `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
+  /** Empty until `load` is done. `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
     this.#changes = new Changes(store, audit);
+    const tables = new RecordTables(store);
+    this.#tables = tables;
     this.#audit = audit;
     this.#onNameGone = onNameGone;
-    this.#users = new RecordTable<User>(store, "user/", this.#observer("user", (before, after) => {
+    this.#users = tables.add<User>("user/", this.#observer("user", (before, after) => {
       this.#usersInOrder = undefined;
       if (before !== undefined) this.#endLeasesOf(before, after);
     }));
-    this.#organisations = new RecordTable<Organisation>(store, "organisation/", this.#observer("organisation", (before, after) => {
+    this.#organisations = tables.add<Organisation>("organisation/", this.#observer("organisation", (before, after) => {
       this.#organisationIdsOfUser.change(before, after);
       for (const id of before?.memberIds ?? []) {
         if (after?.memberIds.includes(id) !== true) this.leases.end(`user/${id}`, "The account is no longer a member of an organisation.");
       }
     }));
-    this.#tokens = new RecordTable<StoredToken>(store, "token/", (before, after) => {
+    this.#tokens = tables.add<StoredToken>("token/", (before, after) => {
       if (before !== undefined) this.#tokenOfHash.delete(before.hash);
       if (before !== undefined && after === undefined) this.leases.end(`token/${before.id}`, "The access token was deleted.");
       if (after !== undefined) this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
-    this.emails = new Emails(store, this.#changes, finder);
-    this.sessions = new Sessions(store, this.#changes, finder, this.leases);
-    this.passwords = new Passwords(store, this.#changes, this.sessions, finder);
-    this.contexts = new OwnContexts(store, this.#changes);
+    this.emails = new Emails(tables, this.#changes, finder);
+    this.sessions = new Sessions(tables, this.#changes, finder, this.leases);
+    this.passwords = new Passwords(tables, this.#changes, this.sessions, finder);
+    this.contexts = new OwnContexts(tables, this.#changes);
     const isOwner = (id: number): boolean => this.user(id) !== undefined || this.organisation(id) !== undefined;
-    this.teams = new Teams(store, this.#changes, this.#names);
-    this.settings = new SettingsTable(store, this.#changes, (id) => id === siteSubject || isOwner(id));
-    this.savedSearches = new SavedSearches(store, this.#changes, isOwner);
-    this.lastUses = new LastUses(store, this.#changes, log, (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined);
+    this.teams = new Teams(tables, this.#changes, this.#names);
+    this.settings = new SettingsTable(tables, this.#changes, (id) => id === siteSubject || isOwner(id));
+    this.savedSearches = new SavedSearches(tables, this.#changes, isOwner);
+    this.lastUses = new LastUses(tables, this.#changes, log, (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined);
+  }
+
+  /** Reads what is stored, in steps; before anything else. */
+  load(): Generator<void, void> {
+    return this.#tables.load();
   }
 
   get userCount(): number {

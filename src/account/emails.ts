@@ -1,9 +1,8 @@
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
 import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
-import { RecordTable, reindex, type Step } from "./record-table.js";
+import { reindex, type RecordTable, type RecordTables, type Step } from "./record-table.js";
 import { checkEmail, requireRoom } from "./rules.js";
 
 export interface Email {
@@ -32,10 +31,10 @@ export class Emails {
   readonly #table: RecordTable<StoredEmails>;
   readonly #userIdOfAddress = new Map<string, number>();
 
-  constructor(store: RecordStore, changes: Changes, users: UserFinder) {
+  constructor(tables: RecordTables, changes: Changes, users: UserFinder) {
     this.#changes = changes;
     this.#users = users;
-    this.#table = new RecordTable(store, "email/", (before, after) => {
+    this.#table = tables.add("email/", (before, after) => {
       reindex(this.#userIdOfAddress, before, after, ({ emails }) => emails.map(({ address }) => address.toLowerCase()));
     });
   }

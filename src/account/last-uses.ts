@@ -1,9 +1,8 @@
 import { callEvery, type PendingCall } from "../base/deadline.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import type { RecordStore } from "../store/record-store.js";
 import type { Changes } from "./changes.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 
 interface StoredUse {
   /** Of a token, or of a user: ids of records are never those of another kind. */
@@ -35,11 +34,11 @@ export class LastUses {
   readonly #timer: PendingCall;
 
   /** `exists` says whether there is a token or a user with this id: of others nothing is kept. */
-  constructor(store: RecordStore, changes: Changes, log: Log, exists: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: Changes, log: Log, exists: (id: number) => boolean) {
     this.#changes = changes;
     this.#log = log;
     this.#exists = exists;
-    this.#table = new RecordTable(store, "last-use/", () => undefined);
+    this.#table = tables.add("last-use/", () => undefined);
     this.#timer = callEvery(writeMs, () => void this.#write());
   }
 

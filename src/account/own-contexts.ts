@@ -2,11 +2,10 @@ import { TrawlError } from "../base/errors.js";
 import type { ContextRepository } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
 import { checkContextQuery } from "../query/search-contexts.js";
-import type { RecordStore } from "../store/record-store.js";
 import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 
 /** A search context that somebody made, beside those of the configuration file. */
 export interface OwnContext {
@@ -58,14 +57,14 @@ export class OwnContexts {
   /** By owner and name. */
   readonly #idOf = new Map<string, number>();
 
-  constructor(store: RecordStore, changes: Changes) {
+  constructor(tables: RecordTables, changes: Changes) {
     this.#changes = changes;
-    this.#contexts = new RecordTable<OwnContext>(store, "context/", (before, after) => {
+    this.#contexts = tables.add<OwnContext>("context/", (before, after) => {
       this.#publicIdsOfOwner.change(before, after);
       if (before !== undefined) this.#idOf.delete(keyOf(before));
       if (after !== undefined) this.#idOf.set(keyOf(after), after.id);
     });
-    this.#marks = new RecordTable<ContextMarks>(store, "context-marks/", () => undefined);
+    this.#marks = tables.add<ContextMarks>("context-marks/", () => undefined);
   }
 
   all(): Iterable<OwnContext> {

@@ -1,11 +1,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
 import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { PasswordHasher } from "./password-hasher.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 import { checkPassword } from "./rules.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
 import type { Sessions } from "./sessions.js";
@@ -48,12 +47,12 @@ export class Passwords {
   readonly #table: RecordTable<StoredPassword>;
   readonly #resets: RecordTable<StoredReset>;
 
-  constructor(store: RecordStore, changes: Changes, sessions: Sessions, users: UserFinder) {
+  constructor(tables: RecordTables, changes: Changes, sessions: Sessions, users: UserFinder) {
     this.#changes = changes;
     this.#sessions = sessions;
     this.#users = users;
-    this.#table = new RecordTable(store, "password/", () => undefined);
-    this.#resets = new RecordTable(store, "reset/", () => undefined);
+    this.#table = tables.add("password/", () => undefined);
+    this.#resets = tables.add("reset/", () => undefined);
   }
 
   has(userId: number): boolean {

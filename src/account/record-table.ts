@@ -15,11 +15,18 @@ export class RecordTable<T extends { readonly id: number | string }> {
   readonly #observe: RecordObserver<T>;
   readonly #records = new Map<T["id"], T>();
 
-  constructor(store: RecordStore, prefix: string, observe: RecordObserver<T>) {
+  constructor(prefix: string, observe: RecordObserver<T>) {
     this.#prefix = prefix;
     this.#observe = observe;
-    // Records are our own writing, checked by LMDB's transaction, so their shape is taken as it was written.
-    for (const { value } of store.withPrefix(prefix)) this.#set(JSON.parse(value.toString()) as T);
+  }
+
+  /** Reads what is stored, in steps. */
+  *load(store: RecordStore): Generator<void, void> {
+    for (const batch of store.batchesWithPrefix(this.#prefix)) {
+      // Records are our own writing, checked by LMDB's transaction, so their shape is taken as it was written.
+      for (const { value } of batch) this.#set(JSON.parse(value.toString()) as T);
+      yield;
+    }
   }
 
   get count(): number {
@@ -51,6 +58,28 @@ export class RecordTable<T extends { readonly id: number | string }> {
   #set(record: T): void {
     this.#observe(this.#records.get(record.id), record);
     this.#records.set(record.id, record);
+  }
+}
+
+/** The tables of one record store. All are made first, and then loaded in that order. */
+export class RecordTables {
+  readonly #store: RecordStore;
+  readonly #unloaded: { load(store: RecordStore): Generator<void, void> }[] = [];
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** An empty table; `observe` is told of what is loaded into it, too. */
+  add<T extends { readonly id: number | string }>(prefix: string, observe: RecordObserver<T>): RecordTable<T> {
+    const table = new RecordTable<T>(prefix, observe);
+    this.#unloaded.push(table);
+    return table;
+  }
+
+  /** Reads what is stored, in steps. */
+  *load(): Generator<void, void> {
+    for (const table of this.#unloaded.splice(0)) yield* table.load(this.#store);
   }
 }
 

@@ -1,9 +1,8 @@
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import { auditEntry, type Author, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 import { requireRoom } from "./rules.js";
 
 /** A query that somebody wants to find again. */
@@ -38,10 +37,10 @@ export class SavedSearches {
   readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
   readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
 
-  constructor(store: RecordStore, changes: Changes, hasOwner: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: Changes, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
     this.#hasOwner = hasOwner;
-    this.#table = new RecordTable<SavedSearch>(store, "saved-search/", (before, after) => {
+    this.#table = tables.add<SavedSearch>("saved-search/", (before, after) => {
       this.#idsOfOwner.change(before, after);
       this.#publicIdsOfOwner.change(before, after);
     });

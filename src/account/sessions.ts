@@ -1,10 +1,9 @@
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import type { User, UserFinder } from "./accounts.js";
 import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import type { Leases } from "./leases.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
 
 /** That a browser is signed in. Its cookie holds a random text, and this only the hash of it. */
@@ -35,10 +34,10 @@ export class Sessions {
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
-  constructor(store: RecordStore, changes: Changes, users: UserFinder, leases: Leases) {
+  constructor(tables: RecordTables, changes: Changes, users: UserFinder, leases: Leases) {
     this.#changes = changes;
     this.#users = users;
-    this.#table = new RecordTable(store, "session/", (before, after) => {
+    this.#table = tables.add("session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
       if (before !== undefined && after === undefined) leases.end(`session/${before.id}`, "The session has ended.");
       if (after !== undefined) this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));

@@ -1,8 +1,7 @@
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import { auditEntry, type Author } from "./audit-log.js";
 import type { Changes } from "./changes.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 import { requireRoom } from "./rules.js";
 import { checkSettings, mergedSettings, settingsValues, type SettingsValues } from "./settings-text.js";
 
@@ -33,10 +32,10 @@ export class SettingsTable {
   readonly #values = new WeakMap<WrittenSettings, SettingsValues>();
   #totalCharacters = 0;
 
-  constructor(store: RecordStore, changes: Changes, hasSubject: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: Changes, hasSubject: (id: number) => boolean) {
     this.#changes = changes;
     this.#hasSubject = hasSubject;
-    this.#table = new RecordTable<WrittenSettings>(store, "settings/", (before, after) => {
+    this.#table = tables.add<WrittenSettings>("settings/", (before, after) => {
       this.#totalCharacters += (after?.contents.length ?? 0) - (before?.contents.length ?? 0);
     });
   }

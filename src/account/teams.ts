@@ -1,10 +1,9 @@
 import { TrawlError } from "../base/errors.js";
-import type { RecordStore } from "../store/record-store.js";
 import { auditEntry, type Doer } from "./audit-log.js";
 import type { Changes } from "./changes.js";
 import { GroupIndex } from "./group-index.js";
 import type { Names } from "./names.js";
-import { RecordTable, type Step } from "./record-table.js";
+import type { RecordTable, RecordTables, Step } from "./record-table.js";
 import { checkDisplayName, checkName, requireRoom } from "./rules.js";
 
 /** Users who own code together. A team gives access to nothing; organisations do. */
@@ -31,11 +30,11 @@ export class Teams {
   readonly #idsOfUser = new GroupIndex<Team>(({ memberIds }) => memberIds);
   readonly #idsOfParent = new GroupIndex<Team>(({ parentId }) => [parentId]);
 
-  constructor(store: RecordStore, changes: Changes, names: Names) {
+  constructor(tables: RecordTables, changes: Changes, names: Names) {
     this.#changes = changes;
     this.#names = names;
     const observeName = names.observer("team");
-    this.#table = new RecordTable<Team>(store, "team/", (before, after) => {
+    this.#table = tables.add<Team>("team/", (before, after) => {
       observeName(before, after);
       this.#idsOfUser.change(before, after);
       this.#idsOfParent.change(before, after);

@@ -141,6 +141,7 @@ export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => nu
 }
 
 function* mergeInSteps<T>(first: readonly T[], second: readonly T[], compare: (a: T, b: T) => number): Generator<void, readonly T[]> {
+  if (compare(first[first.length - 1], second[0]) <= 0) return first.concat(second);
   const merged: T[] = [];
   for (let a = 0, b = 0; a < first.length || b < second.length;) {
     const takesFirst = b >= second.length || (a < first.length && compare(first[a], second[b]) <= 0);

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.js";
 import { setBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
+import { resultInTurns } from "../base/steps.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import type { Viewer } from "../model/viewer.js";
@@ -105,10 +106,30 @@ export class Catalog {
   /** Told when some who might read a repository may do so no longer. */
   onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
 
+  /** Empty until `load` is done. */
   constructor(store: RecordStore, onRetired: (shardIds: number[]) => void) {
     this.#store = store;
     this.#onRetired = onRetired;
-    this.#load();
+  }
+
+  /** Reads what is stored, in steps; once, and before anything else. */
+  *load(): Generator<void, void> {
+    const counters = this.#store.get(countersKey);
+    if (counters !== undefined) {
+      const { nextRepositoryId = 1, nextShardId = 1 } = decode<Partial<Counters>>(counters);
+      this.#nextRepositoryId = Math.max(this.#nextRepositoryId, nextRepositoryId);
+      this.#nextShardId = Math.max(this.#nextShardId, nextShardId);
+    }
+    for (const batch of this.#store.batchesWithPrefix(repositoryPrefix)) {
+      for (const { value } of batch) this.#setRepository({ ...laterFields, ...decode<Repository>(value) });
+      yield;
+    }
+    for (const batch of this.#store.batchesWithPrefix(shardPrefix)) {
+      for (const { value } of batch) this.#loadShard(decode<ShardRecord>(value));
+      yield;
+    }
+    const table = yield* this.#tables.prepare([], []);
+    if (table !== undefined) this.#tables.take(table);
   }
 
   /** All repositories. Whoever answers a viewer asks `repositoryTable`. */
@@ -225,8 +246,10 @@ export class Catalog {
     const done = this.#commits.then(async () => {
       const change = makeChange();
       const staged = this.#stage(change);
+      const table = await resultInTurns(this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []));
       await this.#store.apply(staged.records);
       this.#show(change, staged.shards);
+      if (table !== undefined) this.#tables.take(table);
       return change;
     });
     this.#commits = done.then(() => undefined, () => undefined);
@@ -350,26 +373,17 @@ export class Catalog {
     if (before !== undefined && mayHide(before, repository)) this.onReadersChanged(before, repository);
   }
 
-  #load(): void {
-    const counters = this.#store.get(countersKey);
-    if (counters !== undefined) {
-      const { nextRepositoryId, nextShardId = 1 } = decode<Partial<Counters>>(counters);
-      this.#nextRepositoryId = nextRepositoryId ?? 1;
-      this.#nextShardId = nextShardId;
-    }
-    for (const { value } of this.#store.withPrefix(repositoryPrefix)) this.#setRepository({ ...laterFields, ...decode<Repository>(value) });
-    for (const { value } of this.#store.withPrefix(shardPrefix)) {
-      const record = decode<ShardRecord>(value);
-      this.#nextShardId = Math.max(this.#nextShardId, record.id + 1);
-      const stored = this.#store.get(tombstonePrefix + record.id);
-      const tombstones = stored === undefined ? undefined : shareWords(stored);
-      this.#shards.set(record.id, {
-        record,
-        cards: encodeCards(record.repositoryIds.map((id) => this.#repositories.get(id))),
-        tombstones,
-        tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
-      });
-    }
+  #loadShard(record: ShardRecord): void {
+    this.#nextShardId = Math.max(this.#nextShardId, record.id + 1);
+    this.#orderedShards = undefined;
+    const stored = this.#store.get(tombstonePrefix + record.id);
+    const tombstones = stored === undefined ? undefined : shareWords(stored);
+    this.#shards.set(record.id, {
+      record,
+      cards: encodeCards(record.repositoryIds.map((id) => this.#repositories.get(id))),
+      tombstones,
+      tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { eachInSteps, filterInSteps, resultAtOnce } from "../base/steps.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import { RepositoryTable } from "./repository-table.js";
@@ -21,6 +22,8 @@ export class VisibleTables {
   #earlier: RepositoryTable | undefined;
   /** By the names that viewers read as; the least recently used first. */
   readonly #parts = new Map<string, RepositoryTable>();
+  /** Records that came since a table was begun to be prepared. */
+  #replacedMeanwhile: Map<number, Repository> | undefined;
   /** Their keys in that map: a viewer in thousands of organisations has a long one, and each result of a search asks. */
   readonly #keys = new WeakMap<readonly string[], string>();
 
@@ -29,7 +32,7 @@ export class VisibleTables {
   }
 
   of(viewer: Viewer): RepositoryTable {
-    this.#whole ??= this.#listed();
+    this.#whole ??= resultAtOnce(listed([...this.#repositories()], this.#earlier));
     this.#earlier = undefined;
     if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
     const key = this.#keyOf(viewer.readerNames);
@@ -52,15 +55,38 @@ export class VisibleTables {
     return this.of(viewer) === this.#whole;
   }
 
-  /** Repositories that are removed are in no table. */
-  #listed(): RepositoryTable {
-    const all = [...this.#repositories()];
-    const listed = all.filter(({ removedAt }) => removedAt === "");
-    return new RepositoryTable(listed, listed.length === all.length, this.#earlier);
+  /**
+   * Makes the whole table as of after a change, in steps, before anybody sees the change; `take` puts it to use. Undefined where the
+   * change needs no other table.
+   */
+  *prepare(changed: readonly Repository[], removedIds: readonly number[]): Generator<void, RepositoryTable | undefined> {
+    const whole = this.#whole;
+    if (whole !== undefined && removedIds.length === 0 && changed.every((repository) => whole.canTake(repository))) return undefined;
+    const next = new Map(changed.map((repository) => [repository.id, repository]));
+    const removed = new Set(removedIds);
+    const all: Repository[] = [];
+    this.#replacedMeanwhile = new Map();
+    yield* eachInSteps([...this.#repositories()], (repository) => {
+      if (!removed.has(repository.id)) all.push(next.get(repository.id) ?? repository);
+      next.delete(repository.id);
+    });
+    const table = yield* listed([...all, ...next.values()], whole ?? this.#earlier);
+    yield* table.sortByName();
+    return table;
+  }
+
+  /** From here on `prepared` is the whole table. Caller guarantees: the repositories are those that it was prepared for, or newer records of them. */
+  take(prepared: RepositoryTable): void {
+    const newer = this.#replacedMeanwhile ?? new Map<number, Repository>();
+    this.#replacedMeanwhile = undefined;
+    this.clear();
+    for (const repository of newer.values()) if (!prepared.replace(repository)) return;
+    this.#whole = prepared;
   }
 
   /** Takes a newer record of a repository, or makes the tables anew when that is not enough. */
   replace(repository: Repository): void {
+    this.#replacedMeanwhile?.set(repository.id, repository);
     if (this.#whole?.replace(repository) === false) return this.clear();
     for (const part of this.#parts.values()) part.replace(repository);
   }
@@ -83,10 +109,16 @@ export class VisibleTables {
   }
 }
 
+/** Repositories that are removed are in no table. */
+function* listed(all: readonly Repository[], earlier: RepositoryTable | undefined): Generator<void, RepositoryTable> {
+  const visible = yield* filterInSteps(all, ({ removedAt }) => removedAt === "");
+  return yield* RepositoryTable.inSteps(visible, visible.length === all.length, earlier);
+}
+
 function partOf(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
   const names = new Set(readerNames);
   const visible = whole.values().filter((repository) => mayRead(repository, names));
-  return visible.length === whole.count ? whole : new RepositoryTable(visible, false, whole);
+  return visible.length === whole.count ? whole : RepositoryTable.of(visible, false, whole);
 }
 
 function mayRead({ private: isPrivate, readers }: Repository, names: ReadonlySet<string>): boolean {

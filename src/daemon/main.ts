@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { collectAlone } from "../base/collector.js";
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
@@ -16,6 +18,7 @@ import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { shareLimits } from "../base/fair-semaphore.js";
 import { createLog, type Log } from "../base/log.js";
+import { resultInTurns } from "../base/steps.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { maySee } from "../catalog/visible-tables.js";
@@ -41,7 +44,6 @@ import { LineFile } from "../store/line-file.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { RecordStore } from "../store/record-store.js";
 import { ShardStore } from "../store/shard-store.js";
-import type { StoreGuard } from "../store/store-guard.js";
 import { SyncManager } from "../sync/sync-manager.js";
 import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../worker/pools.js";
 import { Backups } from "./backup.js";
@@ -98,6 +100,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   await recoverStores(options.data, snapshots, log);
   manager.starting("Opening the catalog");
   const started = new Daemon(options, secrets, control, snapshots, log);
+  await started.load();
   daemon = started;
   manager.starting("Reading the configured repositories");
   // Clients that come while the daemon is started again wait at this socket, and none is refused.
@@ -141,6 +144,7 @@ class Daemon implements Controlled {
   readonly tokenLifetimes: TokenLifetimes;
   readonly backups: Backups;
   readonly #records: RecordStore;
+  readonly #shards: ShardStore;
   readonly #snapshots: SnapshotSchedule;
   readonly #watch: StoreWatch;
   readonly #contexts: ContextDirectory;
@@ -150,6 +154,7 @@ class Daemon implements Controlled {
   /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
   readonly #graphql: () => GraphqlExecutor;
   #warmUpCall: PendingCall | undefined;
+  #isStopping = false;
   #loopDelay: LoopDelayMeter | undefined;
   readonly #metrics: Metrics;
   readonly #server: HttpServer;
@@ -176,19 +181,18 @@ class Daemon implements Controlled {
     const pools = { log, metrics: metrics.metrics };
     // First of all: its threads start while this one reads the catalog.
     this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, pools);
-    const stored = new StoredShards(options.data);
+    this.#shards = new ShardStore(join(options.data, "shards"));
     this.#records = new RecordStore(join(options.data, "catalog"));
     this.storeLost = new Promise((resolve) => { this.#loseStore = resolve; });
     this.#records.onLost = this.#loseStore;
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.#snapshots = new SnapshotSchedule(snapshots, this.#records, log);
-    const stores = [{ name: "the catalog", guard: this.#records.guard }, { name: "the shard store", guard: stored.guard }];
+    const stores = [{ name: "the catalog", guard: this.#records.guard }, { name: "the shard store", guard: this.#shards.guard }];
     this.#watch = new StoreWatch(stores, log, (error) => this.sync.suspend(error));
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
       this.accounts.leases.endOf((viewer) => maySee(before, viewer) && !maySee(after, viewer), "Who may read a repository has changed.");
-    this.catalog.reserveRepositoryId(largestMirrorId(options.data));
     const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
     this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
     this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) => this.sync.noteProgress(progress));
@@ -205,7 +209,7 @@ class Daemon implements Controlled {
       removalGraceMs: options.sync.removalGraceDays * dayMs,
       program: programVersion(),
       onStoreLost: this.#loseStore,
-    }, log, metrics.metrics, Math.max(this.catalog.nextShardId, stored.largestId + 1));
+    }, log, metrics.metrics);
     const scheduler = new SliceScheduler(options.workers, pressure);
     this.backups = new Backups({ dataFolder: options.data, catalog: this.catalog, records: this.#records, sync: this.sync, pool: this.#ingestPool, log });
     this.searcher = new Searcher({
@@ -255,8 +259,17 @@ class Daemon implements Controlled {
       readiness: (viewer) => readiness(this.#watch.damages, this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
       seesAll: (viewer) => this.catalog.seesAll(viewer), metrics, log, stallMs: options.search.stallSeconds * 1000,
     });
-    this.sync.retire(stored.ids.filter((id) => this.catalog.shard(id) === undefined));
-    this.#repairMissing(new Set(stored.ids));
+  }
+
+  /** Reads what is stored, with the control socket and the watchdog served meanwhile: 10,000 repositories and as many users take half a second. */
+  async load(): Promise<void> {
+    await resultInTurns(this.catalog.load());
+    await resultInTurns(this.accounts.load());
+    this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
+    const storedIds = await resultInTurns(this.#shards.idsInSteps());
+    this.sync.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
+    this.sync.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
+    this.#repairMissing(new Set(storedIds));
   }
 
   #repairMissing(storedIds: ReadonlySet<number>): void {
@@ -325,7 +338,7 @@ class Daemon implements Controlled {
     await this.sync.moveSecrets();
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
-    this.#warmUpCall = callAfter(warmUpDelayMs, () => this.#warmUp());
+    this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
     this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#noteLoopDelay(worstSeconds));
     return { url, port };
   }
@@ -335,12 +348,15 @@ class Daemon implements Controlled {
     this.#metrics.eventLoopDelayMaxSeconds.set(this.#loopDelay?.worstSeconds() ?? worstSeconds);
   }
 
-  #warmUp(): void {
+  /** In several turns of the event loop, as each of these takes some 10 ms. */
+  async #warmUp(): Promise<void> {
     void this.#snapshots.takeIfChanged();
-    this.#readPool.warm();
-    void this.#graphql().warmUp();
-    // The first one who asks for a page does not wait until they are sorted.
-    this.catalog.repositoryTable(operatorViewer).placesByName();
+    const parts = [() => this.#readPool.warm(), () => void this.#graphql(), () => void this.#graphql().warmUp()];
+    for (const begin of parts) {
+      await setImmediate();
+      if (this.#isStopping) return;
+      begin();
+    }
   }
 
   /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
@@ -365,6 +381,7 @@ class Daemon implements Controlled {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#warmUpCall?.cancel();
     this.#loopDelay?.close();
     this.#watch.close();
@@ -413,24 +430,7 @@ function siteId(dataFolder: string): string {
   return createHash("sha256").update(`${hostname()}\0${dataFolder}`).digest("hex").slice(0, 32);
 }
 
-/** The shards that the store holds, whether the catalog knows them or not. */
-class StoredShards {
-  readonly ids: readonly number[];
-  readonly guard: StoreGuard;
-
-  constructor(dataFolder: string) {
-    const store = new ShardStore(join(dataFolder, "shards"));
-    this.ids = store.ids();
-    this.guard = store.guard;
-  }
-
-  /** 0 when there are none. */
-  get largestId(): number {
-    return this.ids.reduce((max, id) => Math.max(max, id), 0);
-  }
-}
-
 /** The largest repository id for which there is a mirror, 0 without one. */
-function largestMirrorId(dataFolder: string): number {
-  return readdirSync(join(dataFolder, "mirrors")).reduce((max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0), 0);
+async function largestMirrorId(dataFolder: string): Promise<number> {
+  return (await readdir(join(dataFolder, "mirrors"))).reduce((max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0), 0);
 }

@@ -7,6 +7,9 @@ import { StoreGuard } from "./store-guard.js";
 /** Address space reserved for the map of the records: 16 GiB hold some ten million repositories. */
 const mapBytes = 16 * 2 ** 30;
 
+/** Records of one batch: reading them, and their JSON, takes about a millisecond. */
+const batchRecords = 64;
+
 /** A change to one record: a value to store, or `undefined` to delete it. */
 export interface RecordChange {
   readonly key: string;
@@ -138,6 +141,18 @@ export class RecordStore {
   *withPrefix(prefix: string): Generator<{ key: string; value: Buffer }> {
     for (const { key, value } of this.#records.getRange({ start: prefix, end: `${prefix}\uffff` })) {
       yield { key, value: unsealed(key, value) };
+    }
+  }
+
+  /** The same, some at a time. A transaction of LMDB lasts no longer than one batch, so work may come between them; what is written meanwhile may be among them. */
+  *batchesWithPrefix(prefix: string): Generator<readonly { key: string; value: Buffer }[]> {
+    let start = prefix;
+    for (;;) {
+      const range = { start, exclusiveStart: start !== prefix, end: `${prefix}\uffff`, limit: batchRecords };
+      const batch = [...this.#records.getRange(range)].map(({ key, value }) => ({ key, value: unsealed(key, value) }));
+      if (batch.length > 0) yield batch;
+      if (batch.length < batchRecords) return;
+      start = batch[batch.length - 1].key;
     }
   }
 

@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
+import { eachInSteps, filterInSteps, resultInTurns } from "../base/steps.js";
 import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
@@ -16,6 +17,7 @@ import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, Syn
 import { IngestLoss, type IngestPool } from "../worker/pools.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { RepositorySecrets } from "./repository-secrets.js";
+import { IndexGauges } from "./index-gauges.js";
 import { LossJudge } from "./loss.js";
 import { changedMetadata, withChange } from "./metadata.js";
 import { configuredRecords, requireFewRemovals } from "./configured-repositories.js";
@@ -110,6 +112,7 @@ export class SyncManager {
   readonly #slow = new Set<number>();
   #slowTaskCount = 0;
   readonly #judge: LossJudge;
+  readonly #gauges: IndexGauges;
   readonly #secrets: RepositorySecrets;
   /** Shards that a thread did not merge. */
   readonly #unmergeable = new Set<number>();
@@ -129,14 +132,19 @@ export class SyncManager {
   #scrubTimer: PendingCall | undefined;
   #startTimer: PendingCall | undefined;
 
-  constructor(catalog: Catalog, pool: IngestPool, settings: SyncSettings, log: Log, metrics: Metrics, nextShardId: number) {
+  constructor(catalog: Catalog, pool: IngestPool, settings: SyncSettings, log: Log, metrics: Metrics) {
     this.#catalog = catalog;
     this.#pool = pool;
     this.#settings = settings;
     this.#judge = new LossJudge(settings.program);
+    this.#gauges = new IndexGauges(catalog, metrics, (repository) => this.#judge.current(repository));
     this.#secrets = new RepositorySecrets(new SecretFiles(join(settings.dataFolder, "secrets")));
     this.#log = log;
     this.#metrics = metrics;
+  }
+
+  /** New shards get ids from this one on: something with a smaller one may still be stored. */
+  reserveShardIds(nextShardId: number): void {
     this.#shardIds[0] = nextShardId;
   }
 
@@ -150,9 +158,15 @@ export class SyncManager {
     this.#startTimer = callAfter(startDelayMs, () => {
       this.#track(this.#removeUnknownMirrors());
       this.#track(this.#verify(this.#catalog.shards(), "headers"));
-      for (const repository of this.#catalog.repositories()) if (repository.removedAt === "") this.#enqueue(repository.id, this.#isOutdated(repository));
-      this.#pump();
+      this.#track(this.#enqueueAll());
     });
+  }
+
+  async #enqueueAll(): Promise<void> {
+    await resultInTurns(eachInSteps([...this.#catalog.repositories()], ({ id }) => {
+      const repository = this.#catalog.repository(id);
+      if (repository?.removedAt === "") this.#enqueue(id, this.#isOutdated(repository));
+    }));
   }
 
   /**
@@ -228,7 +242,8 @@ export class SyncManager {
 
   /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
   async moveSecrets(): Promise<void> {
-    for (const repository of [...this.#catalog.repositories()]) {
+    const withSecret = await resultInTurns(filterInSteps([...this.#catalog.repositories()], ({ url }) => url.includes("@")));
+    for (const repository of withSecret) {
       try {
         await this.#moveSecret(repository);
       } catch (error) {
@@ -428,6 +443,7 @@ export class SyncManager {
     Atomics.store(this.#stop, 0, 1);
     this.#scrubTimer?.cancel();
     this.#startTimer?.cancel();
+    this.#gauges.close();
     this.#urgent.clear();
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {
@@ -858,21 +874,9 @@ export class SyncManager {
   }
 
   #updateGauges(): void {
-    const counts = { searchable: 0, failed: 0, pending: 0, removed: 0 };
-    for (const repository of this.#catalog.repositories()) counts[repositoryState(repository)]++;
-    const quarantines = [...this.#catalog.repositories()].flatMap((repository) => this.#judge.current(repository) ?? []);
-    this.#metrics.quarantined.set({ kind: "file" }, quarantines.reduce((sum, { files }) => sum + files.length, 0));
-    this.#metrics.quarantined.set({ kind: "repository" }, quarantines.filter(({ state }) => state !== "").length);
-    const failing = [...this.#catalog.repositories()].filter(({ lastError }) => lastError !== "").map(repositoryState);
-    for (const state of ["searchable", "failed"] as const) this.#metrics.repositoriesFailing.set({ state }, failing.filter((other) => other === state).length);
-    for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
-    const shards = this.#catalog.shards();
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined && this.#damaged.delete(id)) this.#metrics.shardsRepaired.inc();
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
-    this.#metrics.indexShards.set(shards.length);
-    this.#metrics.indexDocuments.set(shards.reduce((sum, shard) => sum + shard.record.documentCount - shard.tombstoneCount, 0));
-    this.#metrics.indexContentBytes.set(shards.reduce((sum, shard) => sum + shard.record.contentBytes, 0));
-    this.#metrics.indexShardBytes.set(shards.reduce((sum, shard) => sum + shard.record.storedBytes, 0));
+    this.#gauges.update();
   }
 }
 

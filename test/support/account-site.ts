@@ -7,6 +7,7 @@ import { AuditLog, operator } from "../../src/account/audit-log.js";
 import { Gate } from "../../src/account/gate.js";
 import { Origins } from "../../src/account/origins.js";
 import { TrawlError } from "../../src/base/errors.js";
+import { resultAtOnce } from "../../src/base/steps.js";
 import { silentLog } from "../../src/base/log.js";
 import { LineFile } from "../../src/store/line-file.js";
 import { RecordStore } from "../../src/store/record-store.js";
@@ -59,7 +60,9 @@ export class AccountSite {
     const file = new LineFile(join(this.folder, "audit.log"));
     const append = (line: string): Promise<void> => (this.failAudit ? Promise.reject(new TrawlError("storage", "the disk is full")) : file.append(line));
     const audit = new AuditLog({ append, settled: () => file.settled(), close: () => file.close() }, silentLog());
-    return [store, audit, new Accounts(store, audit, silentLog(), async () => undefined)];
+    const accounts = new Accounts(store, audit, silentLog(), async () => undefined);
+    resultAtOnce(accounts.load());
+    return [store, audit, accounts];
   }
 
   async #close(): Promise<void> {

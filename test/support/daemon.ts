@@ -13,11 +13,12 @@ import { until, within } from "./waiting.js";
 
 
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
+const daemonUrl = new URL("../../src/daemon/main.js", import.meta.url).href;
 
 /**
  * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. A
  * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer, or keeps it busy.
- * The module that `THREAD_HOOK` names is loaded in each worker thread before its own.
+ * The module that `THREAD_HOOK` names is loaded in each worker thread before its own. With `METERED_START` the meter runs from the start.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
   const { createRequire, syncBuiltinESMExports } = await import("node:module");
@@ -32,7 +33,7 @@ const entry = `if (process.env.THREAD_HOOK !== undefined) {
 const { openSync, readSync } = await import("node:fs");
 const meterIntervalMs = 5;
 const schedule = Buffer.alloc(64);
-let schedulesFile, meter, longestMs = 0, lastMs = 0, lastWaitMs = 0;
+let schedulesFile, meter, longestMs = 0, longestRanMs = 0, lastMs = 0, lastRanMs = 0, lastWaitMs = 0;
 // What the kernel counts of this thread: how long it ran, and how long it was ready to run and had no processor.
 function schedstat() {
   schedulesFile ??= openSync("/proc/self/task/" + process.pid + "/schedstat", "r");
@@ -40,18 +41,23 @@ function schedstat() {
   return { ranMs: ranNs / 1e6, waitedMs: waitedNs / 1e6 };
 }
 function look() {
-  const [nowMs, waitMs] = [performance.now(), schedstat().waitedMs];
-  longestMs = Math.max(longestMs, nowMs - lastMs - meterIntervalMs - (waitMs - lastWaitMs));
-  [lastMs, lastWaitMs] = [nowMs, waitMs];
+  const [nowMs, { ranMs, waitedMs }] = [performance.now(), schedstat()];
+  longestMs = Math.max(longestMs, nowMs - lastMs - meterIntervalMs - (waitedMs - lastWaitMs));
+  longestRanMs = Math.max(longestRanMs, ranMs - lastRanMs);
+  [lastMs, lastRanMs, lastWaitMs] = [nowMs, ranMs, waitedMs];
+}
+function startMeter() {
+  const { ranMs, waitedMs } = schedstat();
+  [longestMs, longestRanMs, lastMs, lastRanMs, lastWaitMs] = [0, 0, performance.now(), ranMs, waitedMs];
+  meter ??= setInterval(look, meterIntervalMs).unref();
 }
 process.on("message", (message) => {
   if (message === "start") {
-    [longestMs, lastMs, lastWaitMs] = [0, performance.now(), schedstat().waitedMs];
-    meter ??= setInterval(look, meterIntervalMs).unref();
+    startMeter();
     process.send({ started: true });
   } else if (message === "stall") {
     look();
-    process.send({ longestMs });
+    process.send({ longestMs, longestRanMs });
   } else {
     const endMs = schedstat().ranMs + message.spinMs;
     while (schedstat().ranMs < endMs);
@@ -74,6 +80,10 @@ process.on("SIGUSR2", async () => {
   process.stderr.write('{"msg":"the workers are dead"}\\n');
 });
 const { run } = await import(${JSON.stringify(mainUrl)});
+if (process.env.METERED_START !== undefined) {
+  await import(${JSON.stringify(daemonUrl)});
+  startMeter();
+}
 process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]);
 if (process.argv[1] === "serve") process.exit();`;
 
@@ -198,6 +208,11 @@ export class DaemonProcess {
   /** The longest time since the meter was started in which the main thread came to no timer, but for its waits for a processor. */
   async longestStallMs(): Promise<number> {
     return (await this.#ask("stall") as { longestMs: number }).longestMs;
+  }
+
+  /** The longest that the main thread has run since then without coming to a timer. It does not depend on other work of the machine. */
+  async longestTurnMs(): Promise<number> {
+    return (await this.#ask("stall") as { longestRanMs: number }).longestRanMs;
   }
 
   /** Keeps the main thread busy for so long. */

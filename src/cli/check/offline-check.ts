@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { resultInTurns } from "../../base/steps.js";
 import { messageOf, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";
@@ -94,7 +95,9 @@ class OfflineCheck {
     if (state.kind === "absent") return undefined;
     const store = new RecordStore(folder);
     try {
-      return new Catalog(store, () => undefined);
+      const catalog = new Catalog(store, () => undefined);
+      await resultInTurns(catalog.load());
+      return catalog;
     } catch (error) {
       this.#note(`the catalog cannot be read: ${messageOf(error)}; restore a backup`);
       return undefined;
