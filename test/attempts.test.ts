@@ -35,15 +35,15 @@ t.test("who asks often waits no longer", async (t) => {
     for (let i = 0; i < 300; i++) {
       nowMs += below(1500);
       let waitMs = attempts.begin("a", nowMs);
-      if (waitMs > policy.longestWaitMs) t.fail(`seed ${seed}: a wait of ${waitMs} ms`);
-      if (waitMs > 0 && nowMs + waitMs !== allowedAtMs) t.fail(`seed ${seed}: an attempt that came too early changed the wait`);
+      if (waitMs > policy.longestWaitMs) return t.fail(`seed ${seed}: a wait of ${waitMs} ms`);
+      if (waitMs > 0 && nowMs + waitMs !== allowedAtMs) return t.fail(`seed ${seed}: an attempt that came too early changed the wait`);
       // The free ones at once, until there is a wait; the count may begin anew meanwhile.
       for (let free = 0; waitMs === 0 && free < 2 * policy.freeCount; free++) waitMs = attempts.begin("a", nowMs);
-      if (waitMs === 0) t.fail(`seed ${seed}: no wait`);
+      if (waitMs === 0) return t.fail(`seed ${seed}: no wait`);
       allowedAtMs = nowMs + waitMs;
     }
   }
-  t.pass();
+  return t.pass();
 });
 
 t.test("so many in a period", async (t) => {
