@@ -2,6 +2,7 @@ import { connect, createServer, type AddressInfo } from "node:net";
 import t from "tap";
 import { silentLog } from "../src/base/log.js";
 import { sleep } from "../src/base/deadline.js";
+import { descriptorLimit, limitIn, openAnswersMax } from "../src/http/descriptor-share.js";
 import { HttpServer, plainText } from "../src/http/uws.js";
 import { until, waitMsMax } from "./support/waiting.js";
 
@@ -13,6 +14,32 @@ function startServer(observe: (method: string, status: number) => void, add: (se
   const port = server.listen("127.0.0.1", 0, noTuning);
   return { server, port, url: `http://127.0.0.1:${port}` };
 }
+
+t.test("descriptors are left for what else the daemon does", async (t) => {
+  t.equal(limitIn("Limit                     Soft Limit           Hard Limit           Units\nMax open files            20000                30000                files\n"), 20_000);
+  t.equal(limitIn("Max open files            unlimited            unlimited            files\n"), Infinity);
+  t.same([64, 1_024, 65_536, Infinity].map(openAnswersMax), [32, 512, 64_512, Infinity]);
+  t.ok(descriptorLimit() > 0);
+  const { server, url } = startServer(() => undefined, (server) => {
+    server.setOpenMax(2);
+    server.route("GET", "/stream", (_request, response) => void response.startStream(200, plainText).write(Buffer.from("x")));
+    server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
+  });
+  t.teardown(() => server.stop(0));
+  const client = new AbortController();
+  const open = await Promise.all([0, 1].map(() => fetch(`${url}/stream`, { signal: client.signal })));
+  t.same(open.map(({ status }) => status), [200, 200]);
+  const refused = await fetch(`${url}/stream`);
+  t.same([refused.status, refused.headers.get("retry-after")], [503, "1"]);
+  t.match(refused.headers.get("connection"), /close/);
+  t.match(await refused.text(), /^Too many requests are open/);
+  t.equal((await fetch(`${url}/healthz`)).status, 200, "whether it lives is told all the same");
+  client.abort();
+  await until("their places are free", () => server.openResponses === 0);
+  const again = await fetch(`${url}/stream`);
+  t.equal(again.status, 200);
+  await again.body?.cancel();
+});
 
 t.test("answers", async (t) => {
   const observed: string[] = [];

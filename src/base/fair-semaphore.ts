@@ -106,8 +106,13 @@ export class FairSemaphore {
 
 /** The error of a client that is refused. `what` is a plural, as in "searches". */
 export function refusalError(full: FullShare, what: string): TrawlError {
-  if (full === "all") return new TrawlError("overloaded", `Too many ${what} run or wait. Try again in a moment.`);
-  return new TrawlError("too-many-requests", `Too many ${what} of yours run or wait; a share is left to other clients (clients.sharePercent). Try again in a moment.`);
+  return new TrawlError(full === "all" ? "overloaded" : "too-many-requests", refusalMessage(full, what));
+}
+
+/** The same without an error, whose stack takes 18 µs: refusals come by the thousand. */
+export function refusalMessage(full: FullShare, what: string): string {
+  if (full === "all") return `Too many ${what} run or wait. Try again in a moment.`;
+  return `Too many ${what} of yours run or wait; a share is left to other clients (clients.sharePercent). Try again in a moment.`;
 }
 
 /** The bounds for `countMax` permits, one client having so many percent. */

@@ -35,6 +35,11 @@ export const metricTable = {
     buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1, 2, 5, 10, 20, 60],
     help: "Time from the request to the done event, by lane: interactive, exhaustive.",
   },
+  searchStopSeconds: {
+    kind: "histogram", name: "trawl_search_stop_seconds", labels: [],
+    buckets: [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
+    help: "Time from the departure of a client, the end of a search's time or another stop to the moment when no thread works for that search, of which 0.5 s are waited for.",
+  },
   searchesRunning: {
     kind: "gauge", name: "trawl_searches_running", labels: [],
     help: "Searches that have workers.",

@@ -32,6 +32,7 @@ import { ControlServer } from "../http/control-server.js";
 import { ClientAddresses } from "../http/client-address.js";
 import { addRoutes } from "../http/routes.js";
 import { TrustedHosts } from "../http/trusted-hosts.js";
+import { descriptorLimit, openAnswersMax } from "../http/descriptor-share.js";
 import { HttpServer } from "../http/uws.js";
 import type { Repository } from "../model/repository.js";
 import { anonymous, operatorViewer, type Viewer } from "../model/viewer.js";
@@ -234,6 +235,7 @@ class Daemon implements Controlled {
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
     this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    this.#server.setOpenMax(this.#openAnswersMax(options));
     this.#server.setClientAddresses(new ClientAddresses(options.trustedProxies));
     const origins = new Origins(options.externalUrl, options.trustedOrigins);
     const sessionLifetimeMs = options.auth.sessionDays * dayMs;
@@ -317,6 +319,15 @@ class Daemon implements Controlled {
       audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, activityOf: (repositoryId) => sync.activityOf(repositoryId),
       externalUrl: () => this.externalUrl, configuration, siteId: siteId(options.data),
     };
+  }
+
+  /** Each search that runs or waits has a connection, which is a descriptor. */
+  #openAnswersMax({ search: { concurrent, queue } }: ResolvedOptions): number {
+    const count = openAnswersMax(descriptorLimit());
+    if (concurrent + queue > count) {
+      this.#log.warn(`search.concurrent and search.queue allow ${concurrent + queue} searches, and the limit on descriptors ${count} requests; raise LimitNOFILE, or lower search.queue`);
+    }
+    return count;
   }
 
   #graphqlExecutor({ rateLimits, graphql }: ResolvedOptions, services: GraphqlServices, metrics: Metrics): GraphqlExecutor {

@@ -28,6 +28,9 @@ export class HttpServer {
   #headersOf: (request: RequestHead) => Headers = () => ({});
   #check: RequestCheck = () => undefined;
   #budget = new ByteBudget(Infinity, Infinity);
+  #openMax = Infinity;
+  #refusedCount = 0;
+  #refusalLoggedMs = -Infinity;
   #addresses = new ClientAddresses([]);
   #listenSocket: ListenSocket | undefined;
   #stopped = false;
@@ -52,6 +55,11 @@ export class HttpServer {
   /** Says how many bytes the bodies of all requests, and of one client, may take together. */
   setBodyBudget(budget: ByteBudget): void {
     this.#budget = budget;
+  }
+
+  /** Says how many answers may be open; a further request is refused with 503, and its connection ends. Whether we live is told all the same. */
+  setOpenMax(count: number): void {
+    this.#openMax = count;
   }
 
   /** Says which proxies are believed when they tell whom they stand for. */
@@ -149,6 +157,7 @@ export class HttpServer {
     this.#responses.add(response);
     try {
       const request = snapshot(res, req, method, this.#addresses);
+      if (this.#responses.size > this.#openMax && request.path !== healthPath) return this.#refuse(response);
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
       response.setHeaders(this.#headersOf(request));
@@ -156,6 +165,16 @@ export class HttpServer {
     } catch (error) {
       this.#fail(response, error);
     }
+  }
+
+  /** One line a minute says how often. */
+  #refuse(response: HttpResponse): void {
+    response.reply(503, { ...plainText, "Retry-After": "1", "Connection": "close" }, "Too many requests are open. Try again in a moment.\n");
+    this.#refusedCount++;
+    if (monotonicMs() - this.#refusalLoggedMs < refusalLogMs) return;
+    this.#log.warn({ refused: this.#refusedCount, open: this.#openMax }, `requests are refused: ${this.#openMax} are open, and the limit on descriptors allows no more (LimitNOFILE)`);
+    this.#refusedCount = 0;
+    this.#refusalLoggedMs = monotonicMs();
   }
 
   #dispatch(res: NativeResponse, request: RequestHead, response: HttpResponse): void {
@@ -547,6 +566,8 @@ interface BodyRoute {
 
 const native = loadBinding();
 const drainPollMs = 20;
+const healthPath = "/healthz";
+const refusalLogMs = 60_000;
 
 /** A request follows its connection within this time, but for a client that only keeps one ready. */
 const lastRequestMs = 100;

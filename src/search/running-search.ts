@@ -78,6 +78,7 @@ export class RunningSearch {
   #ended = false;
   /** Runs from the moment when the search is stopped. */
   #stopWait: PendingCall | undefined;
+  #stoppedMs: number | undefined;
   #isReleased = false;
   #firstMatchesMs: number | undefined;
 
@@ -289,7 +290,9 @@ export class RunningSearch {
     Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
     this.#slices.drop();
     this.#repositoryWork?.drop();
-    if (!this.#ended) this.#stopWait ??= callAfter(stopWaitMs, () => this.#finish());
+    if (this.#ended) return;
+    this.#stoppedMs ??= performance.now();
+    this.#stopWait ??= callAfter(stopWaitMs, () => this.#finish());
   }
 
   #finish(): void {
@@ -306,7 +309,7 @@ export class RunningSearch {
     if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), undefined);
     this.#onEnd({
       outcome: this.#report.outcome(isCancelled), lane: this.#limits.lane, matchCount: this.#results.matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs,
-      stats: this.#slices.stats, shardFailures: this.#report.failures, notSearched: this.#report.notSearched(),
+      stoppingMs: this.#stoppedMs === undefined ? undefined : performance.now() - this.#stoppedMs, stats: this.#slices.stats, shardFailures: this.#report.failures, notSearched: this.#report.notSearched(),
     });
     this.#releaseIfIdle();
   }

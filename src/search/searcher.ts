@@ -1,5 +1,5 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
-import { FairSemaphore, refusalError, type Release, type ShareLimits } from "../base/fair-semaphore.js";
+import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { resultInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
@@ -69,7 +69,7 @@ export class Searcher {
     if (this.#isStopping) return this.#refuse(503, "The daemon is stopping.");
     const full = this.#permits.refusal(client);
     if (full === undefined) return undefined;
-    if (full === "client") return this.#refuse(429, refusalError(full, "searches").message);
+    if (full === "client") return this.#refuse(429, refusalMessage(full, "searches"));
     return this.#refuse(503, `Too many searches: ${this.#permits.count} run and ${this.#permits.waitingCount} wait (search.concurrent and search.queue). Try again in a moment.`);
   }
 
@@ -209,6 +209,7 @@ export class Searcher {
     this.#metrics.searchBytesScanned.inc(end.stats.scannedBytes);
     this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
     this.#metrics.searchSeconds.observe({ lane: end.lane }, end.durationMs / 1000);
+    if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);

@@ -17,7 +17,8 @@ const daemonUrl = new URL("../../src/daemon/main.js", import.meta.url).href;
 
 /**
  * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. A
- * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer, or keeps it busy.
+ * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer or for its memory
+ * after a collection, or keeps it busy.
  * The module that `THREAD_HOOK` names is loaded in each worker thread before its own. With `METERED_START` the meter runs from the start.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
@@ -58,6 +59,11 @@ process.on("message", (message) => {
   } else if (message === "stall") {
     look();
     process.send({ longestMs, longestRanMs });
+  } else if (message === "memory") {
+    globalThis.gc();
+    globalThis.gc();
+    const { heapUsed, external } = process.memoryUsage();
+    process.send({ bytes: heapUsed + external });
   } else {
     const endMs = schedstat().ranMs + message.spinMs;
     while (schedstat().ranMs < endMs);
@@ -220,6 +226,11 @@ export class DaemonProcess {
     await this.#ask({ spinMs });
   }
 
+  /** What the main thread's heap and its buffers hold, after a collection. */
+  async heldBytes(): Promise<number> {
+    return (await this.#ask("memory") as { bytes: number }).bytes;
+  }
+
   #ask(message: string | { readonly spinMs: number }): Promise<unknown> {
     const answer = new Promise((resolve) => this.#child.once("message", resolve));
     const ended = this.#exited.then((code) => { throw new TrawlError("internal", `the daemon ended with ${code}`); });
@@ -339,7 +350,7 @@ function spawnServe(data: string, args: readonly string[], variables: Readonly<R
 }
 
 function spawnTrawl(args: readonly string[], input: "ignore" | "pipe", variables: Readonly<Record<string, string>> = {}): ChildProcess {
-  return spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
+  return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", entry, "--", ...args], {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
   });
