@@ -9,6 +9,7 @@ import type { RepositoryTable } from "./repository-table.js";
 import { encodeCards } from "./repository-cards.js";
 import { FilterColumns, type ShardFilter } from "./shard-filter.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
+import { ShardPins } from "./shard-pins.js";
 import { ShardTable } from "./shard-table.js";
 
 /** Fields that records of an older program lack. */
@@ -33,6 +34,8 @@ export type StoredShard = Pick<ShardRecord, "id" | "checksum">;
 /** A live shard as a search sees it. Immutable; a change makes a new one. */
 export interface LiveShard {
   readonly record: ShardRecord;
+  /** The most that one of its repositories has. */
+  readonly stars: number;
   /** `encodeCards` of its repositories. */
   readonly cards: Uint8Array;
   /** Bit per document that is invisible, in shared memory; undefined when there is none. */
@@ -89,8 +92,7 @@ export class Catalog {
   readonly #repositories = new Map<number, Repository>();
   readonly #repositoryIdOfName = new Map<string, number>();
   readonly #shards = new Map<number, LiveShard>();
-  readonly #viewCountOfShard = new Map<number, number>();
-  readonly #retiring = new Set<number>();
+  readonly #pins = new ShardPins();
   readonly #tables = new VisibleTables(() => this.#repositories.values());
   readonly #columns = new FilterColumns();
   #nextRepositoryId = 1;
@@ -176,8 +178,7 @@ export class Catalog {
 
   /** Live shards; those of repositories with more stars first, then older ones first. */
   shards(): readonly LiveShard[] {
-    this.#orderedShards ??= [...this.#shards.values()].sort((a, b) =>
-      this.#starsOf(b) - this.#starsOf(a) || a.record.id - b.record.id);
+    this.#orderedShards ??= [...this.#shards.values()].sort((a, b) => b.stars - a.stars || a.record.id - b.record.id);
     return this.#orderedShards;
   }
 
@@ -190,7 +191,7 @@ export class Catalog {
   /** Pins the live shards; the caller releases the view when its last reader has ended. */
   view(): CatalogView {
     const shards = this.shards();
-    for (const { record } of shards) this.#viewCountOfShard.set(record.id, (this.#viewCountOfShard.get(record.id) ?? 0) + 1);
+    const generation = this.#pins.pin();
     if (this.#table === undefined || !this.#isTableCurrent) {
       this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.columnOf(shardId));
     }
@@ -203,7 +204,7 @@ export class Catalog {
       release: () => {
         if (released) return;
         released = true;
-        this.#unpin(shards);
+        this.#retire(this.#pins.unpin(generation));
       },
     };
   }
@@ -263,27 +264,6 @@ export class Catalog {
     return done;
   }
 
-  #starsOf(shard: LiveShard): number {
-    let stars = 0;
-    for (const id of shard.record.repositoryIds) stars = Math.max(stars, this.#repositories.get(id)?.stars ?? 0);
-    return stars;
-  }
-
-  #unpin(shards: readonly LiveShard[]): void {
-    const free: number[] = [];
-    for (const { record } of shards) {
-      const count = (this.#viewCountOfShard.get(record.id) ?? 0) - 1;
-      assert(count >= 0, "a shard is released as often as it is pinned");
-      if (count > 0) {
-        this.#viewCountOfShard.set(record.id, count);
-        continue;
-      }
-      this.#viewCountOfShard.delete(record.id);
-      if (this.#retiring.delete(record.id)) free.push(record.id);
-    }
-    this.#retire(free);
-  }
-
   #retire(shardIds: number[]): void {
     for (const id of shardIds) this.#columns.release(id);
     if (shardIds.length > 0) this.#onRetired(shardIds);
@@ -308,7 +288,7 @@ export class Catalog {
     const shards = new Map<number, LiveShard>();
     for (const record of change.addedShards ?? []) {
       records.push({ key: shardPrefix + record.id, value: encode(record) });
-      shards.set(record.id, liveShard(record, repositoryOf, [], undefined));
+      shards.set(record.id, liveShard(record, repositoryOf, undefined));
     }
     for (const shard of this.#shards.values()) {
       if (removedShards.has(shard.record.id)) {
@@ -331,14 +311,16 @@ export class Catalog {
   #stageShard(shard: LiveShard, change: CatalogChange, updated: ReadonlyMap<number, Repository>,
     removed: ReadonlySet<number>, repositoryOf: (id: number) => Repository | undefined): LiveShard | undefined {
     const added = change.tombstones?.get(shard.record.id) ?? [];
-    const hidden = new Set([...(change.hidden?.get(shard.record.id) ?? []), ...removed]);
-    const hides = shard.record.repositoryIds.some((id) => hidden.has(id));
+    const hidden = change.hidden?.get(shard.record.id) ?? [];
+    const isHidden = (id: number): boolean => removed.has(id) || hidden.includes(id);
+    const hides = shard.record.repositoryIds.some(isHidden);
     const touched = hides || added.length > 0 || shard.record.repositoryIds.some((id) => updated.has(id));
     if (!touched) return undefined;
     const record = hides
-      ? { ...shard.record, repositoryIds: shard.record.repositoryIds.map((id) => (hidden.has(id) ? 0 : id)) }
+      ? { ...shard.record, repositoryIds: shard.record.repositoryIds.map((id) => (isHidden(id) ? 0 : id)) }
       : shard.record;
-    return liveShard(record, repositoryOf, added, shard);
+    const tombstones = added.length === 0 ? shard.tombstones : addBits(shard.tombstones, added, record.documentCount);
+    return liveShard(record, repositoryOf, tombstones);
   }
 
   #show(change: CatalogChange, shards: ReadonlyMap<number, LiveShard>): void {
@@ -356,13 +338,7 @@ export class Catalog {
     this.#orderedShards = undefined;
     this.#shardsOfRepository = undefined;
     this.#isTableCurrent = false;
-    const free: number[] = [];
-    for (const id of change.removedShardIds ?? []) {
-      if (!this.#shards.delete(id)) continue;
-      if (this.#viewCountOfShard.has(id)) this.#retiring.add(id);
-      else free.push(id);
-    }
-    this.#retire(free);
+    this.#retire(this.#pins.advance((change.removedShardIds ?? []).filter((id) => this.#shards.delete(id))));
   }
 
   #setRepository(repository: Repository): void {
@@ -378,12 +354,7 @@ export class Catalog {
     this.#orderedShards = undefined;
     const stored = this.#store.get(tombstonePrefix + record.id);
     const tombstones = stored === undefined ? undefined : shareWords(stored);
-    this.#shards.set(record.id, {
-      record,
-      cards: encodeCards(record.repositoryIds.map((id) => this.#repositories.get(id))),
-      tombstones,
-      tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
-    });
+    this.#shards.set(record.id, liveShard(record, (id) => this.#repositories.get(id), tombstones));
   }
 }
 
@@ -399,12 +370,12 @@ function groupByRepository(shards: Iterable<LiveShard>): Map<number, LiveShard[]
   return groups;
 }
 
-function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository | undefined,
-  addedTombstones: readonly number[], before: LiveShard | undefined): LiveShard {
-  const tombstones = addedTombstones.length === 0 ? before?.tombstones : addBits(before?.tombstones, addedTombstones, record.documentCount);
+function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository | undefined, tombstones: Uint32Array | undefined): LiveShard {
+  const repositories = record.repositoryIds.map(repositoryOf);
   return {
     record,
-    cards: encodeCards(record.repositoryIds.map(repositoryOf)),
+    stars: repositories.reduce((most, repository) => Math.max(most, repository?.stars ?? 0), 0),
+    cards: encodeCards(repositories),
     tombstones,
     tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
   };

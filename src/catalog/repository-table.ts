@@ -26,7 +26,9 @@ export class RepositoryTable {
   readonly names: Buffer;
   /** Where a name starts, by place, and at last the end of all. */
   readonly nameStart: Uint32Array;
-  readonly #repositories: Repository[];
+  #repositories: Repository[];
+  /** Whether somebody holds the array, which may not change then. */
+  #areRecordsKept = false;
   readonly #nameViews: (Buffer | undefined)[];
   readonly #descriptionViews: (Buffer | undefined)[];
   readonly #placeOf: ReadonlyMap<number, number>;
@@ -70,6 +72,12 @@ export class RepositoryTable {
 
   /** In the table's order. */
   values(): readonly Repository[] {
+    return this.#repositories;
+  }
+
+  /** The records as they are, by place: later ones, which `values` shows, are not among them. Nothing is copied before a later one comes. */
+  records(): readonly Repository[] {
+    this.#areRecordsKept = true;
     return this.#repositories;
   }
 
@@ -146,6 +154,8 @@ export class RepositoryTable {
   replace(repository: Repository): boolean {
     const place = this.#placeOf.get(repository.id);
     if (place === undefined || !this.canTake(repository)) return false;
+    if (this.#areRecordsKept) this.#repositories = [...this.#repositories];
+    this.#areRecordsKept = false;
     this.#repositories[place] = repository;
     return true;
   }

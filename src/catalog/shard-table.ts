@@ -37,9 +37,11 @@ export class ShardTable {
     const verified = former === undefined ? new Map<number, number>() : former.#marks();
     words[0] = shards.length;
     let at = headWords;
-    const append = (more: Int32Array): number => {
-      words.set(more, at);
-      at += more.length;
+    // Bytes: a view of words over each of 100,000 cards would take longer than copying them.
+    const bytes = new Uint8Array(words.buffer);
+    const append = (more: Uint8Array): number => {
+      bytes.set(more, at * 4);
+      at += more.length / 4;
       return at;
     };
     shards.forEach(({ record, cards, tombstones }, i) => {
@@ -49,9 +51,9 @@ export class ShardTable {
       words[entry + entryWords.column] = columnOf(record.id);
       words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
       words[entry + entryWords.cardsFrom] = at;
-      words[entry + entryWords.cardsTo] = append(new Int32Array(cards.buffer, cards.byteOffset, cards.length / 4));
+      words[entry + entryWords.cardsTo] = append(cards);
       words[entry + entryWords.tombstonesFrom] = at;
-      words[entry + entryWords.tombstonesTo] = tombstones === undefined ? at : append(new Int32Array(tombstones.buffer, tombstones.byteOffset, tombstones.length));
+      words[entry + entryWords.tombstonesTo] = tombstones === undefined ? at : append(new Uint8Array(tombstones.buffer, tombstones.byteOffset, tombstones.byteLength));
     });
     return new ShardTable(words.buffer as SharedArrayBuffer);
   }

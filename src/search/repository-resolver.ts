@@ -37,7 +37,7 @@ const revisionLookupsMax = 1_000_000;
  * is of the moment of the call. Throws `bad-query` when it is too much.
  */
 export function* resolveInSteps(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, readonly Resolution[]> {
-  const records = [...table.values()];
+  const records = table.records();
   const choices = yield* chooseRepositories(table, filters);
   const lookupCount = choices.reduce((sum, { places }, i) => sum + places.length * revisionCount(filters[i]), 0);
   if (lookupCount > revisionLookupsMax) {

@@ -28,20 +28,29 @@ export interface ShardsInView {
 /** The shards that may hold a result: those with a chosen repository and with all trigrams that the query requires. */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
   const masks = choices.map(({ text }) => maskOf(text, view.filter));
-  const places: number[] = [];
+  const places = new Uint32Array(view.shards.length);
+  let placeCount = 0;
   let ruledOutCount = 0;
-  view.shards.forEach((shard, place) => {
+  // Nothing is made for a shard, as there may be 100,000.
+  for (let place = 0; place < view.shards.length; place++) {
     const column = view.table.columnOf(place);
-    const holders = choices.map(({ selection }, i) => (holdsChosen(shard, selection) ? masks[i] : undefined)).filter((mask) => mask !== undefined);
-    if (holders.length === 0) return;
-    if (column === noColumn || holders.some((mask) => hasBit(mask, column))) places.push(place);
-    else ruledOutCount++;
-  });
-  return { places: Uint32Array.from(places), ruledOutCount };
+    let isChosen = false;
+    let mayHold = false;
+    for (let i = 0; i < choices.length && !mayHold; i++) {
+      if (!holdsChosen(view.shards[place], choices[i].selection)) continue;
+      isChosen = true;
+      mayHold = column === noColumn || hasBit(masks[i], column);
+    }
+    if (mayHold) places[placeCount++] = place;
+    else if (isChosen) ruledOutCount++;
+  }
+  return { places: places.slice(0, placeCount), ruledOutCount };
 }
 
 function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds }: RepositorySelection): boolean {
-  return repositoryIds === undefined || record.repositoryIds.some((id) => hasBit(repositoryIds, id));
+  if (repositoryIds === undefined) return true;
+  for (const id of record.repositoryIds) if (hasBit(repositoryIds, id)) return true;
+  return false;
 }
 
 /** The columns of shards that may hold a document which satisfies the basic query. */
