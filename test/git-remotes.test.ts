@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { monotonicMs } from "../src/base/deadline.js";
+import { callEvery, monotonicMs } from "../src/base/deadline.js";
 import { strictRemoteAccess } from "../src/git/environment.js";
 import { Mirror } from "../src/git/mirror.js";
 import { listTree } from "../src/git/objects.js";
@@ -133,12 +133,21 @@ t.test("a remote that means harm is left in bounded time, and the mirror stays a
       const source = fixture(t);
       const access = { ...strictRemoteAccess, sshCommand: sshTo(t, harm) };
       const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("git@example.org:x"), { ...testMirrorOptions, ...bounds, ...changed, access });
-      const error = await within(errorOf(mirror.sync(neverStop)), harm);
+      let receivedBytes = 0;
+      const looks = callEvery(20, () => { receivedBytes = Math.max(receivedBytes, unfinishedBytes(source.sibling("."))); });
+      const error = await within(errorOf(mirror.sync(neverStop)), harm).finally(() => looks.cancel());
       t.match({ code: error.code, message: error.message }, { code: "git", message });
+      t.ok(receivedBytes <= bounds.fetchBytesMax, `${receivedBytes} bytes were on the disk`);
       t.same((await mirror.state(neverStop)).branches.size, 0);
     });
   }
 });
+
+/** Of the largest pack that git has begun to write below the folder. */
+function unfinishedBytes(folder: string): number {
+  const packs = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("tmp_pack_"));
+  return Math.max(0, ...packs.map((path) => statSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0));
+}
 
 t.test("a fetch leaves the disk its reserve", async (t) => {
   const source = fixture(t);
