@@ -57,7 +57,7 @@ export class HttpServer {
     this.#budget = budget;
   }
 
-  /** Says how many answers may be open; a further request is refused with 503, and its connection ends. Whether we live is told all the same. */
+  /** Says how many answers may be open; a further request is refused with 503, and its connection ends. How we are is told all the same. */
   setOpenMax(count: number): void {
     this.#openMax = count;
   }
@@ -157,7 +157,7 @@ export class HttpServer {
     this.#responses.add(response);
     try {
       const request = snapshot(res, req, method, this.#addresses);
-      if (this.#responses.size > this.#openMax && request.path !== healthPath) return this.#refuse(response);
+      if (this.#responses.size > this.#openMax && !monitoringPaths.has(request.path)) return this.#refuse(response);
       const refusal = this.#check(request);
       if (refusal !== undefined) return response.reply(refusal.status, plainText, `${refusal.message}\n`);
       response.setHeaders(this.#headersOf(request));
@@ -566,7 +566,8 @@ interface BodyRoute {
 
 const native = loadBinding();
 const drainPollMs = 20;
-const healthPath = "/healthz";
+/** What an operator looks at in just that moment; none of them stays open. */
+const monitoringPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 const refusalLogMs = 60_000;
 
 /** A request follows its connection within this time, but for a client that only keeps one ready. */

@@ -55,6 +55,7 @@ process.on("message", (message: ClientOrder | "tally" | "leave") => {
     for (const socket of sockets) socket.destroy();
     return void process.send?.("left");
   }
+  isOver = false;
   void (message.kind === "hold" ? hold(message) : repeat(message)).then(() => process.send?.("done"));
 });
 process.on("disconnect", () => process.exit());
