@@ -34,6 +34,8 @@ export interface Addon {
   /** Faults alone, without a look at the file. */
   faultsOfFile(file: number, inHead: boolean): number;
   packFaults(): number;
+  /** When the heap of this thread, which is none but a worker's, reaches its limit, the word is set and the thread ends. */
+  guardHeap(reached: Uint32Array): void;
   /** `strings`: index and pack of each, each ended by a zero byte. */
   openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
   closePacks(packs: OpenPacks): void;

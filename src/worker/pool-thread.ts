@@ -3,9 +3,11 @@ import { Piscina } from "piscina";
 import { assert } from "../base/assert.js";
 import { sleep } from "../base/deadline.js";
 import { areChildrenGone, killChildren, makeChildRegistry } from "../kernel/child-registry.js";
+import { isHeapFull, makeHeapWord } from "../kernel/heap-limit.js";
 import type { WorkerSettings } from "./messages.js";
 import { failed, startTask, type ResultMessage, type TaskMessage } from "./serve.js";
 import type { ThreadSettings } from "./settings.js";
+import { ThreadLoss } from "./thread-loss.js";
 
 /** How often the children of a thread that is gone are looked at, and how often at most. */
 const endPollMs = 20;
@@ -46,11 +48,12 @@ export class PoolThread {
   readonly #events: ThreadEvents;
   readonly #pool: Piscina<TaskMessage, ResultMessage>;
   readonly #children = makeChildRegistry();
+  readonly #heapWord = makeHeapWord();
   #error: unknown;
 
   constructor({ entry, settings, heapMiB }: ThreadOptions, events: ThreadEvents) {
     this.#events = events;
-    const workerData: WorkerSettings & ThreadSettings = { ...settings, children: this.#children };
+    const workerData: WorkerSettings & ThreadSettings = { ...settings, children: this.#children, heapWord: this.#heapWord };
     this.#pool = new Piscina<TaskMessage, ResultMessage>({
       filename: entry.href,
       // The thread is started by its first task, and not replaced when it ends.
@@ -104,6 +107,7 @@ export class PoolThread {
   #takeExit(): void {
     const { onExit, onGone } = this.#events;
     this.isEnding = true;
+    if (isHeapFull(this.#heapWord)) this.#error = new ThreadLoss("memory", undefined);
     onExit();
     killChildren(this.#children);
     if (areChildrenGone(this.#children)) return onGone(this.#error);

@@ -1,11 +1,14 @@
 import { assert } from "../base/assert.js";
 import { useChildRegistry } from "../kernel/child-registry.js";
+import { guardHeap } from "../kernel/heap-limit.js";
 import type { WorkerSettings } from "./messages.js";
 
 /** What a pool adds to the settings of a thread. */
 export interface ThreadSettings {
   /** `makeChildRegistry` for the processes that the thread starts. */
   readonly children: Int32Array;
+  /** `makeHeapWord` for the thread. */
+  readonly heapWord: Uint32Array;
 }
 
 /** The settings that a worker was started with. To be called before the thread starts a process. */
@@ -13,5 +16,6 @@ export function settingsOf<T extends WorkerSettings>(data: unknown): T {
   assert(typeof data === "object" && data !== null && "dataFolder" in data, "a worker is started with its settings");
   const settings = data as T & ThreadSettings;
   useChildRegistry(settings.children);
+  guardHeap(settings.heapWord);
   return settings;
 }

@@ -26,6 +26,7 @@ export class ThreadLoss extends TrawlError {
 /** Undefined `endReason`: nobody ended it. */
 export function lossOf(endReason: LossReason | undefined, error: unknown): ThreadLoss {
   if (endReason !== undefined) return new ThreadLoss(endReason, undefined);
+  if (error instanceof ThreadLoss) return error;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;
   return new ThreadLoss(code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : "died", error);
 }

@@ -21,6 +21,15 @@ export default serveTasks({
     const all: unknown[] = [];
     for (;;) all.push(new Array(1000).fill(Math.random()));
   },
+  /** One allocation that does not fit at all, after others that nearly fill the heap. */
+  table: () => {
+    const all = new Map<string, unknown>();
+    for (let i = 0; ; i++) all.set(`key ${i}`, { i });
+  },
+  double: () => {
+    let all = [1];
+    for (;;) all = all.concat(all);
+  },
   exit: () => process.exit(3),
   /** Starts a process, which starts another one; both outlive the thread, if nobody ends them. Says which, and hangs. */
   child: (pid: Int32Array) => {

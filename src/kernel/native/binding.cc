@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "datagram.h"
 #include "file-guard-binding.h"
+#include "heap-limit.h"
 #include "file-guard.h"
 #include "loops.h"
 #include "packs-binding.h"
@@ -294,6 +295,6 @@ NAPI_MODULE_INIT() {
               addFunction(env, exports, {"replaceListener", guarded<exchangeListener>}, nullptr) &&
               addFunction(env, exports, {"startProcess", guarded<start>}, nullptr) &&
               addFunction(env, exports, {"hasEnded", guarded<ended>}, nullptr) && addPackFunctions(env, exports) &&
-              addFileGuardFunctions(env, exports);
+              addFileGuardFunctions(env, exports) && addHeapLimitFunctions(env, exports);
   return made ? exports : nullptr;
 }

@@ -7,6 +7,7 @@
         "datagram.cc",
         "file-guard.cc",
         "file-guard-binding.cc",
+        "heap-limit.cc",
         "loops.cc",
         "loops-avx2.cc",
         "loops-neon.cc",
@@ -22,7 +23,7 @@
       ],
       "libraries": ["-ldeflate"],
       "defines": ["NAPI_VERSION=8"],
-      "cflags_cc": ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],
+      "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],
       "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2", "-fno-exceptions"]
     }
   ]
