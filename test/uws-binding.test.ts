@@ -23,6 +23,22 @@ t.test("the one for this release listens, and tells its port", async (t) => {
   server.close();
 });
 
+t.test("a request line may be as long as the longest query", async (t) => {
+  const native = loadBinding();
+  const app = native.App();
+  t.teardown(() => app.close());
+  app.any("/*", (response, request) => {
+    response.end(String(request.getQuery().length));
+  });
+  const port = await new Promise<number>((resolve) => {
+    app.listen("127.0.0.1", 0, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => resolve(socket === false ? 0 : native.getSocketPort(socket)));
+  });
+  for (const length of [10, 4_096, 60_000]) {
+    const answer = await fetch(`http://127.0.0.1:${port}/?${"q".repeat(length)}`);
+    t.same([answer.status, await answer.text()], [200, String(length)]);
+  }
+});
+
 t.test("the one for another release is refused with what to do", async (t) => {
   t.throws(() => loadBinding(otherAbi), { code: "bad-config", message: /^uWebSockets\.js does not load in Node [\d.]+: run `make build`/ });
 });

@@ -2,10 +2,10 @@
 // StreamOrder. What is served is made of the text, which the fixture has put there.
 import { createServer } from "node:http";
 import { createServer as createSocketServer } from "node:net";
-import uWS, { type HttpRequest, type HttpResponse, type us_listen_socket as ListenSocket } from "uWebSockets.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
 import { SseStream, sseHeaders } from "../../src/http/sse.js";
+import { loadBinding } from "../../src/http/uws-binding.js";
 import { blockBytesMax, HttpServer } from "../../src/http/uws.js";
 import { WriteTurns } from "../../src/http/write-turns.js";
 import { loadKernel } from "../../src/kernel/load.js";
@@ -30,16 +30,7 @@ const socketBytesMin = 128 * 1024;
 /** Of small events, as the order of them allows. */
 const socketRepeats = 8;
 
-/** The part of the library that is used here: its own declarations do not fit its module. */
-interface Native {
-  App(): {
-    get(pattern: string, handler: (response: HttpResponse, request: HttpRequest) => void): void;
-    listen(host: string, port: number, callback: (socket: ListenSocket) => void): void;
-  };
-  getSocketPort(socket: ListenSocket): number;
-}
-
-const native = uWS as unknown as Native;
+const native = loadBinding();
 const [way, textFolder = "", kernelName] = process.argv.slice(2);
 const kernel = loadKernel(kernelName === "native" ? "native" : "ts");
 const events = makeEvents(kernel, openText(textFolder).reader);
@@ -123,7 +114,7 @@ function serveWithUws(): void {
   const whole = events.ready.map(({ elements }) => eventsOf(elements));
   const blocks = whole.map((pieces) => blocksOf(Buffer.concat(pieces)));
   const app = native.App();
-  app.get("/", (response, request) => {
+  app.any("/", (response, request) => {
     const order = orderOf(request.getQuery());
     let isOpen = true;
     response.onAborted(() => { isOpen = false; });
@@ -145,7 +136,9 @@ function serveWithUws(): void {
       },
     });
   });
-  app.listen("127.0.0.1", 0, (socket) => say(native.getSocketPort(socket)));
+  app.listen("127.0.0.1", 0, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+    if (socket !== false) say(native.getSocketPort(socket));
+  });
 }
 
 function blocksOf(bytes: Buffer): Buffer[] {

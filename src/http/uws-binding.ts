@@ -35,11 +35,17 @@ const lastOlderAbi = 115;
 /** For newer releases there is one that needs glibc 2.38; make installs it where they run. */
 const newerPackage = "../../../uws/node_modules/uWebSockets.js";
 
+/** The newer one refuses a longer request line with its headers, and 4 KiB unless this variable says otherwise; the older one takes as much. */
+const headBytesMax = 128 * 1024;
+const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
+
 /** uWebSockets.js for the release of Node that runs. Throws `bad-config` where there is none. */
 export function loadBinding(abi = Number(process.versions.modules)): NativeModule {
   const require = createRequire(import.meta.url);
   try {
     if (abi <= lastOlderAbi) return olderBinding(require("uWebSockets.js") as Omit<NativeModule, "eachHeader">);
+    // It reads the variable while it loads.
+    process.env[headBytesVariable] = String(headBytesMax);
     return newerBinding(require(newerPackage) as NewerModule);
   } catch (error) {
     const remedy = abi <= lastOlderAbi ? "run `make build`" : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
