@@ -3,7 +3,6 @@
  * single character and every pair of characters repeated: none takes long. `PAIRS=all` tries all pairs (half an hour);
  * otherwise some of them, by a fixed seed.
  */
-import { parse } from "graphql";
 import t from "tap";
 import { readCredential, readSession } from "../src/account/credential.js";
 import { checkEmail, checkName, readLifetime } from "../src/account/rules.js";
@@ -18,6 +17,8 @@ import { includeGlob } from "../src/git/ref-glob.js";
 import { parseRemoteRefs } from "../src/git/refs.js";
 import { parseRemoteUrl, redactUrl } from "../src/git/remote-url.js";
 import { linksMarkdown } from "../src/graphql/markdown.js";
+import { Operations } from "../src/graphql/operations.js";
+import { createSchema } from "../src/graphql/schema.js";
 import { codeHostOf, escapePath, nameOfCloneUrl } from "../src/graphql/urls.js";
 import { ClientAddresses } from "../src/http/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../src/http/conditional.js";
@@ -60,6 +61,11 @@ const argumentLength = 1 << 20;
 /** Of src/graphql/operations.ts. */
 const documentLength = 256 << 10;
 
+const schema = createSchema();
+/** The limits that the daemon has by default. */
+const costLimits = { aliases: 500, fields: 500_000, depth: 30, duplicateFields: 500, uniqueFields: 500 };
+const prepare = (text: string): unknown => new Operations(schema, costLimits, () => "https://example.org/").prepare(text, undefined, {});
+
 const addresses = new ClientAddresses(["10.0.0.0/8", "::/0"]);
 const router = new Router<string>();
 router.add("GET", "/x/NAME/y/REV/z", "two captures");
@@ -91,9 +97,10 @@ const readers: readonly Reader[] = [
   { name: "repo:has.meta", lengthMax: queryLimits.textBytesMax - 30, read: (text) => planQuery(`repo:has.meta(${text})`, "standard"), cpuMsMax: 100 },
   ...["context:", "lang:", "file:", "-repo:", "repo:has.path(", "repo:has.commit.after(", "file:has.owner(", "file:has.contributor(", "count:", "type:", "patterntype:", "repo:a@"].map((field) => (
     { name: `${field} in a query`, lengthMax: queryLimits.textBytesMax - 30, read: (text: string) => planQuery(`${field}${text}${field.endsWith("(") ? ")" : ""}`, "standard"), cpuMsMax: 100 })),
-  { name: "a GraphQL document", lengthMax: documentLength, read: (text) => parse(text, { maxTokens: 10_000 }), cpuMsMax: 100 },
-  { name: "a text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => parse(`{ a(x: "${text}") }`, { maxTokens: 10_000 }), cpuMsMax: 100 },
-  { name: "a block text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => parse(`{ a(x: """${text}""") }`, { maxTokens: 10_000 }), cpuMsMax: 100 },
+  { name: "a GraphQL document", lengthMax: documentLength, read: prepare, cpuMsMax: 100 },
+  { name: "fields of a GraphQL document", lengthMax: documentLength - 20, read: (text) => prepare(`{ ${text} }`), cpuMsMax: 100 },
+  { name: "a text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => prepare(`{ a(x: "${text}") }`), cpuMsMax: 100 },
+  { name: "a block text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => prepare(`{ a(x: """${text}""") }`), cpuMsMax: 100 },
   { name: "a duration", lengthMax: queryLimits.textBytesMax, read: readTimeoutMs },
   { name: "a count", lengthMax: queryLimits.textBytesMax, read: readCount },
   { name: "a date", lengthMax: queryLimits.textBytesMax, read: (text) => readDateMs(text, 0) },
