@@ -137,6 +137,7 @@ t.test("a remote that means harm is left in bounded time, and the mirror stays a
       const looks = callEvery(20, () => { receivedBytes = Math.max(receivedBytes, unfinishedBytes(source.sibling("."))); });
       const error = await within(errorOf(mirror.sync(neverStop)), harm).finally(() => looks.cancel());
       t.match({ code: error.code, message: error.message }, { code: "git", message });
+      t.equal(unfinishedBytes(source.sibling(".")), 0, "nothing of it is left");
       t.ok(receivedBytes <= bounds.fetchBytesMax, `${receivedBytes} bytes were on the disk`);
       t.same((await mirror.state(neverStop)).branches.size, 0);
     });
