@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
 import { blobLimits } from "./child-limits.js";
-import { localEnvironment } from "./environment.js";
+import { blobEnvironment } from "./environment.js";
 import { OutputReader } from "./output-reader.js";
 import { isOid } from "./refs.js";
 import { GitChild, type StopSignal } from "./run.js";
@@ -59,7 +59,7 @@ export class BlobReader {
     assert(options.contentBytesMax <= 1 << 30, "a blob fits into one buffer");
     this.#contentBytesMax = options.contentBytesMax;
     const args = [`--git-dir=${options.directory}`, "cat-file", "--batch-command", "--buffer"];
-    const environment = localEnvironment();
+    const environment = blobEnvironment();
     const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, process: blobLimits(options.contentBytesMax), stop: options.stop };
     this.#child = new GitChild({ args, environment, directory: "/" }, limits, null);
     this.#output = new OutputReader(this.#child);

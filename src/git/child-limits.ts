@@ -1,4 +1,5 @@
 import type { ProcessLimits } from "../kernel/process.js";
+import { deltaBaseCacheBytes } from "./environment.js";
 
 const mebibyte = 1 << 20;
 
@@ -24,9 +25,12 @@ export const longReadLimits: ProcessLimits = { ...readLimits, cpuSecondsMax: 3_6
 /** The same for a file or an archive that goes to a client, whose delta may claim to unpack to anything. */
 export const contentReadLimits: ProcessLimits = { ...longReadLimits, dataBytesMax: 256 * mebibyte };
 
-/** The same for blobs of at most this size, which are deltas on others of about the size, and are unpacked beside them. */
+/**
+ * The same for blobs of at most this size, which are deltas on others of about the size, and are unpacked beside them; with `blobEnvironment`.
+ * One such process may run beside one with `contentReadLimits`.
+ */
 export function blobLimits(contentBytesMax: number): ProcessLimits {
-  return { ...longReadLimits, dataBytesMax: Math.min(readLimits.dataBytesMax, 128 * mebibyte + 4 * contentBytesMax) };
+  return { ...longReadLimits, dataBytesMax: Math.min(readLimits.dataBytesMax, deltaBaseCacheBytes + 32 * mebibyte + 4 * contentBytesMax) };
 }
 
 /**

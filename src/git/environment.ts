@@ -36,6 +36,9 @@ const defaultSshCommand =
 /** An http(s) transfer slower than `lowSpeedBytesPerSecond` for this many seconds is given up. */
 const lowSpeedSeconds = 60;
 
+/** What git keeps of the objects that deltas build on, where `blobEnvironment` says so; 96 MiB otherwise. */
+export const deltaBaseCacheBytes = 32 << 20;
+
 const noHome = "/nonexistent";
 
 /** The operator's proxies, certificates and ssh agent; passed on to network commands only. */
@@ -84,6 +87,11 @@ const fixedConfig: readonly ConfigEntry[] = [
  */
 export function localEnvironment(): Record<string, string> {
   return { ...fixedVariables(""), ...configVariables(fixedConfig) };
+}
+
+/** The same for a command that reads blobs: each is read once, so that a small cache of what deltas build on serves as well. */
+export function blobEnvironment(): Record<string, string> {
+  return { ...fixedVariables(""), ...configVariables([...fixedConfig, ["core.deltaBaseCacheLimit", `${deltaBaseCacheBytes >> 20}m`]]) };
 }
 
 /**
