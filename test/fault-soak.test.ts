@@ -73,7 +73,8 @@ async function liveSecond(source: GitFixture, daemon: DaemonProcess, second: num
 t.test(`${seconds} s with a commit each second`, { timeout: 2 * 3_600_000 }, async (t) => {
   const source = fixture(t);
   source.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: fileCount }, (_, i) => [pathOf(i), textOf(i)])) });
-  const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=1"]);
+  // The smallest cache of revisions is full, and as large as it gets, after some minutes.
+  const daemon = await testDaemon(t, ["--set", "sync.intervalSeconds=1", "--set", `search.revisionCacheBytes=${16 << 20}`]);
   await daemon.add(name, source.path);
   const watch = new ResourceWatch(daemon);
   t.teardown(() => watch.close());
