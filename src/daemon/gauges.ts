@@ -22,6 +22,7 @@ export interface Gauged {
 export function watchGauges({ metrics, onText }: MetricRegistry, gauged: Gauged): void {
   metrics.buildInfo.set({ version: gauged.version, node: process.versions.node, kernel: gauged.kernel }, 1);
   onText(async () => {
+    await gauged.sync.refreshGauges();
     const lengths = {
       search: gauged.searches.waitingCount, sync: gauged.sync.waitingCount, ingest: gauged.ingest.waitingCount, read: gauged.read.waitingCount,
       slice_interactive: gauged.scheduler.waitingIn("interactive"), slice_exhaustive: gauged.scheduler.waitingIn("exhaustive"),

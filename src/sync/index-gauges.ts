@@ -1,4 +1,3 @@
-import { callAfter, type PendingCall } from "../base/deadline.js";
 import { eachInSteps, resultInTurns } from "../base/steps.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
@@ -6,17 +5,11 @@ import type { Quarantine } from "../model/quarantine.js";
 import type { Repository } from "../model/repository.js";
 import { repositoryState } from "../model/repository-status.js";
 
-/** Counting 10,000 repositories takes 5 ms: no more than a fiftieth of the time goes into it. */
-const pauseMs = 250;
-
 /** What the index is made of, as metrics. */
 export class IndexGauges {
   readonly #catalog: Catalog;
   readonly #metrics: Metrics;
   readonly #quarantineOf: (repository: Repository) => Quarantine | undefined;
-  #isCounting = false;
-  #isOutdated = false;
-  #pause: PendingCall | undefined;
 
   constructor(catalog: Catalog, metrics: Metrics, quarantineOf: (repository: Repository) => Quarantine | undefined) {
     this.#catalog = catalog;
@@ -24,26 +17,12 @@ export class IndexGauges {
     this.#quarantineOf = quarantineOf;
   }
 
-  /** Counts anew, in steps: at once, and then a moment later whatever has changed meanwhile, as each task of a sync ends with it. */
-  update(): void {
-    this.#isOutdated = true;
-    if (this.#isCounting) return;
-    this.#isCounting = true;
-    void resultInTurns(this.#count()).finally(() => {
-      this.#pause = callAfter(pauseMs, () => {
-        this.#isCounting = false;
-        if (this.#isOutdated) this.update();
-      });
-    });
-  }
-
-  close(): void {
-    this.#isCounting = true;
-    this.#pause?.cancel();
+  /** Counts in steps: 10,000 repositories take 5 ms. Called whenever somebody reads the metrics. */
+  refresh(): Promise<void> {
+    return resultInTurns(this.#count());
   }
 
   *#count(): Generator<void, void> {
-    this.#isOutdated = false;
     yield* this.#countRepositories();
     yield* this.#countShards();
   }

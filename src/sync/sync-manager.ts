@@ -150,7 +150,7 @@ export class SyncManager {
 
   /** Syncs all repositories, a moment later, and from then on whenever it is time to. */
   start(): void {
-    this.#updateGauges();
+    this.#countRepairs();
     this.#scrubTimer = callEvery(scrubPeriodMs, () => {
       this.#scrub();
       this.#track(this.#deleteRemoved());
@@ -186,7 +186,7 @@ export class SyncManager {
       else this.#unschedule(id);
     }
     this.#logRemovals(repositories.filter(({ removedAt }) => removedAt !== ""));
-    this.#updateGauges();
+    this.#countRepairs();
     this.#pump();
     await this.#deleteRemoved();
   }
@@ -380,7 +380,7 @@ export class SyncManager {
     if (shard === undefined || this.#damaged.has(shardId)) return;
     this.#damaged.add(shardId);
     this.#metrics.shardsDamaged.inc();
-    this.#updateGauges();
+    this.#countRepairs();
     for (const id of shard.record.repositoryIds) if (id !== 0) this.#enqueue(id, true);
     this.#pump();
   }
@@ -443,7 +443,6 @@ export class SyncManager {
     Atomics.store(this.#stop, 0, 1);
     this.#scrubTimer?.cancel();
     this.#startTimer?.cancel();
-    this.#gauges.close();
     this.#urgent.clear();
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {
@@ -468,7 +467,7 @@ export class SyncManager {
     await this.#secrets.forget(repository.credential);
     // A task may be writing to the mirror; it is deleted when that has ended.
     if (!this.#busy.has(repository.id)) await this.#removeMirror(`${repository.id}.git`);
-    this.#updateGauges();
+    this.#countRepairs();
   }
 
   /** No task of this repository begins any more. */
@@ -608,7 +607,7 @@ export class SyncManager {
       else for (const { id } of repositories) this.#noteFailure(id, failure);
     } finally {
       this.#release(repositories.map(({ id }) => id));
-      this.#updateGauges();
+      this.#countRepairs();
     }
   }
 
@@ -831,7 +830,7 @@ export class SyncManager {
     } finally {
       this.#release(ids);
       this.#isCompacting = false;
-      this.#updateGauges();
+      this.#countRepairs();
     }
   }
 
@@ -873,10 +872,14 @@ export class SyncManager {
     }
   }
 
-  #updateGauges(): void {
+  /** Brings the metrics about repositories and shards up to date. */
+  refreshGauges(): Promise<void> {
+    return this.#gauges.refresh();
+  }
+
+  #countRepairs(): void {
     for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined && this.#damaged.delete(id)) this.#metrics.shardsRepaired.inc();
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
-    this.#gauges.update();
   }
 }
 
