@@ -15,7 +15,7 @@ export const longTests: readonly string[] = ["daemon-crash", "fault-power-loss",
 
 export const items: readonly Item[] = [
   { number: 1, what: "An hour of mixed load", bound: "0 wrong answers, 0 5xx, memory flat", tests: ["bench-load", "stream-answers"], notShown: "an hour at 1,000 requests a second, which needs a machine of its own" },
-  { number: 2, what: "A soak with a commit each second", bound: "memory, descriptors, readers and file size flat", tests: ["fault-soak"], notShown: "24 hours" },
+  { number: 2, what: "A soak with a commit each second", bound: "memory, descriptors, readers and file size flat", tests: ["fault-soak"], notShown: "an hour and 24 hours of this version; in 7.5 minutes the memory of the process still grew, by 4 % from the second third to the last, while the main thread's heap did not, and whether that ends is not known" },
   { number: 3, what: "Eight exhaustive searches beside interactive ones", bound: "interactive p99 ≤ 3x that of a quiet daemon", tests: ["fault-clients", "attack-searches"], notShown: "" },
   { number: 4, what: "10,000 and 20,000 idle streams", bound: "≤ 8 KB each; beyond the limit a refusal, no end of the process", tests: ["fault-clients", "http-sse"], notShown: "" },
   { number: 5, what: "Twice the load that it can take", bound: "shed within 10 ms, normal again within 2 s", tests: ["fault-clients", "base-fair-semaphore"], notShown: "" },
