@@ -151,7 +151,7 @@ const odd = [".", "..", ".git", "link-up", "submodule", "format.txt", "../../esc
 const rows: readonly Row[] = [
   { name: "files", make: hostileFiles, paths: ["", ...Object.keys(fileNumbers), ...archives], fields: [...whole, ...Object.keys(fileNumbers).map(fileField)] },
   { name: "names", make: hostileNames, paths: ["", ...odd.map(encodeURIComponent), ...archives], fields: [...whole, ...odd.map(fileField)] },
-  { name: "wide", make: wideTree, paths: [""], fields: ["fileNames"] },
+  { name: "wide", make: wideTree, paths: ["", ...archives], fields: [...whole, "tree { entries { path } }", "tree(recursive: true) { entries(recursive: true) { path byteSize } }"] },
   { name: "deep", make: (t) => treeBomb(t, 5_000, 1, "d"), paths: ["bomb", ...archives], fields: whole },
   { name: "bomb", make: (t) => treeBomb(t, 10, 10, "d"), error: /^git ls-tree wrote more than 134217728 bytes/, paths: [""], fields: ["fileNames"] },
   { name: "endless", make: endlessTree, error: /^git ls-tree was killed by SIGSEGV|^git ls-tree needed more/, paths: [""], fields: ["fileNames"] },
