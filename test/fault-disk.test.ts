@@ -66,7 +66,7 @@ class Writer {
   }
 
   async #answer(): Promise<string> {
-    const { value } = await within(this.#answers.next(), "an answer of the writer", 10_000);
+    const { value } = await within(this.#answers.next(), "an answer of the writer");
     return String(value);
   }
 }

@@ -105,6 +105,7 @@ export class CrashSite {
   readonly #random: Random;
   readonly #sources: readonly Source[];
   readonly #users: string[] = [];
+  #triedUserCount = 0;
   /** Durations of acknowledged operations. */
   readonly #durationsMs = [200];
   #areHidden = false;
@@ -185,7 +186,8 @@ export class CrashSite {
     source.allowed = [states.at(-1)!];
     source.isListed = source.allowed[0] !== "";
     if (this.#users.length >= 50) return;
-    const name = `user${this.#users.length}`;
+    // One that was not acknowledged may be there.
+    const name = `user${this.#triedUserCount++}`;
     await daemon.control("POST", "/.api/users", { name, siteAdmin: false });
     this.#users.push(name);
   }
