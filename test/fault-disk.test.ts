@@ -2,11 +2,6 @@
  * A disk that is full from one write on, and one that fails once: at each call of a sync in turn, in the daemon and in its git children.
  * Searches go on, the sync tells the error or succeeds, and what comes after it succeeds unaided.
  */
-import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
 import { monotonicMs } from "../src/base/deadline.js";
@@ -16,6 +11,7 @@ import { quantile, record, rounds, scaled } from "./support/full-run.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
+import { StoreProcess } from "./support/store-process.js";
 import { until, within } from "./support/waiting.js";
 
 const needle = "needle";
@@ -35,40 +31,6 @@ const kinds: readonly Kind[] = [
 /** One more commit, with a file that has as many lines as there are commits. */
 function change(source: GitFixture, count: number): void {
   source.commit({ branch: "main", files: { [`d${count % 5}/${count % 9}.txt`]: `${needle} ${count}\n`.repeat(1 + (count % 7)) } });
-}
-
-/** A process that writes to one store. */
-class Writer {
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
-  readonly #answers: AsyncIterator<string>;
-
-  private constructor(child: ChildProcessByStdio<Writable, Readable, null>) {
-    this.#child = child;
-    this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  }
-
-  static async start(store: string, folder: string, layer: FaultLayer): Promise<Writer> {
-    const entry = fileURLToPath(new URL("./support/store-entry.js", import.meta.url));
-    const writer = new Writer(spawn(process.execPath, [entry, store, folder], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...layer.environment } }));
-    await writer.#answer();
-    return writer;
-  }
-
-  /** What came of the write, and whether the value can be read. */
-  async write(id: number): Promise<string> {
-    this.#child.stdin.write(`${id}\n`);
-    return await this.#answer();
-  }
-
-  async end(): Promise<void> {
-    const ended = once(this.#child, "exit");
-    if (this.#child.exitCode === null && this.#child.kill("SIGKILL")) await ended;
-  }
-
-  async #answer(): Promise<string> {
-    const { value } = await within(this.#answers.next(), "an answer of the writer");
-    return String(value);
-  }
 }
 
 class Site {
@@ -109,15 +71,15 @@ for (const name of ["records", "shards"]) {
     const folder = realDirectory(t);
     const layer = new FaultLayer(t, folder, { journals: false });
     const counts = new Map<string, number>();
-    let writer: Writer | undefined;
+    let writer: StoreProcess | undefined;
     t.teardown(() => writer?.end());
     // A write makes four to eight calls, the more the more runs of pages it fills; the last of them tell which pages are the current ones.
     for (let id = 0; id < 80 && !(id >= 16 && counts.has("store-lost")); id++) {
       const call = 1 + (id % 8);
-      writer ??= await Writer.start(name, folder, layer);
-      t.equal(await writer.write(2 * id), "written true");
+      writer ??= await StoreProcess.start(name, folder, layer.environment);
+      t.equal(await writer.ask(`${2 * id}`), "written true");
       layer.failAt(call, "ENOSPC");
-      const outcome = await writer.write(2 * id + 1);
+      const outcome = await writer.ask(`${2 * id + 1}`);
       const wasHit = layer.get("hit") > 0;
       layer.heal();
       t.ok((wasHit ? ["storage false", "store-lost"] : ["written true"]).includes(outcome), `call ${call}: ${outcome}`);

@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { collectAlone } from "../base/collector.js";
-import { callAfter, type PendingCall } from "../base/deadline.js";
+import { callAfter, sleep, type PendingCall } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
 import { AuditLog, type Doer } from "../account/audit-log.js";
 import { ContextDirectory } from "../account/context-directory.js";
@@ -118,7 +118,9 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   if (lost === undefined) log.info("stopping");
   else log.error({ reason: lost }, "the disk failed while a store was written: the daemon ends, and its next start looks at what the disk has");
   callAfter(exitMs, () => process.exit(exitCode));
-  await started.stop().catch((error: unknown) => { if (lost === undefined) throw error; });
+  if (lost === undefined) await started.stop();
+  // LMDB never answers a write that it could not begin: without the timer nothing would keep the process until it ends with its code.
+  else await Promise.race([started.stop().catch(() => undefined), sleep(exitMs)]);
   return exitCode;
 }
 

@@ -29,6 +29,8 @@ export class RecordStore {
   #digest: Digest;
   /** Settles when all changes so far were applied, or have failed. */
   #applied: Promise<void> = Promise.resolve();
+  /** Set when nobody knows any more what the disk has: LMDB would never answer a write from then on. */
+  #lost: TrawlError | undefined;
   /** Told why nobody knows any more what the disk has; the process must end. */
   onLost: (reason: string) => void = () => undefined;
 
@@ -58,6 +60,7 @@ export class RecordStore {
   async #apply(changes: readonly RecordChange[]): Promise<void> {
     if (changes.length === 0) return;
     this.guard.requireWhole();
+    if (this.#lost !== undefined) throw this.#lost;
     const { stored, digest } = this.#stage(changes);
     try {
       await this.#records.batch(() => {
@@ -75,8 +78,10 @@ export class RecordStore {
     } catch (error) {
       const failure = writeFailure("cannot write the catalog", await causeOf(error), () => this.#readAnew());
       const isLost = failure.code === "store-lost" || this.#areVisible(changes);
-      if (isLost) this.onLost(failure.message);
-      throw isLost ? new TrawlError("store-lost", failure.message, { cause: error }) : failure;
+      if (!isLost) throw failure;
+      this.#lost = new TrawlError("store-lost", failure.message, { cause: error });
+      this.onLost(failure.message);
+      throw this.#lost;
     }
   }
 

@@ -11,7 +11,7 @@ export interface Item {
 }
 
 /** Tests that `make faults` runs, in this order: the more they tell, the earlier. */
-export const longTests: readonly string[] = ["daemon-crash", "fault-power-loss", "shard-corruption", "fault-damage", "fault-disk", "fault-clients", "attack-threads", "fault-soak"];
+export const longTests: readonly string[] = ["daemon-crash", "fault-power-loss", "shard-corruption", "fault-damage", "fault-disk", "fault-clients", "fault-process", "fault-timing", "attack-threads", "fault-soak"];
 
 export const items: readonly Item[] = [
   { number: 1, what: "An hour of mixed load", bound: "0 wrong answers, 0 5xx, memory flat", tests: ["bench-load", "stream-answers"], notShown: "an hour at 1,000 requests a second, which needs a machine of its own" },
@@ -26,13 +26,13 @@ export const items: readonly Item[] = [
   { number: 10, what: "A file is truncated while it is mapped", bound: "a part of an answer, not the process", tests: ["daemon-truncation"], notShown: "" },
   { number: 11, what: "Read-only file system, wrong owner, missing directory", bound: "one clear line and an exit code", tests: ["daemon-lifecycle"], notShown: "" },
   { number: 12, what: "Formats of other versions", bound: "read, or refused with a message", tests: ["shard-corruption", "data-version", "daemon-lifecycle"], notShown: "" },
-  { number: 13, what: "Hard stops of readers", bound: "slots of readers are free again", tests: ["attack-threads"], notShown: "200 stops of a reader process of its own: readers are threads of the daemon, and end with it" },
+  { number: 13, what: "Hard stops of readers", bound: "slots of readers are free again", tests: ["fault-process", "attack-threads"], notShown: "" },
   { number: 14, what: "A worker throws, hangs, exhausts its memory or aborts", bound: "one request fails, others are unharmed", tests: ["worker-pool", "attack-threads", "sync-loss"], notShown: "" },
   { number: 15, what: "The main loop is not blocked; a watchdog", bound: "≤ 100 ms under each attack", tests: ["attack-baseline", "attack-http", "attack-texts", "daemon-service-manager"], notShown: "" },
   { number: 16, what: "SIGTERM with 500 streams", bound: "each ends cleanly, exit code 0 within 10 s", tests: ["fault-clients", "daemon-lifecycle"], notShown: "" },
-  { number: 17, what: "1,000 reloads of the configuration", bound: "a bad one keeps the old", tests: ["daemon-lifecycle", "daemon-service-manager"], notShown: "1,000 in a row: the tests reload some ten times, overlapping ones included" },
-  { number: 18, what: "The clock jumps", bound: "no token lives again, no negative duration, no storm of timers", tests: ["accounts", "attempts"], notShown: "jumps of the clock under a running process: the tests set the clock that accounts and delays read" },
-  { number: 19, what: "Descriptors and memory exhausted", bound: "accepting pauses, nothing is corrupt, searches go on", tests: ["kernel-process"], notShown: "a limit on descriptors, and the OOM killer: limits of git children are tested, not those of the daemon" },
+  { number: 17, what: "1,000 reloads of the configuration", bound: "a bad one keeps the old", tests: ["fault-process", "daemon-lifecycle", "daemon-service-manager"], notShown: "" },
+  { number: 18, what: "The clock jumps", bound: "no token lives again, no negative duration, no storm of timers", tests: ["fault-process", "accounts", "attempts"], notShown: "" },
+  { number: 19, what: "Descriptors and memory exhausted", bound: "accepting pauses, nothing is corrupt, searches go on", tests: ["fault-process", "kernel-process"], notShown: "the memory of the daemon itself, which the kernel ends: it is started again as after kill -9 (item 6)" },
   { number: 20, what: "Slow readers, half-open connections, resets", bound: "≤ 256 KB each, cut in time, others are not slowed", tests: ["http-slow-reader", "http-sse", "http-reading-pace"], notShown: "" },
   { number: 21, what: "10,000 clients that leave", bound: "workers idle within 50 ms, no task stays", tests: ["fault-clients", "http-server", "attack-searches"], notShown: "" },
   { number: 22, what: "Remotes that are slow, lie or never end", bound: "bounded time, bytes and disk", tests: ["git-remotes", "git-fetch-watch"], notShown: "" },
@@ -42,8 +42,8 @@ export const items: readonly Item[] = [
   { number: 26, what: "GraphQL that asks for too much", bound: "refused before it is executed", tests: ["graphql-limits", "graphql-bad-input", "attack-texts"], notShown: "" },
   { number: 27, what: "Git objects that mean harm", bound: "bounded memory, no file outside of the data", tests: ["git-hostile-packs", "git-packs", "attack-texts"], notShown: "" },
   { number: 28, what: "Names and texts of any kind", bound: "offsets right, framing never broken", tests: ["attack-texts", "http-raw", "cases"], notShown: "" },
-  { number: 29, what: "Permissions: users × repositories × outputs", bound: "answers as if what is hidden were not there", tests: ["permissions", "http-permissions"], notShown: "a statistical test of timing: what is hidden is not in the table that a search reads" },
-  { number: 30, what: "Tokens", bound: "only hashes at rest, ended within 1 s, audited before the act", tests: ["accounts", "audit-log", "attack-accounts", "account-credential"], notShown: "a statistical test of the timing of wrong tokens: they are looked up by their hash" },
+  { number: 29, what: "Permissions: users × repositories × outputs", bound: "answers as if what is hidden were not there", tests: ["fault-timing", "permissions", "http-permissions"], notShown: "" },
+  { number: 30, what: "Tokens", bound: "only hashes at rest, ended within 1 s, audited before the act", tests: ["fault-timing", "accounts", "audit-log", "attack-accounts", "account-credential"], notShown: "a million wrong tokens" },
   { number: 31, what: "No shell, a fixed environment for git", bound: "no hook, no configuration of the repository", tests: ["git-run", "git-remotes", "git-remote-url"], notShown: "" },
   { number: 32, what: "Pages and raw files", bound: "no script runs, no path leaves the tree", tests: ["http-raw", "http-routes"], notShown: "" },
   { number: 33, what: "Supply", bound: "pinned versions, install scripts named one by one", tests: ["tidy"], notShown: "" },

@@ -10,7 +10,7 @@
  *
  * FAULT_ROOT is the folder, with all links resolved; FAULT_CONTROL a file that holds `struct control`, which the test maps or writes
  * at any time; FAULT_JOURNAL, if given, a folder on the same file system for the journal and for what was deleted. FAULT_BOOT_ID is
- * what programs read as the id of the system's boot.
+ * what programs read as the id of the system's boot. The clock on the wall can be set, too.
  *
  * Not seen: writes through a memory map (of LMDB only its lock file, which no crash needs), and those of C's streams.
  */
@@ -29,7 +29,9 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum action { NONE = 0, KILL_BEFORE = 1, KILL_AFTER = 2, FAIL = 3 };
@@ -45,6 +47,7 @@ struct control {
   int64_t hit;        /* calls that were failed, or 1 when the daemon was killed */
   int64_t syncs;      /* calls of fsync and fdatasync, which count as calls that change something, too */
   int64_t delay;      /* microseconds that a sync takes: who does not wait for it is seen to be ahead of the disk */
+  int64_t clock;      /* microseconds by which the clock on the wall is ahead */
 };
 
 enum kind { WRITE = 1, SIZE, SYNC, SYNC_RANGE, CREATE, RENAME, UNLINK, LINK, MKDIR, RMDIR };
@@ -362,6 +365,24 @@ ssize_t read(int fd, void *bytes, size_t length) {
     memcpy(bytes, bootId, known < (size_t)count ? known : (size_t)count);
   }
   return count;
+}
+
+/* What JavaScript and git read as the time. The kernel's clock, by which LMDB waits for others, stays. */
+LIBC(gettimeofday, int, struct timeval *, void *)
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+  int result = real_gettimeofday(now, zone);
+  if (result != 0 || control == NULL) return result;
+  int64_t micros = now->tv_sec * 1000000LL + now->tv_usec + control->clock;
+  now->tv_sec = micros / 1000000;
+  now->tv_usec = micros % 1000000;
+  return 0;
+}
+
+time_t time(time_t *to) {
+  struct timeval now;
+  gettimeofday(&now, NULL);
+  if (to != NULL) *to = now.tv_sec;
+  return now.tv_sec;
 }
 
 /* A call on one path; `really` is what the system does. */

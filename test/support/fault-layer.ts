@@ -32,7 +32,7 @@ function compiled(): string {
   return realpathSync(library);
 }
 
-const fields = ["seen", "at", "until", "action", "error", "daemon", "hit", "syncs", "delay"] as const;
+const fields = ["seen", "at", "until", "action", "error", "daemon", "hit", "syncs", "delay", "clock"] as const;
 type Field = (typeof fields)[number];
 
 const actions = { none: 0, killBefore: 1, killAfter: 2, fail: 3 };
@@ -103,6 +103,11 @@ export class FaultLayer {
   /** From here on each sync takes so long. */
   delaySyncs(delayMs: number): void {
     this.#set({ delay: delayMs * 1000 });
+  }
+
+  /** Sets the clock on the wall so far ahead of the right time, or back. */
+  setClock(aheadMs: number): void {
+    this.#set({ clock: aheadMs * 1000 });
   }
 
   heal(): void {
