@@ -28,7 +28,7 @@ t.test("readers of a store that are killed", { timeout: 3_600_000 }, async (t) =
   const folder = dataDirectory(t);
   const sizes: number[] = [];
   const timesMs: number[] = [];
-  for (const round of rounds(scaled(5, 200))) {
+  for (const round of rounds(scaled(10, 200))) {
     const startedMs = monotonicMs();
     const reader = await StoreProcess.start("shards", folder);
     if (await reader.ask(`${round % 5}`) !== "written true") t.fail(`round ${round}: a value is written`);
@@ -40,7 +40,7 @@ t.test("readers of a store that are killed", { timeout: 3_600_000 }, async (t) =
     sizes.push(statSync(join(folder, "data.mdb")).size);
   }
   const [middle, last] = [sizes[Math.floor(sizes.length / 2)]!, sizes.at(-1)!];
-  t.ok(last <= 1.3 * middle, `the file does not grow: ${middle} bytes, then ${last}`);
+  t.ok(last <= 1.6 * middle, `the file does not grow: ${middle} bytes, then ${last}`);
   record(13, "kill -9 of a process that reads and writes a store", `${sizes.length} times: its slots are free at the next start, which writes after ${quantile(timesMs, 0.5).toFixed(0)} ms `
     + `(median, with the start of Node); the file has ${middle} bytes half way and ${last} at the end`);
 });
@@ -151,26 +151,27 @@ t.test("descriptors are used up", { skip: existsSync("/usr/bin/prlimit") ? false
 t.test("git children that the kernel kills for want of memory", { timeout: 600_000 }, async (t) => {
   const git = source(t, "a");
   const folder = realDirectory(t);
-  const [flag, count] = [join(folder, "kill"), join(folder, "killed")];
+  const flag = join(folder, "kill");
   const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-  writeFileSync(join(folder, "git"), `#!/bin/sh\nif [ -e '${flag}' ] && case "$*" in *"$(cat '${flag}')"*) true;; *) false;; esac; then echo killed >> '${count}'; kill -9 $$; fi\nexec '${real}' "$@"\n`);
+  writeFileSync(join(folder, "git"), `#!/bin/sh\nif [ -e '${flag}' ] && case "$*" in *"$(cat '${flag}')"*) true;; *) false;; esac; then kill -9 $$; fi\nexec '${real}' "$@"\n`);
   chmodSync(join(folder, "git"), 0o755);
   const daemon = await testDaemon(t, options, dataDirectory(t), { PATH: `${folder}:${process.env["PATH"]}` });
   await daemon.add("host/a", git.path);
-  let kills = 0;
+  const errors: string[] = [];
   for (const round of rounds(scaled(4, 40))) {
     const command = ["ls-remote", "fetch", "for-each-ref", ""][round % 4]!;
     git.commit({ branch: "main", files: { "b.txt": `${needle} ${round}\n` } });
     writeFileSync(flag, command);
     const error = await daemon.sync("host/a").then(() => "", String);
-    if (existsSync(count)) kills++;
-    if (existsSync(count)) t.match(error, /SIGKILL|killed/, `git ${command}: ${error}`);
+    // What can be done in another way succeeds.
+    if (error === "") t.not(command, "ls-remote", "without the refs of the remote there is no sync");
+    else errors.push(error);
+    if (error !== "") t.match(error, /SIGKILL|killed/, `git ${command}`);
     t.match((await daemon.search(needle)).found, ["host/a:a.txt:1"], "searches go on");
     rmSync(flag);
-    rmSync(count, { force: true });
     await daemon.sync("host/a");
     t.same((await daemon.search(needle)).found, ["host/a:a.txt:1", "host/a:b.txt:1"], "the next sync succeeds");
   }
-  t.ok(kills > 1, `${kills} were killed`);
-  record(19, "kill -9 of git children, as the kernel does that has no memory", `${kills} syncs whose git was killed said so, searches went on, and the next sync succeeded`);
+  t.ok(errors.length > 1, `${errors.length} syncs failed`);
+  record(19, "kill -9 of git children, as the kernel does that has no memory", `${errors.length} syncs whose git was killed said so, searches went on, and the next sync succeeded`);
 });
