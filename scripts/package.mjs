@@ -76,7 +76,7 @@ function stageProgram() {
 /** The units are written for a checkout in /opt. */
 function stageSystem() {
   const unit = readFileSync(join(checkout, "systemd/trawld.service"), "utf8").replaceAll("/opt/trawl/README.md", "/usr/share/doc/trawl/README.md").replaceAll("/opt/trawl/", "/usr/lib/trawl/");
-  write("usr/lib/systemd/system/trawld.service", unit.replace("Installed in /opt/trawl (see README.md); its data", "Its data"));
+  write("usr/lib/systemd/system/trawld.service", unit.replace("Installed in /opt/trawl (see docs/installation.md); its data", "Its data"));
   for (const kind of ["sysusers.d", "tmpfiles.d", "sysctl.d"]) {
     const text = readdirSync(join(checkout, "systemd", kind)).map((name) => readFileSync(join(checkout, "systemd", kind, name), "utf8")).join("");
     write(`usr/lib/${kind}/trawl.conf`, kind === "tmpfiles.d" ? `${text}z /etc/trawl/trawl.jsonc 0640 root trawl -\n` : text);

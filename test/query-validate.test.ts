@@ -233,7 +233,7 @@ bad("fields that need a type", [
   ["message:a", "your query contains the field 'message', which requires", "message:a"],
   ["author:a message:b type:file", "your query contains the field 'message', which requires", "message:b"],
   ["author:a type:commit or author:b", "your query contains the field 'author', which requires", "author:b"],
-  ["repohasfile:a type:symbol b", "repohasfile is not compatible for type:symbol. Subscribe to https://github.com/sourcegraph/sourcegraph/issues/4610 for updates", "repohasfile:a"],
+  ["repohasfile:a type:symbol b", "repohasfile is not compatible for type:symbol", "repohasfile:a"],
 ]);
 
 good("fields that need a type", ["author:a type:commit", "author:a type:diff type:file", "committer:a"]);

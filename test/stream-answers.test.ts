@@ -210,7 +210,7 @@ t.test("the stream", async (t) => {
     t.equal(counted.progress.matchCount, 2);
     t.same((counted.progress.skipped as unknown[])[0], {
       reason: "shard-match-limit", title: "result limit hit", severity: "info", suggested: { title: "increase limit", queryExpression: "count:1000" },
-      message: "Not all results have been returned due to hitting a match limit. Trawl has limits for the number of results returned from a line, document and repository.",
+      message: "Not all results have been returned due to hitting a match limit.",
     });
   });
 

@@ -22,8 +22,8 @@ export const metricTable = {
     help: "Bytes of document content that searches looked at.",
   },
   searchShardScans: {
-    kind: "counter", name: "trawl_search_shard_scans_total", labels: ["outcome"],
-    help: "Shards that searches evaluated, by outcome: done, stopped, failed.",
+    kind: "counter", name: "trawl_search_shard_scans_total", labels: [],
+    help: "Shards that searches evaluated; a shard that two searches evaluate counts twice.",
   },
   searchFirstMatchesSeconds: {
     kind: "histogram", name: "trawl_search_first_matches_seconds", labels: ["lane"],

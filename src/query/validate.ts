@@ -192,7 +192,7 @@ const revisionWithoutRepository =
 const revisionOfNothing =
   "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again";
 
-const symbolWithFile = "repohasfile is not compatible for type:symbol. Subscribe to https://github.com/sourcegraph/sourcegraph/issues/4610 for updates";
+const symbolWithFile = "repohasfile is not compatible for type:symbol";
 
 const indexedGlob = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)";
 

@@ -106,7 +106,7 @@ function matchLimit(limit: number | undefined): Skipped {
   return {
     reason: "shard-match-limit",
     title: "result limit hit",
-    message: "Not all results have been returned due to hitting a match limit. Trawl has limits for the number of results returned from a line, document and repository.",
+    message: "Not all results have been returned due to hitting a match limit.",
     severity: "info",
     ...(limit === undefined ? {} : { suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` } }),
   };

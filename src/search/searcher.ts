@@ -207,7 +207,7 @@ export class Searcher {
     this.#metrics.searches.inc({ outcome: end.outcome });
     this.#metrics.searchMatches.inc(end.matchCount);
     this.#metrics.searchBytesScanned.inc(end.stats.scannedBytes);
-    this.#metrics.searchShardScans.inc({ outcome: "done" }, end.stats.shardsSearched);
+    this.#metrics.searchShardScans.inc(end.stats.shardsSearched);
     this.#metrics.searchSeconds.observe({ lane: end.lane }, end.durationMs / 1000);
     if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
     if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
