@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { dataVersion } from "../src/daemon/data-version.js";
 import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "./support/daemon.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
@@ -307,7 +308,7 @@ t.test("a version file that a crash left empty, or a power loss without its byte
     const data = dataDirectory(t);
     writeFileSync(join(data, "version"), left);
     const daemon = await testDaemon(t, [], data);
-    t.equal(readFileSync(join(data, "version"), "utf8"), "1\n");
+    t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
     t.equal(await daemon.stop(), 0);
   }
 });

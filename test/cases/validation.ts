@@ -14,7 +14,7 @@ const order = rows("which error comes first", "standard", [
   ["filters before regexps that stand first", "/[/ count:0", [`${unable}Field count requires a positive number`]],
   ["regexps before rev:", "rev:x /[/", [`${unable}Error parsing regexp: …`]],
   ["rev: before fields of commits", "rev:x author:y a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["type:symbol before fields of commits", "repohasfile:x type:symbol author:y a", [`${unable}Repohasfile is not compatible for type:symbol.`]],
+  ["type:symbol before fields of commits", "repohasfile:x type:symbol author:y a", [`${unable}Repohasfile is not compatible for type:symbol`]],
   ["the text before the filters", "lang:klingon a)", [`${unable}Unsupported expression. …`]],
   ["negation before the value", "-count:many a", [`${unable}Field "count" does not support negation`]],
   ["twice before the value", "count:5 count:many a", [`${unable}Field "count" may not be used more than once`]],
