@@ -118,7 +118,7 @@ function failedShards(sentences: readonly string[]): Skipped {
   const rest = sentences.length > listedNamesMax ? ["* ..."] : [];
   return {
     reason: "backend-missing", title, severity: "warn",
-    message: ["Part of the index could not be searched; the results are incomplete. It is being built again: try again in a while.", ...lines, ...rest].join("\n"),
+    message: ["Part of the index was not searched, so the results are incomplete. What is damaged is rebuilt from the mirrors: try again later.", ...lines, ...rest].join("\n"),
   };
 }
 
