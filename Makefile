@@ -51,7 +51,7 @@ node:
 # only what differs from the lockfile is installed: `npm ci` would delete all and compile again. Files that npm writes in
 # place are removed first, since checkouts may share them by hard links. Node 22 and 24 take the uWebSockets.js of uws/.
 install: node
-	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json uws/package-lock.json scripts/debian-packages.sh | sha256sum) $$abi"; \
+	@abi="$$(node -p process.versions.modules)"; want="$$(cat package-lock.json uws/package-lock.json scripts/debian-packages.sh scripts/build-lmdb.sh | sha256sum) $$abi"; \
 	stamp=node_modules/.trawl-installed; have="$$(cat $$stamp 2>/dev/null)"; \
 	if [ "$$have" = "$$want" ]; then exit 0; fi; \
 	bash scripts/debian-packages.sh || exit 1; \
@@ -60,7 +60,7 @@ install: node
 	way="install --no-save"; if [ "$${have##* }" != "$$abi" ]; then \
 	  way=ci; echo "Installing npm packages; compiling the native ones takes 3 to 10 minutes the first time"; fi; \
 	rm -f $$stamp node_modules/.package-lock.json; \
-	npm $$way --no-audit --no-fund --loglevel=error && \
+	npm $$way --no-audit --no-fund --loglevel=error && bash scripts/build-lmdb.sh && \
 	if [ "$$abi" -gt 115 ]; then npm ci --prefix uws --ignore-scripts --no-audit --no-fund --loglevel=error; fi && echo "$$want" >$$stamp
 
 kernel: $(kernel)

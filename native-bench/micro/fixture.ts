@@ -95,6 +95,9 @@ interface OpenText {
   readonly close: () => Promise<void>;
 }
 
+/** LMDB's binding gives smaller values in a buffer of its own, which the next read of the thread writes over. */
+const copiedBytesMax = 1024 * 1024;
+
 /** The text that a fixture has put into a folder. */
 export function openText(folder: string): OpenText {
   const store = new ShardStore(folder);
@@ -105,7 +108,7 @@ export function openText(folder: string): OpenText {
     snapshot.close();
     await store.close();
   };
-  return { reader: new ShardReader(textShardId, bytes), close };
+  return { reader: new ShardReader(textShardId, bytes.length < copiedBytesMax ? Buffer.from(bytes) : bytes), close };
 }
 
 function usableKernels(notes: string[]): Kernel[] {
