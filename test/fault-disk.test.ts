@@ -40,7 +40,7 @@ class Site {
   #daemon: DaemonProcess | undefined;
   /** Ends by the daemon's own decision, as nobody knew what the disk had; and all others. */
   givenUp = 0;
-  deaths = 0;
+  readonly deaths: string[] = [];
 
   constructor(t: Test) {
     this.source = fixture(t);
@@ -53,7 +53,7 @@ class Site {
     if (this.#daemon?.hasExited === true) {
       const decided = await this.#daemon.exit() === 1 && this.#daemon.log.some(({ msg }) => String(msg).startsWith("the disk failed while a store was written"));
       if (decided) this.givenUp++;
-      else this.deaths++;
+      else this.deaths.push(`exit code ${await this.#daemon.exit()}: ${this.#daemon.log.slice(-2).map(({ msg }) => String(msg)).join("; ")}`);
     }
     if (this.#daemon === undefined || this.#daemon.hasExited) {
       this.#daemon = await DaemonProcess.start(this.#data, ["--set", "workers=1", "--set", "index.workers=1"], this.layer.environment);
@@ -129,7 +129,7 @@ for (const kind of kinds) {
       const after = await (await site.daemon()).search(needle);
       if (!isDeepStrictEqual([after.found, after.skipped], [newer, []])) t.same([after.found, after.skipped], [newer, []], `${what}: what is found after it`);
     }
-    t.equal(site.deaths, 0, "the daemon lives, unless it ends by itself and says why");
+    t.same(site.deaths, [], "the daemon lives, unless it ends by itself and says why");
     t.ok(counts.hit > counts.steps / 2, `${counts.hit} of ${counts.steps} syncs met the error, ${counts.refused} told it`);
     t.equal((await (await site.daemon()).control("POST", "/check", {}) as { faults: number }).faults, 0);
     t.equal(await (await site.daemon()).stop(), 0);
