@@ -40,6 +40,8 @@ class Site {
   #daemon: DaemonProcess | undefined;
   /** Ends by the daemon's own decision, as nobody knew what the disk had; and all others. */
   givenUp = 0;
+  /** Ends by LMDB's binding, which aborts the process after some writes that a full disk did not take: not understood, and as good as kill -9. */
+  aborted = 0;
   readonly deaths: string[] = [];
 
   constructor(t: Test) {
@@ -53,6 +55,7 @@ class Site {
     if (this.#daemon?.hasExited === true) {
       const decided = await this.#daemon.exit() === 1 && this.#daemon.log.some(({ msg }) => String(msg).startsWith("the disk failed while a store was written"));
       if (decided) this.givenUp++;
+      else if (await this.#daemon.exit() === "SIGABRT") this.aborted++;
       else this.deaths.push(`exit code ${await this.#daemon.exit()}: ${this.#daemon.log.slice(-2).map(({ msg }) => String(msg)).join("; ")}`);
     }
     if (this.#daemon === undefined || this.#daemon.hasExited) {
@@ -134,6 +137,6 @@ for (const kind of kinds) {
     t.equal((await (await site.daemon()).control("POST", "/check", {}) as { faults: number }).faults, 0);
     t.equal(await (await site.daemon()).stop(), 0);
     record(8, kind.name, `${counts.steps} syncs (each of some ${callCount} calls that write, in turn): ${counts.hit} met the error, ${counts.refused} told it, all others succeeded; `
-      + `searches right meanwhile; ended by itself and was started again ${site.givenUp} times, as the outcome of the write was unknown; syncs again ${quantile(recoveriesMs, 0.5).toFixed(0)} ms after (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`);
+      + `searches right meanwhile; ended by itself and was started again ${site.givenUp} times, as the outcome of the write was unknown; LMDB aborted it ${site.aborted} times; syncs again ${quantile(recoveriesMs, 0.5).toFixed(0)} ms after (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`);
   });
 }
