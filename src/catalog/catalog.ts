@@ -311,8 +311,8 @@ export class Catalog {
   #stageShard(shard: LiveShard, change: CatalogChange, updated: ReadonlyMap<number, Repository>,
     removed: ReadonlySet<number>, repositoryOf: (id: number) => Repository | undefined): LiveShard | undefined {
     const added = change.tombstones?.get(shard.record.id) ?? [];
-    const hidden = change.hidden?.get(shard.record.id) ?? [];
-    const isHidden = (id: number): boolean => removed.has(id) || hidden.includes(id);
+    const hidden = new Set(change.hidden?.get(shard.record.id));
+    const isHidden = (id: number): boolean => removed.has(id) || hidden.has(id);
     const hides = shard.record.repositoryIds.some(isHidden);
     const touched = hides || added.length > 0 || shard.record.repositoryIds.some((id) => updated.has(id));
     if (!touched) return undefined;
