@@ -28,9 +28,6 @@ export function watchGauges({ metrics, onText }: MetricRegistry, gauged: Gauged)
       slice_interactive: gauged.scheduler.waitingIn("interactive"), slice_exhaustive: gauged.scheduler.waitingIn("exhaustive"),
     };
     for (const [queue, length] of Object.entries(lengths)) metrics.queueLength.set({ queue }, length);
-    const times = [...gauged.catalog.repositories()].filter(({ removedAt }) => removedAt === "").map(({ lastFetched }) => Date.parse(lastFetched) / 1000 || 0);
-    metrics.syncLastSuccess.set(times.reduce((last, time) => Math.max(last, time), 0));
-    metrics.syncOldestSuccess.set(times.length === 0 ? 0 : times.reduce((oldest, time) => Math.min(oldest, time), Infinity));
     const { freeBytes, sizeBytes, reserve } = await diskRoom(gauged.dataFolder, gauged.reserveBytes);
     metrics.diskFreeBytes.set(freeBytes);
     metrics.diskSizeBytes.set(sizeBytes);

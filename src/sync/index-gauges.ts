@@ -32,6 +32,8 @@ export class IndexGauges {
     const failing = { ...counts };
     let fileCount = 0;
     let quarantinedCount = 0;
+    let lastFetched = 0;
+    let oldestFetched = Infinity;
     yield* eachInSteps([...this.#catalog.repositories()], (repository) => {
       const state = repositoryState(repository);
       counts[state]++;
@@ -39,7 +41,13 @@ export class IndexGauges {
       const quarantine = this.#quarantineOf(repository);
       fileCount += quarantine?.files.length ?? 0;
       if (quarantine !== undefined && quarantine.state !== "") quarantinedCount++;
+      if (repository.removedAt !== "") return;
+      const fetchedSeconds = Date.parse(repository.lastFetched) / 1000 || 0;
+      lastFetched = Math.max(lastFetched, fetchedSeconds);
+      oldestFetched = Math.min(oldestFetched, fetchedSeconds);
     });
+    this.#metrics.syncLastSuccess.set(lastFetched);
+    this.#metrics.syncOldestSuccess.set(oldestFetched === Infinity ? 0 : oldestFetched);
     this.#metrics.quarantined.set({ kind: "file" }, fileCount);
     this.#metrics.quarantined.set({ kind: "repository" }, quarantinedCount);
     for (const state of ["searchable", "failed"] as const) this.#metrics.repositoriesFailing.set({ state }, failing[state]);
