@@ -13,6 +13,7 @@ import { fixture } from "./support/git-mirror.js";
 import { linesWith, readCommit } from "./support/git-oracle.js";
 import { seed } from "./support/property.js";
 import { randomFrom } from "./support/random.js";
+import { until } from "./support/waiting.js";
 
 const needle = "needle";
 const pageBytes = 4096;
@@ -94,8 +95,11 @@ async function tryRound(t: Test, part: Part, what: string, data: string): Promis
     if (file.status === 200 && file.text !== raw) t.fail(`${what}: another text of a file`);
     for (const name of names) await daemon.sync(name).catch(() => undefined);
     const endMs = monotonicMs() + 20_000;
-    let isRestored = await look(t, daemon, what);
-    for (; !isRestored && monotonicMs() < endMs; isRestored = await look(t, daemon, what)) await sleep(100);
+    let isRestored = false;
+    await until(`${what}: all is repaired`, async () => {
+      isRestored = await look(t, daemon, what);
+      return isRestored || monotonicMs() >= endMs;
+    });
     if (isWhole) outcomes.unseen++;
     else outcomes.told++;
     if (!isRestored) {
