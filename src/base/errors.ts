@@ -1,6 +1,6 @@
 /**
  * The one error table. Each error has a code (stable, for programs), a level (how loudly it is logged) and, where one
- * fits, an HTTP status and a process exit code. Messages say what, where and how to repair it.
+ * fits, an HTTP status and a process exit code. A message says what went wrong, where, and how to fix it.
  */
 export const errorTable = {
   /** A bug of ours. */
