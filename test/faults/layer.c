@@ -192,16 +192,20 @@ static const char *within(int folder, const char *path, char *space) {
 
 static int isTracked(int fd) { return control != NULL && fd >= 0 && fd < FDS && fds[fd].tracked; }
 
-/* Keeps what a path names alive under a number, which is its inode's; 0 where nothing is there. */
+/* Keeps what a path names alive under a number of its own; 0 where nothing is there. */
 static uint64_t bury(const char *path) {
   struct stat stat;
   if (journal < 0 || lstat(path, &stat) < 0 || S_ISDIR(stat.st_mode)) return 0;
   char grave[PATH_MAX + 32];
   static uint64_t count;
-  uint64_t number = ((uint64_t)getpid() << 32) | ++count;
-  snprintf(grave, sizeof grave, "%s/%llu", journalFolder, (unsigned long long)number);
   int (*reallyLink)(const char *, const char *) = dlsym(RTLD_NEXT, "link");
-  return reallyLink(path, grave) == 0 ? number : 0;
+  /* A process that another program was executed in has the id, and counts from the start. */
+  for (;;) {
+    uint64_t number = ((uint64_t)getpid() << 32) | ++count;
+    snprintf(grave, sizeof grave, "%s/%llu", journalFolder, (unsigned long long)number);
+    if (reallyLink(path, grave) == 0) return number;
+    if (errno != EEXIST) return 0;
+  }
 }
 
 /* The bytes of a file from `offset` on, at most `length`; they are to be freed. */
@@ -391,10 +395,13 @@ time_t time(time_t *to) {
   const char *whole = within(folder, path, space); \
   if (whole == NULL) return really; \
   lock(); \
-  if (enter(kindOfIt == MKDIR ? WRITES : DELETES) < 0) { unlock(); return -1; } \
-  struct record record = { .kind = kindOfIt, .grave = burying ? bury(whole) : 0 }; \
+  struct record record = { .kind = kindOfIt }; \
+  if (enter(record.kind == MKDIR ? WRITES : DELETES) < 0) { unlock(); return -1; } \
+  if (burying) record.grave = bury(whole); \
   int result = really; \
   int error = errno; \
+  struct stat made; \
+  if (result == 0 && record.kind == MKDIR && lstat(whole, &made) == 0) record.inode = made.st_ino; \
   if (result == 0) append(record, whole, NULL, NULL); \
   errno = error; \
   leave(); \

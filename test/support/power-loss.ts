@@ -94,6 +94,8 @@ interface Unsynced {
 function unsyncedContents(entries: readonly Entry[]): Map<number, Unsynced> {
   const files = new Map<number, Unsynced>();
   for (const entry of entries) {
+    // The inode of a file that is gone is given out again.
+    if (entry.kind === "create" || entry.kind === "mkdir") files.delete(entry.inode);
     let file = files.get(entry.inode);
     if (file === undefined) files.set(entry.inode, file = { pages: new Map(), sizes: [] });
     if (entry.kind === "write" || entry.kind === "size") addPieces(file, entry);
@@ -129,7 +131,8 @@ function undoContents(files: Map<number, Unsynced>, paths: Map<number, string>, 
   const losses = { pages: 0, sizes: 0, unsynced: 0 };
   for (const [inode, { pages, sizes }] of files) {
     const path = paths.get(inode);
-    if (path === undefined || pages.size + sizes.length === 0) continue;
+    // A directory may have taken the inode of a file that is gone, just before its process was killed.
+    if (path === undefined || pages.size + sizes.length === 0 || !lstatSync(path).isFile()) continue;
     const file = openSync(path, "r+");
     for (const pieces of pages.values()) {
       const undone = pieces.slice(keepOf(pieces.length)).reverse();
