@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check fuzz faults soak config graphql bench bench-quick deb deb-test systemd-test clean node install kernel typescript
+.PHONY: help run build test check format fuzz faults soak config graphql bench bench-quick deb deb-test systemd-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -83,7 +83,7 @@ dist/.built: $(sources) | install
 
 # Without a terminal tap's moving lines are unreadable. What .taprc says of plugins holds from the build on: the first run in a fresh
 # checkout would load a TypeScript compiler into each test.
-test: build
+test: check
 	@[ -d .tap/plugins ] || node_modules/.bin/tap build >/dev/null
 	@mkdir -p .tap && rm -f .tap/out.tap
 	@reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
@@ -92,9 +92,13 @@ test: build
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build
+	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "make format sets the format right"; exit 1; }
 	@mkdir -p .tap
 	@node dist/test/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }
 	@echo "types and house rules: good"
+
+format: install
+	@node_modules/.bin/biome check --write
 
 fuzz: build
 	@TARGET=$(TARGET) SEED=$(SEED) INPUTS=$(INPUTS) node dist/test/fuzz/main.js

@@ -1,12 +1,26 @@
 import {
-  buildSchema, isEnumType, isInputObjectType, isInterfaceType, isIntrospectionType, isListType, isNonNullType, isObjectType, isUnionType,
-  type GraphQLAbstractType, type GraphQLArgument, type GraphQLInputField, type GraphQLNamedType, type GraphQLObjectType, type GraphQLSchema, type GraphQLType,
+  buildSchema,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isUnionType,
+  type GraphQLAbstractType,
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type GraphQLType,
 } from "graphql";
 
 /**
- * The text of `schema-types.ts`: for each object type its fields with their arguments and results, for each interface and
- * union its members, and the enums and inputs. From these the types of resolvers follow, so that a resolver which is
- * missing or answers something else does not compile.
+ * The text of `schema-types.ts`: for each object type its fields with their arguments and results, for each interface
+ * and union its members, and the enums and inputs. From these the types of resolvers follow, so that a resolver which
+ * is missing or answers something else does not compile.
  */
 export function schemaTypesText(text: string): string {
   const schema = buildSchema(text);
@@ -14,7 +28,7 @@ export function schemaTypesText(text: string): string {
   const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
   return [
     "/** Generated from schema.graphql by `make graphql`. */",
-    "import type { NoArguments, SourceOf } from \"./sources.js\";",
+    'import type { NoArguments, SourceOf } from "./sources.js";',
     "",
     ...types.flatMap(declaration),
     "/** The fields of each object type. */",
@@ -36,12 +50,19 @@ function declaration(type: GraphQLNamedType): string[] {
     return [`export type ${type.name} = ${values.join(" | ")};`, ""];
   }
   if (!isInputObjectType(type)) return [];
-  return [`export interface ${type.name} {`, ...Object.values(type.getFields()).map((field) => `  ${parameter(field)};`), "}", ""];
+  return [
+    `export interface ${type.name} {`,
+    ...Object.values(type.getFields()).map((field) => `  ${parameter(field)};`),
+    "}",
+    "",
+  ];
 }
 
 function objectType(type: GraphQLObjectType): string[] {
-  const fields = Object.values(type.getFields()).map(({ name, args, type: result }) =>
-    `    readonly ${name}: { readonly args: ${args.length === 0 ? "NoArguments" : `{ ${args.map(parameter).join("; ")} }`}; readonly result: ${typeScript(result)} };`);
+  const fields = Object.values(type.getFields()).map(
+    ({ name, args, type: result }) =>
+      `    readonly ${name}: { readonly args: ${args.length === 0 ? "NoArguments" : `{ ${args.map(parameter).join("; ")} }`}; readonly result: ${typeScript(result)} };`,
+  );
   return [`  readonly ${type.name}: {`, ...fields, "  };"];
 }
 
@@ -69,6 +90,14 @@ function members(schema: GraphQLSchema, type: GraphQLAbstractType): string {
 }
 
 const scalars: Readonly<Record<string, string>> = {
-  ID: "string", String: "string", Int: "number", Float: "number", Boolean: "boolean", DateTime: "string", BigInt: "string", JSONCString: "string",
-  GitObjectID: "string", JSONValue: "unknown",
+  ID: "string",
+  String: "string",
+  Int: "number",
+  Float: "number",
+  Boolean: "boolean",
+  DateTime: "string",
+  BigInt: "string",
+  JSONCString: "string",
+  GitObjectID: "string",
+  JSONValue: "unknown",
 };

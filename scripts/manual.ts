@@ -11,7 +11,11 @@ export interface Manual {
 }
 
 export function manualOf(program: Command, version: string): Manual {
-  const pages = new Map([["trawl.1", commandPage(program, version)], ["trawld.8", daemonPage(version)], ["trawl.jsonc.5", optionPage(version)]]);
+  const pages = new Map([
+    ["trawl.1", commandPage(program, version)],
+    ["trawld.8", daemonPage(version)],
+    ["trawl.jsonc.5", optionPage(version)],
+  ]);
   return { pages, bash: bashCompletion(program), zsh: zshCompletion, fish: fishCompletion(program) };
 }
 
@@ -28,7 +32,12 @@ function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
 
 /** Text for roff: a dot or quote at the beginning of a line would be a request, and a backslash an escape. */
 function roff(text: string): string {
-  return text.replaceAll("\\", "\\e").replaceAll("-", "\\-").split("\n").map((line) => (/^[.']/.test(line) ? `\\&${line}` : line)).join("\n");
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .split("\n")
+    .map((line) => (/^[.']/.test(line) ? `\\&${line}` : line))
+    .join("\n");
 }
 
 function head(name: string, section: number, version: string): string {
@@ -36,7 +45,10 @@ function head(name: string, section: number, version: string): string {
 }
 
 function synopsis({ words, command }: Leaf): string {
-  const args = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`) + (argument.variadic ? "..." : ""));
+  const args = command.registeredArguments.map(
+    (argument) =>
+      (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`) + (argument.variadic ? "..." : ""),
+  );
   return ["trawl", ...words, ...args].join(" ");
 }
 
@@ -45,8 +57,10 @@ function optionText(option: Option): string {
 }
 
 function commandPage(program: Command, version: string): string {
-  const sections = leavesOf(program).map((leaf) =>
-    `.SS ${roff(synopsis(leaf))}\n${roff(leaf.command.description())}\n${leaf.command.options.map(optionText).join("")}`);
+  const sections = leavesOf(program).map(
+    (leaf) =>
+      `.SS ${roff(synopsis(leaf))}\n${roff(leaf.command.description())}\n${leaf.command.options.map(optionText).join("")}`,
+  );
   return `${head("trawl", 1, version)}.SH NAME
 trawl \\- code search over git repositories
 .SH SYNOPSIS
@@ -101,12 +115,14 @@ trawl(1), trawl.jsonc(5)
 }
 
 function optionPage(version: string): string {
-  const rows = Object.entries<OptionRow>(optionTable).map(([key, row]) =>
-    `.TP\n.B ${roff(key)}\n${roff(`${row.description} Allowed: ${allowedText(row)}. Default: ${row.defaultText ?? JSON.stringify(row.default)}.`)}\n`);
+  const rows = Object.entries<OptionRow>(optionTable).map(
+    ([key, row]) =>
+      `.TP\n.B ${roff(key)}\n${roff(`${row.description} Allowed: ${allowedText(row)}. Default: ${row.defaultText ?? JSON.stringify(row.default)}.`)}\n`,
+  );
   return `${head("trawl.jsonc", 5, version)}.SH NAME
 trawl.jsonc \\- configuration of trawld
 .SH DESCRIPTION
-${roff("JSON with comments. A key with a dot stands in an object, as in {\"search\": {\"queue\": 10}}. \"trawl config check FILE\" looks for mistakes. The file that is installed shows each option, and those of repositories and contexts.")}
+${roff('JSON with comments. A key with a dot stands in an object, as in {"search": {"queue": 10}}. "trawl config check FILE" looks for mistakes. The file that is installed shows each option, and those of repositories and contexts.')}
 .SH OPTIONS
 ${rows.join("")}.SH SEE ALSO
 trawl(1), trawld(8)
@@ -119,8 +135,12 @@ function longFlags(command: Command): string[] {
 
 function bashCompletion(program: Command): string {
   const children = (command: Command): string => command.commands.map((child) => child.name()).join(" ");
-  const groups = program.commands.filter(({ commands }) => commands.length > 0).map((group) => `    ${group.name()}) words="${children(group)}" ;;`);
-  const flags = leavesOf(program).map(({ words, command }) => `    "${words.join(" ")}") flags="${longFlags(command).join(" ")}" ;;`);
+  const groups = program.commands
+    .filter(({ commands }) => commands.length > 0)
+    .map((group) => `    ${group.name()}) words="${children(group)}" ;;`);
+  const flags = leavesOf(program).map(
+    ({ words, command }) => `    "${words.join(" ")}") flags="${longFlags(command).join(" ")}" ;;`,
+  );
   return `# Completion of trawl(1) for bash.
 _trawl() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words="" flags="" path="\${COMP_WORDS[1]}"
@@ -155,7 +175,10 @@ function fishCompletion(program: Command): string {
   const lines = ["# Completion of trawl(1) for fish."];
   for (const group of program.commands) {
     lines.push(`complete -c trawl -f -n __fish_use_subcommand -a ${group.name()} -d ${quoted(group.description())}`);
-    for (const child of group.commands) lines.push(`complete -c trawl -f -n '__fish_seen_subcommand_from ${group.name()}' -a ${child.name()} -d ${quoted(child.description())}`);
+    for (const child of group.commands)
+      lines.push(
+        `complete -c trawl -f -n '__fish_seen_subcommand_from ${group.name()}' -a ${child.name()} -d ${quoted(child.description())}`,
+      );
     for (const { words, command } of leavesOf(group, [group.name()])) {
       for (const { long, description } of command.options) {
         const seen = words.map((word) => `__fish_seen_subcommand_from ${word}`).join("; and ");

@@ -2,7 +2,17 @@
 //
 //   node scripts/package.mjs OUTPUT [VERSION]
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -15,7 +25,10 @@ const root = join(resolve(output), "root");
 const home = join(root, "usr/lib/trawl");
 
 const run = (file, args, options = {}) => execFileSync(file, args, { encoding: "utf8", ...options });
-const files = (folder) => readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+const files = (folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 
 function copy(from, to, filter = () => true) {
   mkdirSync(dirname(to), { recursive: true });
@@ -30,7 +43,10 @@ function write(path, text, mode = 0o644) {
 
 /** Folders of the packages that the compiled code imports, and of those that they need. */
 function runtimePackages() {
-  const code = files(join(checkout, "dist/src")).filter((path) => path.endsWith(".js")).map((path) => readFileSync(path, "utf8")).join("\n");
+  const code = files(join(checkout, "dist/src"))
+    .filter((path) => path.endsWith(".js"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
   const isImported = (name) => code.includes(`"${name}"`) || code.includes(`"${name}/`);
   const found = new Set();
   const visit = (name, from) => {
@@ -39,7 +55,9 @@ function runtimePackages() {
       if (!existsSync(join(place, "package.json"))) continue;
       if (found.has(place)) return;
       found.add(place);
-      const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
+      const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+        readFileSync(join(place, "package.json"), "utf8"),
+      );
       for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) visit(next, place);
       return;
     }
@@ -52,21 +70,44 @@ function runtimePackages() {
 function isRuntimeFile(path, packageFolder) {
   const inside = relative(packageFolder, path);
   if (inside.startsWith("node_modules")) return false;
-  if (/(^|\/)(obj|obj\.target|\.deps|\.github|test|tests|__tests__|coverage|bench|benchmarks|examples)(\/|$)/.test(inside)) return false;
-  if (existsSync(join(packageFolder, "binding.gyp")) && /^(vendor|deps|dependencies|src|build\/(?!Release)[^/]+)(\/|$)/.test(inside)) return false;
-  if (/\.(map|ts|cts|mts|md|markdown|o|a|cc|c|cpp|h|hpp|gyp|gypi|mk)$/.test(inside) && !inside.endsWith(".d.js")) return false;
-  if (/^uws_/.test(basename(inside))) return inside.includes(`_${process.platform}_${process.arch}_${process.versions.modules}.node`);
+  if (
+    /(^|\/)(obj|obj\.target|\.deps|\.github|test|tests|__tests__|coverage|bench|benchmarks|examples)(\/|$)/.test(inside)
+  )
+    return false;
+  if (
+    existsSync(join(packageFolder, "binding.gyp")) &&
+    /^(vendor|deps|dependencies|src|build\/(?!Release)[^/]+)(\/|$)/.test(inside)
+  )
+    return false;
+  if (/\.(map|ts|cts|mts|md|markdown|o|a|cc|c|cpp|h|hpp|gyp|gypi|mk)$/.test(inside) && !inside.endsWith(".d.js"))
+    return false;
+  if (/^uws_/.test(basename(inside)))
+    return inside.includes(`_${process.platform}_${process.arch}_${process.versions.modules}.node`);
   return !/\.musl\.node$/.test(inside);
 }
 
 function stageProgram() {
-  copy(join(checkout, "dist/src"), join(home, "dist/src"), (path) => statSync(path).isDirectory() || path.endsWith(".js"));
-  for (const path of ["bin/trawl", "bin/node-version.mjs", "src/graphql/schema.graphql", "src/kernel/native/build/Release/trawl_kernel.node"]) copy(join(checkout, path), join(home, path));
+  copy(
+    join(checkout, "dist/src"),
+    join(home, "dist/src"),
+    (path) => statSync(path).isDirectory() || path.endsWith(".js"),
+  );
+  for (const path of [
+    "bin/trawl",
+    "bin/node-version.mjs",
+    "src/graphql/schema.graphql",
+    "src/kernel/native/build/Release/trawl_kernel.node",
+  ])
+    copy(join(checkout, path), join(home, path));
   const { name, type, license, description } = manifest;
-  writeFileSync(join(home, "package.json"), `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`);
+  writeFileSync(
+    join(home, "package.json"),
+    `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`,
+  );
   // uWebSockets.js of newer releases of Node, see src/http/uws-binding.ts.
   const newer = Number(process.versions.modules) > 115 ? [join(checkout, "uws/node_modules/uWebSockets.js")] : [];
-  for (const folder of [...runtimePackages(), ...newer]) copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
+  for (const folder of [...runtimePackages(), ...newer])
+    copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));
   for (const path of files(home).filter((path) => path.endsWith(".node"))) {
     run("strip", ["--strip-unneeded", path]);
     chmodSync(path, 0o644);
@@ -75,19 +116,40 @@ function stageProgram() {
 
 /** The units are written for a checkout in /opt. */
 function stageSystem() {
-  const unit = readFileSync(join(checkout, "systemd/trawld.service"), "utf8").replaceAll("/opt/trawl/README.md", "/usr/share/doc/trawl/README.md").replaceAll("/opt/trawl/", "/usr/lib/trawl/");
-  write("usr/lib/systemd/system/trawld.service", unit.replace("Installed in /opt/trawl (see docs/installation.md); its data", "Its data"));
+  const unit = readFileSync(join(checkout, "systemd/trawld.service"), "utf8")
+    .replaceAll("/opt/trawl/README.md", "/usr/share/doc/trawl/README.md")
+    .replaceAll("/opt/trawl/", "/usr/lib/trawl/");
+  write(
+    "usr/lib/systemd/system/trawld.service",
+    unit.replace("Installed in /opt/trawl (see docs/installation.md); its data", "Its data"),
+  );
   for (const kind of ["sysusers.d", "tmpfiles.d", "sysctl.d"]) {
-    const text = readdirSync(join(checkout, "systemd", kind)).map((name) => readFileSync(join(checkout, "systemd", kind, name), "utf8")).join("");
-    write(`usr/lib/${kind}/trawl.conf`, kind === "tmpfiles.d" ? `${text}z /etc/trawl/trawl.jsonc 0640 root trawl -\n` : text);
+    const text = readdirSync(join(checkout, "systemd", kind))
+      .map((name) => readFileSync(join(checkout, "systemd", kind, name), "utf8"))
+      .join("");
+    write(
+      `usr/lib/${kind}/trawl.conf`,
+      kind === "tmpfiles.d" ? `${text}z /etc/trawl/trawl.jsonc 0640 root trawl -\n` : text,
+    );
   }
   write("etc/logrotate.d/trawl", readFileSync(join(checkout, "systemd/logrotate.d/trawl"), "utf8"));
-  write("etc/trawl/trawl.jsonc", readFileSync(join(checkout, "config/trawl.jsonc"), "utf8").replace("./trawl.schema.json", "/usr/share/trawl/trawl.schema.json"), 0o640);
+  write(
+    "etc/trawl/trawl.jsonc",
+    readFileSync(join(checkout, "config/trawl.jsonc"), "utf8").replace(
+      "./trawl.schema.json",
+      "/usr/share/trawl/trawl.schema.json",
+    ),
+    0o640,
+  );
   write("usr/share/trawl/trawl.schema.json", readFileSync(join(checkout, "config/trawl.schema.json"), "utf8"));
   copy(join(checkout, "config/monitoring"), join(root, "usr/share/trawl/monitoring"));
   write("usr/bin/trawl", readFileSync(join(checkout, "scripts/package/trawl"), "utf8"), 0o755);
-  for (const name of ["README.md", "CHANGELOG.md", "docs"]) copy(join(checkout, name), join(root, "usr/share/doc/trawl", name));
-  write("usr/share/doc/trawl/copyright", `Trawl is under the Apache License 2.0; so says /usr/share/common-licenses/Apache-2.0.\nThe packages below /usr/lib/trawl/node_modules have their licences beside them.\n`);
+  for (const name of ["README.md", "CHANGELOG.md", "docs"])
+    copy(join(checkout, name), join(root, "usr/share/doc/trawl", name));
+  write(
+    "usr/share/doc/trawl/copyright",
+    `Trawl is under the Apache License 2.0; so says /usr/share/common-licenses/Apache-2.0.\nThe packages below /usr/lib/trawl/node_modules have their licences beside them.\n`,
+  );
   run("node", [join(checkout, "dist/scripts/write-manual.js"), root, version]);
 }
 
@@ -97,7 +159,10 @@ function libraryDependencies() {
   mkdirSync(join(work, "debian"), { recursive: true });
   writeFileSync(join(work, "debian/control"), "Source: trawl\n\nPackage: trawl\nArchitecture: any\n");
   const addons = files(home).filter((path) => path.endsWith(".node"));
-  const text = run("dpkg-shlibdeps", ["-O", "--ignore-missing-info", ...addons.map((path) => `-e${path}`)], { cwd: work, stdio: ["ignore", "pipe", "ignore"] });
+  const text = run("dpkg-shlibdeps", ["-O", "--ignore-missing-info", ...addons.map((path) => `-e${path}`)], {
+    cwd: work,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   rmSync(work, { recursive: true });
   return /shlibs:Depends=(.*)/.exec(text)?.[1] ?? "libc6";
 }
@@ -107,7 +172,9 @@ function buildDeb() {
   mkdirSync(scripts, { mode: 0o755 });
   const first = major === 20 ? "20.15" : String(major);
   const installedKiB = Math.ceil(files(root).reduce((sum, path) => sum + statSync(path).size, 0) / 1024);
-  writeFileSync(join(scripts, "control"), `Package: trawl
+  writeFileSync(
+    join(scripts, "control"),
+    `Package: trawl
 Version: ${version}
 Architecture: ${architecture}
 Maintainer: Trawl <trawl@localhost>
@@ -119,10 +186,16 @@ Priority: optional
 Description: code search over git repositories, complete and streamed
  Mirrors git repositories, indexes them into memory-mapped trigram shards and
  streams every match of a query over HTTP and GraphQL.
-`);
+`,
+  );
   writeFileSync(join(scripts, "conffiles"), "/etc/trawl/trawl.jsonc\n/etc/logrotate.d/trawl\n");
   for (const name of ["preinst", "postinst", "prerm", "postrm"]) {
-    writeFileSync(join(scripts, name), readFileSync(join(checkout, "scripts/package", name), "utf8").replaceAll("@ABI@", process.versions.modules).replaceAll("@MAJOR@", String(major)));
+    writeFileSync(
+      join(scripts, name),
+      readFileSync(join(checkout, "scripts/package", name), "utf8")
+        .replaceAll("@ABI@", process.versions.modules)
+        .replaceAll("@MAJOR@", String(major)),
+    );
     chmodSync(join(scripts, name), 0o755);
   }
   const path = join(resolve(output), `trawl_${version}_${architecture}.deb`);
@@ -134,14 +207,25 @@ Description: code search over git repositories, complete and streamed
 function buildTarball() {
   const name = `trawl-${version}-linux-${process.arch}-node${major}`;
   const path = join(resolve(output), `${name}.tar.xz`);
-  run("tar", ["--create", "--xz", `--file=${path}`, "--owner=0", "--group=0", `--transform=s,^[.],${name},`, `--directory=${root}`, "."]);
+  run("tar", [
+    "--create",
+    "--xz",
+    `--file=${path}`,
+    "--owner=0",
+    "--group=0",
+    `--transform=s,^[.],${name},`,
+    `--directory=${root}`,
+    ".",
+  ]);
   return path;
 }
 
-if (architecture === undefined || process.platform !== "linux") throw new Error(`no package is made for ${process.platform} ${process.arch}`);
+if (architecture === undefined || process.platform !== "linux")
+  throw new Error(`no package is made for ${process.platform} ${process.arch}`);
 rmSync(root, { recursive: true, force: true });
 mkdirSync(home, { recursive: true });
 stageProgram();
 stageSystem();
-for (const path of [buildDeb(), buildTarball()]) process.stdout.write(`${path} ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
+for (const path of [buildDeb(), buildTarball()])
+  process.stdout.write(`${path} ${(statSync(path).size / 1e6).toFixed(1)} MB\n`);
 rmSync(root, { recursive: true });

@@ -7,7 +7,9 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 
 const trawl = fileURLToPath(new URL("../bin/trawl", import.meta.url));
-const daemon = spawn(process.execPath, [trawl, "serve", ...process.argv.slice(2)], { stdio: ["ignore", "pipe", "inherit"] });
+const daemon = spawn(process.execPath, [trawl, "serve", ...process.argv.slice(2)], {
+  stdio: ["ignore", "pipe", "inherit"],
+});
 let running = true;
 
 // Ctrl-C reaches the daemon by itself, which is in the same process group; here it only must not end this process.
@@ -55,7 +57,10 @@ async function watch(address) {
 
 async function readiness(address, token) {
   try {
-    const response = await fetch(`${address}/readyz`, token === undefined ? {} : { headers: { Authorization: `token ${token}` } });
+    const response = await fetch(
+      `${address}/readyz`,
+      token === undefined ? {} : { headers: { Authorization: `token ${token}` } },
+    );
     return { ready: response.ok, repositories: (await response.json()).repositories ?? [] };
   } catch {
     return { ready: false, repositories: [] };
@@ -64,25 +69,31 @@ async function readiness(address, token) {
 
 function printHints(address, repositories, token) {
   if (repositories.length > 0 && !repositories.some(({ state }) => state === "searchable")) {
-    console.log("\nNothing can be searched: what went wrong stands above. It is tried again from time to time; Ctrl-C stops it.");
+    console.log(
+      "\nNothing can be searched: what went wrong stands above. It is tried again from time to time; Ctrl-C stops it.",
+    );
     return;
   }
   const endpoint = address === "http://127.0.0.1:7080" ? "" : ` --endpoint ${address}`;
   const word = repositories.some(({ name }) => name === "trawl") ? "searcher" : "TODO";
-  console.log([
-    "",
-    `Ready at ${address}. Try in another terminal:`,
-    "",
-    `  bin/trawl search${endpoint} ${word}`,
-    `  curl -N '${address}/.api/search/stream?q=${word}'`,
-    "",
-    ...token === undefined ? [] : [
-      "The site admin's access token, for a week; with it, nothing is hidden:",
+  console.log(
+    [
       "",
-      `  export TRAWL_TOKEN=${token}`,
-      `  curl -H "Authorization: token $TRAWL_TOKEN" -d '{"query": "{ site { productVersion } }"}' ${address}/.api/graphql`,
+      `Ready at ${address}. Try in another terminal:`,
       "",
-    ],
-    "Ctrl-C stops it.",
-  ].join("\n"));
+      `  bin/trawl search${endpoint} ${word}`,
+      `  curl -N '${address}/.api/search/stream?q=${word}'`,
+      "",
+      ...(token === undefined
+        ? []
+        : [
+            "The site admin's access token, for a week; with it, nothing is hidden:",
+            "",
+            `  export TRAWL_TOKEN=${token}`,
+            `  curl -H "Authorization: token $TRAWL_TOKEN" -d '{"query": "{ site { productVersion } }"}' ${address}/.api/graphql`,
+            "",
+          ]),
+      "Ctrl-C stops it.",
+    ].join("\n"),
+  );
 }

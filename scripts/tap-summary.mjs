@@ -1,4 +1,5 @@
-// Prints what failed in a run of tap, a line each, and then `N passed, N failed`: the assertions of its last summary line.
+// Prints what failed in a run of tap, a line each, and then `N passed, N failed`: the assertions of its last summary
+// line.
 //
 //   node scripts/tap-summary.mjs TAP-FILE EXIT-CODE
 //
@@ -10,7 +11,9 @@ const namedMax = 20;
 const [, , file, exitCode] = process.argv;
 const lines = readTap(file).split("\n");
 const total = lines.filter((line) => /^# \{ total: .*\}$/.test(line)).at(-1);
-const counts = Object.fromEntries(Array.from((total ?? "").matchAll(/(\w+): (\d+)/g), ([, key, n]) => [key, Number(n)]));
+const counts = Object.fromEntries(
+  Array.from((total ?? "").matchAll(/(\w+): (\d+)/g), ([, key, n]) => [key, Number(n)]),
+);
 const passed = counts.pass ?? 0;
 let failed = counts.fail ?? 0;
 const named = failures(lines);

@@ -12,7 +12,10 @@ function write(path: string, content: string | Uint8Array): void {
   writeFileSync(join(root, path), content);
 }
 
-const { pages, bash, zsh, fish } = manualOf(createProgram(() => undefined), version);
+const { pages, bash, zsh, fish } = manualOf(
+  createProgram(() => undefined),
+  version,
+);
 for (const [name, text] of pages) write(`usr/share/man/man${name.slice(-1)}/${name}.gz`, gzipSync(text, { level: 9 }));
 write("usr/share/bash-completion/completions/trawl", bash);
 write("usr/share/zsh/vendor-completions/_trawl", zsh);

@@ -5,7 +5,10 @@ const token = (text: string): Credential => ({ kind: "token", token: text });
 const sudo = (text: string, user: string): Credential => ({ kind: "sudo", token: text, user });
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 
-const rows: readonly (readonly [header: string | undefined, want: Credential | "malformed" | "unrecognised" | "none"])[] = [
+const rows: readonly (readonly [
+  header: string | undefined,
+  want: Credential | "malformed" | "unrecognised" | "none",
+])[] = [
   [undefined, "none"],
   ["", "none"],
   ["token abc", token("abc")],
@@ -49,7 +52,8 @@ const rows: readonly (readonly [header: string | undefined, want: Credential | "
 ];
 
 t.test("the header", async (t) => {
-  for (const [header, want] of rows) t.same(readCredential("q=a", header), typeof want === "string" ? { kind: want } : want, header ?? "none");
+  for (const [header, want] of rows)
+    t.same(readCredential("q=a", header), typeof want === "string" ? { kind: want } : want, header ?? "none");
 });
 
 t.test("the query wins over the header", async (t) => {

@@ -38,7 +38,12 @@ t.test("who is let in as whom", async (t) => {
   await site.user("root", true);
   await site.user("bob");
   await site.user("eve", true);
-  const [root, bob, sudo, evesSudo] = await Promise.all([site.token("root"), site.token("bob"), site.token("root", sudoToken), site.token("eve", sudoToken)]);
+  const [root, bob, sudo, evesSudo] = await Promise.all([
+    site.token("root"),
+    site.token("bob"),
+    site.token("root", sudoToken),
+    site.token("eve", sudoToken),
+  ]);
   await site.accounts.updateUser("eve", { isSiteAdmin: false }, operator);
   const none = `sgp_local_${"0".repeat(40)}`;
   const invalid = "401 Invalid access token.";
@@ -63,10 +68,21 @@ t.test("who is let in as whom", async (t) => {
     [`token ${sudo}`, "root (admin)", "root (admin)"],
     [`token-sudo token="${root}",user="bob"`, invalid, invalid],
     [`token-sudo token="${none}",user="bob"`, invalid, invalid],
-    [`token-sudo token="${sudo}",user="nobody"`, "403 Unable to sudo to nonexistent user.", "403 Unable to sudo to nonexistent user."],
-    [`token-sudo token="${sudo}"`, "403 Unable to sudo to nonexistent user.", "403 Unable to sudo to nonexistent user."],
-    [`token-sudo token="${evesSudo}",user="bob"`, "403 The subject user of a sudo access token must be a site admin.",
-      "403 The subject user of a sudo access token must be a site admin."],
+    [
+      `token-sudo token="${sudo}",user="nobody"`,
+      "403 Unable to sudo to nonexistent user.",
+      "403 Unable to sudo to nonexistent user.",
+    ],
+    [
+      `token-sudo token="${sudo}"`,
+      "403 Unable to sudo to nonexistent user.",
+      "403 Unable to sudo to nonexistent user.",
+    ],
+    [
+      `token-sudo token="${evesSudo}",user="bob"`,
+      "403 The subject user of a sudo access token must be a site admin.",
+      "403 The subject user of a sudo access token must be a site admin.",
+    ],
   ];
   for (const [header, inPrivate, inPublic] of rows) {
     t.equal(knock(site.gate(false), header), inPrivate, `private: ${header}`);
@@ -75,7 +91,12 @@ t.test("who is let in as whom", async (t) => {
   t.equal(knock(site.gate(false), undefined, `token=${bob}`), "bob");
   t.equal(knock(site.gate(true, "none"), `token ${bob}`), "401 Access token authorization is disabled.");
   t.equal(knock(site.gate(true, "none"), "token"), "401 Invalid Authorization header.");
-  t.match((await site.audited()).filter(({ event }) => event === "sudo").at(0), { who: "bob", sudoBy: "root", from: "192.0.2.1", path: "/.api/graphql" });
+  t.match((await site.audited()).filter(({ event }) => event === "sudo").at(0), {
+    who: "bob",
+    sudoBy: "root",
+    from: "192.0.2.1",
+    path: "/.api/graphql",
+  });
 });
 
 t.test("a token ends at once: revoked, or its user deleted", async (t) => {
@@ -91,7 +112,11 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
   t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.");
   t.same(site.accounts.tokens(), []);
   await site.user("bob");
-  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.", "another user of that name is another user");
+  t.equal(
+    knock(site.gate(true), `token ${second}`),
+    "401 Invalid access token.",
+    "another user of that name is another user",
+  );
   await site.reopen();
   t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.", "also after a restart");
   await t.rejects(site.accounts.deleteToken(id, operator), { code: "not-found" });
@@ -135,26 +160,38 @@ t.test("the last use of a token, whichever way the clock jumps", async (t) => {
   t.equal(site.accounts.lastUses.of(id), now);
 });
 
-t.test("whoever sends requests was here, with a token or a session; who acts as somebody else is here, and the other one is not", async (t) => {
-  const site = new AccountSite(t);
-  const [root, bob, ann] = [await site.user("root", true), await site.user("bob"), await site.user("ann")];
-  const gate = site.gate(true);
-  const uses = (): readonly boolean[] => [root, bob, ann].map(({ id }) => site.accounts.lastUses.of(id) !== undefined);
-  knock(gate, `token-sudo user="bob",token="${await site.token("root", sudoToken)}"`);
-  t.same(uses(), [true, false, false]);
-  knock(gate, `token ${await site.token("bob")}`);
-  t.same(uses(), [true, true, false]);
-  const session = await site.accounts.sessions.open(ann, dayMs, () => true, signInEntry);
-  const enter = (cookie: string): Entry =>
-    gate.enter({ query: "", path: "/.api/graphql", headers: new Map([["cookie", cookie], ["x-requested-with", "Sourcegraph"]]), remoteAddress: "192.0.2.1" });
-  t.match(enter(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
-  t.same(uses(), [true, true, true]);
-  t.match(enter(""), { viewer: { name: "", isSignedIn: false } });
-  await site.reopen();
-  t.same(uses(), [true, true, true], "also after a restart");
-  await site.accounts.deleteUser("ann", operator);
-  t.same(uses(), [true, true, false]);
-});
+t.test(
+  "whoever sends requests was here, with a token or a session; who acts as somebody else is here, and the other one is not",
+  async (t) => {
+    const site = new AccountSite(t);
+    const [root, bob, ann] = [await site.user("root", true), await site.user("bob"), await site.user("ann")];
+    const gate = site.gate(true);
+    const uses = (): readonly boolean[] =>
+      [root, bob, ann].map(({ id }) => site.accounts.lastUses.of(id) !== undefined);
+    knock(gate, `token-sudo user="bob",token="${await site.token("root", sudoToken)}"`);
+    t.same(uses(), [true, false, false]);
+    knock(gate, `token ${await site.token("bob")}`);
+    t.same(uses(), [true, true, false]);
+    const session = await site.accounts.sessions.open(ann, dayMs, () => true, signInEntry);
+    const enter = (cookie: string): Entry =>
+      gate.enter({
+        query: "",
+        path: "/.api/graphql",
+        headers: new Map([
+          ["cookie", cookie],
+          ["x-requested-with", "Sourcegraph"],
+        ]),
+        remoteAddress: "192.0.2.1",
+      });
+    t.match(enter(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
+    t.same(uses(), [true, true, true]);
+    t.match(enter(""), { viewer: { name: "", isSignedIn: false } });
+    await site.reopen();
+    t.same(uses(), [true, true, true], "also after a restart");
+    await site.accounts.deleteUser("ann", operator);
+    t.same(uses(), [true, true, false]);
+  },
+);
 
 t.test("sessions, whichever way the clock jumps", async (t) => {
   const site = new AccountSite(t);
@@ -170,26 +207,39 @@ t.test("sessions, whichever way the clock jumps", async (t) => {
   const clock = wallClock(t);
   const opened: string[] = [];
   for (let i = 0; i < 20; i++) {
-    clock.set(now - i * dayMs / 1000);
+    clock.set(now - (i * dayMs) / 1000);
     opened.push(await sessions.open(bob, dayMs, () => true, signInEntry));
   }
   t.notOk(isOpen(first), "the one that was opened first makes room");
-  t.ok(opened.every((text) => isOpen(text)), "though a clock that goes back calls the others older");
+  t.ok(
+    opened.every((text) => isOpen(text)),
+    "though a clock that goes back calls the others older",
+  );
 
   clock.set(now + 20 * dayMs);
   await site.accounts.start(operator, true);
   clock.set(now);
-  t.ok(opened.every((text) => isOpen(text)), "a start with a clock that is ahead forgets none");
+  t.ok(
+    opened.every((text) => isOpen(text)),
+    "a start with a clock that is ahead forgets none",
+  );
   clock.set(now + 40 * dayMs);
   await site.accounts.start(operator, true);
   clock.set(now);
-  t.notOk(opened.some((text) => isOpen(text)), "until that is long ago");
+  t.notOk(
+    opened.some((text) => isOpen(text)),
+    "until that is long ago",
+  );
 });
 
 t.test("limits on attempts and on lines about them are durations, which no jump of the clock changes", async (t) => {
   const site = new AccountSite(t);
   await site.user("bob");
-  const signIn = new SignIn(site.accounts, site.audit, { allowSignup: false, sessionLifetimeMs: dayMs, isReserved: () => false });
+  const signIn = new SignIn(site.accounts, site.audit, {
+    allowSignup: false,
+    sessionLifetimeMs: dayMs,
+    isReserved: () => false,
+  });
   const now = new Date().getTime();
   const clock = wallClock(t);
   const kinds: string[] = [];
@@ -246,9 +296,13 @@ t.test("only a hash is on the disk", async (t) => {
 t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
   const site = new AccountSite(t);
   const names = ["bob", "BOB", "bob", "Bob"];
-  const results = await Promise.allSettled([...names.map((name) => site.user(name)), site.accounts.createOrganisation({ name: "bob", displayName: "", memberIds: [] }, operator)]);
+  const results = await Promise.allSettled([
+    ...names.map((name) => site.user(name)),
+    site.accounts.createOrganisation({ name: "bob", displayName: "", memberIds: [] }, operator),
+  ]);
   t.equal(results.filter(({ status }) => status === "fulfilled").length, 1);
-  for (const result of results) if (result.status === "rejected") t.match(result.reason, { code: "conflict", message: /is already taken$/ });
+  for (const result of results)
+    if (result.status === "rejected") t.match(result.reason, { code: "conflict", message: /is already taken$/ });
   t.equal(site.accounts.userCount, 1);
   const tokens = await Promise.all(Array.from({ length: 20 }, () => site.token("bob")));
   t.equal(new Set(tokens).size, 20);
@@ -272,11 +326,16 @@ t.test("what is refused", async (t) => {
     [["user:all", "all"], /unknown access token scope "all" \(valid scopes: user:all, site-admin:sudo\)/],
     [["user:all", "site-admin:sudo"], /only a site admin/],
   ];
-  for (const [given, message] of scopes) await t.rejects(site.token("bob", { ...plainToken, scopes: given }), { code: "bad-request", message });
+  for (const [given, message] of scopes)
+    await t.rejects(site.token("bob", { ...plainToken, scopes: given }), { code: "bad-request", message });
   await t.rejects(site.token("nobody"), { code: "not-found", message: /no user named "nobody"/ });
   await t.rejects(site.accounts.deleteUser("root", operator), { code: "conflict", message: /only site admin/ });
-  await t.rejects(site.accounts.updateUser("root", { isSiteAdmin: false }, operator), { code: "conflict", message: /only site admin/ });
-  for (const text of ["90", "d", "0d", "-1d", "90 d", "1y", "99999999w", "1.5d"]) t.throws(() => readLifetime(text), { code: "bad-request" }, text);
+  await t.rejects(site.accounts.updateUser("root", { isSiteAdmin: false }, operator), {
+    code: "conflict",
+    message: /only site admin/,
+  });
+  for (const text of ["90", "d", "0d", "-1d", "90 d", "1y", "99999999w", "1.5d"])
+    t.throws(() => readLifetime(text), { code: "bad-request" }, text);
   t.equal(readLifetime("90d"), 90 * dayMs);
   t.equal(readLifetime("never"), "never");
   t.equal(readLifetime(""), undefined);
@@ -288,9 +347,17 @@ t.test("how long a token lives", async (t) => {
   t.equal(lifetimes.lifetimeMs(365 * dayMs), 365 * dayMs);
   t.throws(() => lifetimes.lifetimeMs(365 * dayMs + 1), { code: "bad-request", message: /auth\.maxTokenDays/ });
   t.throws(() => lifetimes.lifetimeMs("never"), { code: "bad-request", message: /auth\.allowTokensWithoutExpiry/ });
-  t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 30, allowsNever: false }).lifetimeMs(undefined), 30 * dayMs, "the shorter one counts");
+  t.equal(
+    new TokenLifetimes({ defaultDays: 90, longestDays: 30, allowsNever: false }).lifetimeMs(undefined),
+    30 * dayMs,
+    "the shorter one counts",
+  );
   t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: true }).lifetimeMs("never"), undefined);
-  t.equal(new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: true }).lifetimeMs(undefined), 90 * dayMs, "not unless it is asked for");
+  t.equal(
+    new TokenLifetimes({ defaultDays: 90, longestDays: 365, allowsNever: true }).lifetimeMs(undefined),
+    90 * dayMs,
+    "not unless it is asked for",
+  );
 });
 
 t.test("a site admin acts as another one only where that is allowed", async (t) => {
@@ -301,7 +368,10 @@ t.test("a site admin acts as another one only where that is allowed", async (t) 
   const refused = "403 Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.";
   t.equal(knock(site.gate(true), `token-sudo user="boss",token="${text}"`), refused);
   t.equal(knock(site.gate(true), `token-sudo user="root",token="${text}"`), "root (admin) by root");
-  t.equal(knock(site.gate(true, "all-users-create", true), `token-sudo user="boss",token="${text}"`), "boss (admin) by root");
+  t.equal(
+    knock(site.gate(true, "all-users-create", true), `token-sudo user="boss",token="${text}"`),
+    "boss (admin) by root",
+  );
 });
 
 t.test("organisations: a member reads what they read, and no longer", async (t) => {
@@ -325,7 +395,7 @@ t.test("the audit log says who did what", async (t) => {
   const doer: Doer = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
   await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, doer);
   await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, doer);
-  t.match((await site.audited()), [
+  t.match(await site.audited(), [
     { event: "user-created", who: "bob", sudoBy: "root", from: "192.0.2.7", user: "ann", time: /^\d{4}-.*Z$/ },
     { event: "token-created", who: "bob", user: "ann", scopes: ["user:all"], note: "for a script" },
   ]);

@@ -1,6 +1,7 @@
 /**
- * Searches that are made to take for ever, on a live daemon: each ends at most a second after its time is over or its client has
- * left, with what was found and what was left out, and an ordinary search is answered meanwhile and at once after.
+ * Searches that are made to take for ever, on a live daemon: each ends at most a second after its time is over or its
+ * client has left, with what was found and what was left out, and an ordinary search is answered meanwhile and at once
+ * after.
  */
 import t, { type Test } from "tap";
 import { repeatedBounds, underAttack } from "./support/attack.js";
@@ -27,7 +28,8 @@ function letters(byteCount: number): Buffer {
 const fixture = GitFixture.create();
 t.teardown(() => fixture.remove());
 fixture.commit({
-  branch: "main", files: {
+  branch: "main",
+  files: {
     "words.txt": "lorem ipsum dolor sit amet ".repeat(22_000),
     "more/words.txt": "the quick brown fox_jumps over ".repeat(31_000),
     "one-line.txt": letters(20 * megabyte),
@@ -49,7 +51,9 @@ function durationMs({ progress }: SearchAnswer): number {
 }
 
 async function endsInTime(t: Test, query: string, timeoutMs: number): Promise<SearchAnswer> {
-  const answer = await underAttack(t, daemon, repeatedBounds, query, () => daemon.search(`${query} timeout:${timeoutMs}ms`, "standard"));
+  const answer = await underAttack(t, daemon, repeatedBounds, query, () =>
+    daemon.search(`${query} timeout:${timeoutMs}ms`, "standard"),
+  );
   t.ok(durationMs(answer) <= timeoutMs + endMsMax, `${query}: ended after ${durationMs(answer)} ms`);
   return answer;
 }
@@ -57,15 +61,33 @@ async function endsInTime(t: Test, query: string, timeoutMs: number): Promise<Se
 t.test("a pattern that is quadratic leaves out the files that it is quadratic in, and names them", async (t) => {
   const { found, progress, skipped } = await endsInTime(t, "-file:one-line /\\w(?s:.*zqz)?/ count:all", 20_000);
   t.same(skipped, ["document-match-limit"]);
-  t.match(progress?.skipped[0]?.message, /^2 files were left out[^]*`hostile` words\.txt[^]*`hostile` more\/words\.txt|more\/words\.txt[^]*words\.txt/);
+  t.match(
+    progress?.skipped[0]?.message,
+    /^2 files were left out[^]*`hostile` words\.txt[^]*`hostile` more\/words\.txt|more\/words\.txt[^]*words\.txt/,
+  );
   t.ok(found.includes("hostile:usual/a.txt:1"), "other files of the same shard are searched");
 });
 
 /** Each is slow in another way: in the automaton, in the number of matches, in their length, or on paths. */
 const patterns = [
-  "/(?s:.*[ab].{15}){60}z/", "/a.*[bc].{300}z/", "/(?s)a.{200}z/", "/(?s:(?:a.*b.*c.*d){30}z)/", "/(?s).*/", "/(?s:.*)*zz/", "/[^x]{1000}z/",
-  "/(?i)(?:[k-s\\pL]\\pL?){300}é/", "/x*/", "/\\b/", "/(a|b)?/", "/[ab]/", "a", "NOT /(?s:.*z)?/", "file:(a.*b.*){40}z", "/(?i)(.*a.*){50}z/ type:path",
-  "-file:(?:a?){500}b abcd", "file:has.content((?s:.*[ab].{15}){60}z) a",
+  "/(?s:.*[ab].{15}){60}z/",
+  "/a.*[bc].{300}z/",
+  "/(?s)a.{200}z/",
+  "/(?s:(?:a.*b.*c.*d){30}z)/",
+  "/(?s).*/",
+  "/(?s:.*)*zz/",
+  "/[^x]{1000}z/",
+  "/(?i)(?:[k-s\\pL]\\pL?){300}é/",
+  "/x*/",
+  "/\\b/",
+  "/(a|b)?/",
+  "/[ab]/",
+  "a",
+  "NOT /(?s:.*z)?/",
+  "file:(a.*b.*){40}z",
+  "/(?i)(.*a.*){50}z/ type:path",
+  "-file:(?:a?){500}b abcd",
+  "file:has.content((?s:.*[ab].{15}){60}z) a",
 ];
 
 for (const pattern of patterns) {
@@ -86,12 +108,17 @@ t.test("a regexp that is too large for RE2 is the query's mistake", async (t) =>
 t.test("searches whose clients have left end, and leave the threads to others", async (t) => {
   await underAttack(t, daemon, repeatedBounds, "leaving clients", async () => {
     const leaving = ["/\\w(?s:.*zqz)?/", "/(?s:.*[ab].{15}){60}z/", "/[ab]/", "/x*/"];
-    const responses = await Promise.all([...leaving, ...leaving].map((query) => daemon.openStream(`${query} timeout:60s`, "standard")));
-    await until("all threads search, and others wait for them", async () => await daemon.metric("trawl_queue_length") > 0);
+    const responses = await Promise.all(
+      [...leaving, ...leaving].map((query) => daemon.openStream(`${query} timeout:60s`, "standard")),
+    );
+    await until(
+      "all threads search, and others wait for them",
+      async () => (await daemon.metric("trawl_queue_length")) > 0,
+    );
     for (const response of responses) response.destroy();
     const answer = await daemon.search("ordinary", "standard");
     t.same(answer.found, ["hostile:usual/a.txt:1"]);
     t.ok(durationMs(answer) <= 2 * endMsMax, `an ordinary search took ${durationMs(answer)} ms`);
   });
-  await until("none runs any more", async () => await daemon.metric("trawl_searches_running") === 0);
+  await until("none runs any more", async () => (await daemon.metric("trawl_searches_running")) === 0);
 });

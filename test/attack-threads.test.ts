@@ -1,4 +1,6 @@
-/** Threads of a live daemon that do not come back: they are ended and replaced, and everybody else is served meanwhile. */
+/**
+ * Threads of a live daemon that do not come back: they are ended and replaced, and everybody else is served meanwhile.
+ */
 import t, { type Test } from "tap";
 import { monotonicMs } from "../src/base/deadline.js";
 import { repeatedBounds, underAttack } from "./support/attack.js";
@@ -10,7 +12,18 @@ import { until } from "./support/waiting.js";
 const variables = { THREAD_HOOK: new URL("./support/thread-hook.js", import.meta.url).href };
 
 /** One ingest worker: nobody else could index while it hangs. Two others of each kind hang both. */
-const single = ["--set", "index.workers=1", "--set", `index.maxHeapBytes=${48 << 20}`, "--set", "workers=2", "--set", "readers=2", "--set", "graphql.timeoutSeconds=1"];
+const single = [
+  "--set",
+  "index.workers=1",
+  "--set",
+  `index.maxHeapBytes=${48 << 20}`,
+  "--set",
+  "workers=2",
+  "--set",
+  "readers=2",
+  "--set",
+  "graphql.timeoutSeconds=1",
+];
 
 function source(t: Test, files: Readonly<Record<string, string>>): GitFixture {
   const fixture = GitFixture.create();
@@ -21,7 +34,9 @@ function source(t: Test, files: Readonly<Record<string, string>>): GitFixture {
 
 async function lost(daemon: DaemonProcess, pool: string, reason: string): Promise<number> {
   const { text } = await daemon.get("/metrics");
-  const row = text.split("\n").find((line) => line.startsWith(`trawl_workers_lost_total{pool="${pool}",reason="${reason}"}`));
+  const row = text
+    .split("\n")
+    .find((line) => line.startsWith(`trawl_workers_lost_total{pool="${pool}",reason="${reason}"}`));
   return row === undefined ? 0 : Number(row.slice(row.lastIndexOf(" ")));
 }
 
@@ -30,7 +45,12 @@ async function quarantineOf(daemon: DaemonProcess, name: string): Promise<readon
 }
 
 t.test("a file that hangs, and one that exhausts the heap, cost themselves only, also after a restart", async (t) => {
-  const hostile = source(t, { "a.txt": "needle\n", "b.inc": "attack:regexp\n", "c.txt": "attack:heap\n", "d.txt": "needle\n" });
+  const hostile = source(t, {
+    "a.txt": "needle\n",
+    "b.inc": "attack:regexp\n",
+    "c.txt": "attack:heap\n",
+    "d.txt": "needle\n",
+  });
   const others = Array.from({ length: 4 }, (_, i) => source(t, { "a.txt": `needle ${i}\n` }));
   const data = dataDirectory(t);
   const repositories = [hostile, ...others].flatMap(({ path }, i) => ["--repository", `host/r${i}=${path}`]);
@@ -42,8 +62,19 @@ t.test("a file that hangs, and one that exhausts the heap, cost themselves only,
   t.same((await daemon.search("needle")).found, found, "the rest of the repository, and the others");
   t.same((await daemon.search("type:path file:b.inc")).found, ["host/r0:b.inc"], "the file by its name");
   t.match(await quarantineOf(daemon, "host/r0"), [/^b\.inc \(blob [0-9a-f]{40}\).*did not end/, /^c\.txt .*memory/]);
-  t.match((await daemon.search("needle")).progress?.skipped, [{ reason: "document-skipped", message: /host\/r0/ }], "searches say so");
-  t.same([await lost(daemon, "ingest", "stalled"), await lost(daemon, "ingest", "memory"), await daemon.metric("trawl_quarantined")], [1, 2, 2]);
+  t.match(
+    (await daemon.search("needle")).progress?.skipped,
+    [{ reason: "document-skipped", message: /host\/r0/ }],
+    "searches say so",
+  );
+  t.same(
+    [
+      await lost(daemon, "ingest", "stalled"),
+      await lost(daemon, "ingest", "memory"),
+      await daemon.metric("trawl_quarantined"),
+    ],
+    [1, 2, 2],
+  );
   t.equal(await daemon.stop(), 0);
 
   const again = await testDaemon(t, [...single, ...repositories], data, variables);
@@ -72,15 +103,15 @@ t.test("searches and reads that hang", async (t) => {
       // By then it has a thread, unless that was just replaced.
       await daemon.search("needle");
       stream.destroy();
-      await until("it ends", async () => await daemon.metric("trawl_searches_running") === 0);
-      return await lost(daemon, "search", "overrun") >= lostBefore + 2;
+      await until("it ends", async () => (await daemon.metric("trawl_searches_running")) === 0);
+      return (await lost(daemon, "search", "overrun")) >= lostBefore + 2;
     });
   });
   await underAttack(t, daemon, repeatedBounds, "a read", async () => {
     const lostBefore = await lost(daemon, "read", "overrun");
     const hung = [daemon.get("/host/small/-/raw/attack:spin"), daemon.get("/host/small/-/raw/attack:regexp")];
     for (const { status } of await Promise.all(hung)) t.ok(status >= 400, `${status}`);
-    await until("both threads are replaced", async () => await lost(daemon, "read", "overrun") >= lostBefore + 2);
+    await until("both threads are replaced", async () => (await lost(daemon, "read", "overrun")) >= lostBefore + 2);
     // Reads have one second, in which a thread may not have started yet.
     await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
   });
@@ -90,18 +121,30 @@ t.test("searches and reads that hang", async (t) => {
 /** Modules that a thread loads must not care how many threads before it had them. */
 const roundCount = scaled(5, 200);
 
-t.test("all threads of each kind are ended and replaced again and again in one process while others work", async (t) => {
-  const daemon = await testDaemon(t, single, dataDirectory(t), variables);
-  await daemon.add("host/small", source(t, { "a.txt": "needle\n" }).path);
-  const before = (await daemon.search("ne+dle", "regexp")).found;
-  let endedCount = 0;
-  for (const round of rounds(roundCount)) {
-    endedCount = round + 1;
-    await Promise.all([daemon.killWorkers(), daemon.search("ne+dle", "regexp"), daemon.get("/host/small/-/raw/a.txt"), daemon.sync("host/small").catch(() => undefined)]);
-  }
-  t.same((await daemon.search("ne+dle", "regexp")).found, before);
-  // Reads have one second, in which the last thread may not have started yet.
-  await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
-  t.equal(daemon.hasExited, false);
-  record(14, "all worker threads ended at once, while searches, reads and syncs go on", `${endedCount} times: all are answered again, the process lives`);
-});
+t.test(
+  "all threads of each kind are ended and replaced again and again in one process while others work",
+  async (t) => {
+    const daemon = await testDaemon(t, single, dataDirectory(t), variables);
+    await daemon.add("host/small", source(t, { "a.txt": "needle\n" }).path);
+    const before = (await daemon.search("ne+dle", "regexp")).found;
+    let endedCount = 0;
+    for (const round of rounds(roundCount)) {
+      endedCount = round + 1;
+      await Promise.all([
+        daemon.killWorkers(),
+        daemon.search("ne+dle", "regexp"),
+        daemon.get("/host/small/-/raw/a.txt"),
+        daemon.sync("host/small").catch(() => undefined),
+      ]);
+    }
+    t.same((await daemon.search("ne+dle", "regexp")).found, before);
+    // Reads have one second, in which the last thread may not have started yet.
+    await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
+    t.equal(daemon.hasExited, false);
+    record(
+      14,
+      "all worker threads ended at once, while searches, reads and syncs go on",
+      `${endedCount} times: all are answered again, the process lives`,
+    );
+  },
+);

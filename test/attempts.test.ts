@@ -1,4 +1,7 @@
-/** Waits between attempts: how they grow, what ends them, and that no sequence of attempts keeps anybody waiting for ever. */
+/**
+ * Waits between attempts: how they grow, what ends them, and that no sequence of attempts keeps anybody waiting for
+ * ever.
+ */
 import t from "tap";
 import { Attempts, attemptsIn } from "../src/account/attempts.js";
 import { randomFrom } from "./support/random.js";
@@ -36,7 +39,8 @@ t.test("who asks often waits no longer", async (t) => {
       nowMs += below(1500);
       let waitMs = attempts.begin("a", nowMs);
       if (waitMs > policy.longestWaitMs) return t.fail(`seed ${seed}: a wait of ${waitMs} ms`);
-      if (waitMs > 0 && nowMs + waitMs !== allowedAtMs) return t.fail(`seed ${seed}: an attempt that came too early changed the wait`);
+      if (waitMs > 0 && nowMs + waitMs !== allowedAtMs)
+        return t.fail(`seed ${seed}: an attempt that came too early changed the wait`);
       // The free ones at once, until there is a wait; the count may begin anew meanwhile.
       for (let free = 0; waitMs === 0 && free < 2 * policy.freeCount; free++) waitMs = attempts.begin("a", nowMs);
       if (waitMs === 0) return t.fail(`seed ${seed}: no wait`);
@@ -49,7 +53,17 @@ t.test("who asks often waits no longer", async (t) => {
 t.test("so many in a period", async (t) => {
   const attempts = new Attempts(attemptsIn(60_000, 3));
   const rows: readonly (readonly [nowMs: number, waitMs: number])[] = [
-    [0, 0], [30_000, 0], [61_000, 0], [62_000, 0], [63_000, 0], [63_000, 60_000], [122_000, 1_000], [123_000, 0], [123_000, 0], [123_000, 0], [123_001, 59_999],
+    [0, 0],
+    [30_000, 0],
+    [61_000, 0],
+    [62_000, 0],
+    [63_000, 0],
+    [63_000, 60_000],
+    [122_000, 1_000],
+    [123_000, 0],
+    [123_000, 0],
+    [123_000, 0],
+    [123_001, 59_999],
   ];
   for (const [nowMs, waitMs] of rows) t.equal(attempts.begin("a", nowMs), waitMs, `at ${nowMs} ms`);
 });

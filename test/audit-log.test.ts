@@ -1,4 +1,7 @@
-/** The audit log: each line is on the disk before its act, an act without a line does not happen, and no flood hides a line. */
+/**
+ * The audit log: each line is on the disk before its act, an act without a line does not happen, and no flood hides a
+ * line.
+ */
 import { readFileSync, symlinkSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,9 +21,19 @@ const dayMs = 86_400_000;
 
 /** Every change of accounts. Each finds what the ones before have made; `id` is that of the last record. */
 const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id: number) => Promise<unknown>])[] = [
-  ["user-created", (accounts) => accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false, email: { address: "a@b", isVerified: true } }, operator)],
+  [
+    "user-created",
+    (accounts) =>
+      accounts.createUser(
+        { name: "ann", displayName: "", isSiteAdmin: false, email: { address: "a@b", isVerified: true } },
+        operator,
+      ),
+  ],
   ["user-changed", (accounts) => accounts.updateUser("ann", { displayName: "Ann" }, operator)],
-  ["organisation-created", (accounts) => accounts.createOrganisation({ name: "core", displayName: "", memberIds: [] }, operator)],
+  [
+    "organisation-created",
+    (accounts) => accounts.createOrganisation({ name: "core", displayName: "", memberIds: [] }, operator),
+  ],
   ["organisation-changed", (accounts) => accounts.updateOrganisation("core", { displayName: "Core" }, operator)],
   ["member-added", (accounts) => accounts.setMember("core", "ann", true, operator)],
   ["member-removed", (accounts) => accounts.setMember("core", "ann", false, operator)],
@@ -29,7 +42,11 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ["email-removed", (accounts) => accounts.emails.remove("ann", "x@y", operator)],
   ["password-changed", (accounts) => accounts.passwords.set("ann", password, operator)],
   ["password-link-created", (accounts) => accounts.passwords.newReset("ann", operator)],
-  ["sign-in", (accounts) => accounts.sessions.open(accounts.userByName("ann")!, dayMs, () => true, auditEntry("sign-in", operator, {}))],
+  [
+    "sign-in",
+    (accounts) =>
+      accounts.sessions.open(accounts.userByName("ann")!, dayMs, () => true, auditEntry("sign-in", operator, {})),
+  ],
   ["sessions-ended", (accounts) => accounts.sessions.closeAll("ann", operator)],
   ["token-created", (accounts) => accounts.createToken("ann", plainToken, operator)],
   ["token-deleted", (accounts) => accounts.deleteToken(accounts.tokens().at(-1)?.id ?? 0, operator)],
@@ -38,9 +55,19 @@ const acts: readonly (readonly [event: AuditEvent, act: (accounts: Accounts, id:
   ["context-deleted", (accounts) => accounts.contexts.delete([...accounts.contexts.all()][0].id, operator)],
   ["settings-changed", (accounts) => accounts.settings.change(siteSubject, undefined, () => "{}", author)],
   ["saved-search-created", (accounts, id) => accounts.savedSearches.create({ ...search, ownerId: id }, author)],
-  ["saved-search-changed", (accounts) => accounts.savedSearches.update([...accounts.savedSearches.all()][0].id, { query: "r" }, author)],
-  ["saved-search-deleted", (accounts) => accounts.savedSearches.delete([...accounts.savedSearches.all()][0].id, operator)],
-  ["team-created", (accounts) => accounts.teams.create({ name: "crew", displayName: "", parentId: 0, isReadonly: false, creatorId: 1 }, operator)],
+  [
+    "saved-search-changed",
+    (accounts) => accounts.savedSearches.update([...accounts.savedSearches.all()][0].id, { query: "r" }, author),
+  ],
+  [
+    "saved-search-deleted",
+    (accounts) => accounts.savedSearches.delete([...accounts.savedSearches.all()][0].id, operator),
+  ],
+  [
+    "team-created",
+    (accounts) =>
+      accounts.teams.create({ name: "crew", displayName: "", parentId: 0, isReadonly: false, creatorId: 1 }, operator),
+  ],
   ["team-changed", (accounts) => accounts.teams.setMembers(accounts.teams.byName("crew")!.id, () => [1], operator)],
   ["team-deleted", (accounts) => accounts.teams.delete(accounts.teams.byName("crew")!.id, operator)],
   ["organisation-deleted", (accounts) => accounts.deleteOrganisation("core", operator)],
@@ -81,7 +108,11 @@ t.test("what cannot be recorded does not happen", async (t) => {
   for (const [event, act] of acts) {
     const before = stateOf(site);
     site.failAudit = true;
-    await t.rejects(act(site.accounts, annOf(site.accounts)), { code: "storage", message: /^nothing was changed, as the audit log cannot be written: / }, event);
+    await t.rejects(
+      act(site.accounts, annOf(site.accounts)),
+      { code: "storage", message: /^nothing was changed, as the audit log cannot be written: / },
+      event,
+    );
     t.equal(stateOf(site), before, `${event}: nothing has changed`);
     site.failAudit = false;
     await act(site.accounts, annOf(site.accounts));
@@ -96,7 +127,10 @@ t.test("an act that fails after its line has another line", async (t) => {
   site.store.apply = () => Promise.reject(new Error("the disk is full"));
   await t.rejects(site.user("bob"), { message: "the disk is full" });
   site.store.apply = apply;
-  t.match((await site.audited()).slice(-2), [{ event: "user-created", user: "bob", outcome: undefined }, { event: "user-created", user: "bob", outcome: "failed", reason: "the disk is full" }]);
+  t.match((await site.audited()).slice(-2), [
+    { event: "user-created", user: "bob", outcome: undefined },
+    { event: "user-created", user: "bob", outcome: "failed", reason: "the disk is full" },
+  ]);
   t.equal(site.accounts.userByName("bob"), undefined);
 });
 
@@ -105,9 +139,16 @@ t.test("lines that come together are written together, in order, and none is tor
   const file = new LineFile(join(folder, "lines"));
   t.teardown(() => file.close());
   await Promise.all(Array.from({ length: 5000 }, (_, at) => file.append(`line ${at}`)));
-  t.equal(readFileSync(join(folder, "lines"), "utf8"), Array.from({ length: 5000 }, (_, at) => `line ${at}\n`).join(""));
+  t.equal(
+    readFileSync(join(folder, "lines"), "utf8"),
+    Array.from({ length: 5000 }, (_, at) => `line ${at}\n`).join(""),
+  );
   const refused = await Promise.allSettled(Array.from({ length: 12_000 }, (_, at) => file.append(String(at))));
-  t.equal(refused.filter(({ status }) => status === "rejected").length, 1999, "more than 10,000 do not wait behind the one that is being written");
+  t.equal(
+    refused.filter(({ status }) => status === "rejected").length,
+    1999,
+    "more than 10,000 do not wait behind the one that is being written",
+  );
 
   symlinkSync("/dev/full", join(folder, "full"));
   const full = new LineFile(join(folder, "full"));
@@ -133,10 +174,17 @@ t.test("a line is synced before its writer goes on", async (t) => {
 
 t.test("a flood of refusals hides none of another address", async (t) => {
   const lines: Record<string, unknown>[] = [];
-  const file = { append: async (line: string) => { lines.push(JSON.parse(line) as Record<string, unknown>); }, settled: async () => undefined, close: async () => undefined };
+  const file = {
+    append: async (line: string) => {
+      lines.push(JSON.parse(line) as Record<string, unknown>);
+    },
+    settled: async () => undefined,
+    close: async () => undefined,
+  };
   const audit = new AuditLog(file, silentLog());
   for (let i = 0; i < 10_000; i++) audit.noteRefusal("192.0.2.66", "Invalid access token.");
-  for (let i = 0; i < 10_000; i++) audit.noteRefusal(`2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001`, "Invalid access token.");
+  for (let i = 0; i < 10_000; i++)
+    audit.noteRefusal(`2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001`, "Invalid access token.");
   for (let i = 0; i < 3; i++) audit.noteSignInRefusal("192.0.2.7", { user: "ann", reason: "wrong password" });
   const ofAnn = lines.filter(({ user }) => user === "ann");
   t.equal(ofAnn.length, 3, "each has a line");
@@ -144,8 +192,18 @@ t.test("a flood of refusals hides none of another address", async (t) => {
   await audit.close();
   for (const from of ["192.0.2.66", "2001:0db8:0000:0001"]) {
     const told = lines.filter((line) => String(line["from"]).startsWith(from));
-    t.equal(told.reduce((sum, { untold }) => sum + (typeof untold === "number" ? untold : 1), 0), 10_000, `${from}: each is counted`);
-    t.match(told.at(-1), { event: "credential-refused", from, reason: "Invalid access token.", first: /^20/, last: /^20/ });
+    t.equal(
+      told.reduce((sum, { untold }) => sum + (typeof untold === "number" ? untold : 1), 0),
+      10_000,
+      `${from}: each is counted`,
+    );
+    t.match(told.at(-1), {
+      event: "credential-refused",
+      from,
+      reason: "Invalid access token.",
+      first: /^20/,
+      last: /^20/,
+    });
   }
   lines.length = 0;
   for (let i = 0; i < 100_000; i++) audit.noteRefusal(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, `reason ${i}`);

@@ -1,4 +1,7 @@
-/** `trawl backup` of a running daemon and `trawl restore`: every answer is the same, a folder takes only what is new, damage is found. */
+/**
+ * `trawl backup` of a running daemon and `trawl restore`: every answer is the same, a folder takes only what is new,
+ * damage is found.
+ */
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -7,10 +10,16 @@ import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "./support/
 import { fixture } from "./support/git-mirror.js";
 
 const source = { a: fixture(t), b: fixture(t), c: fixture(t) };
-source.a.commit({ branch: "main", files: { "a.txt": "needle one\n", "d/b.txt": "needle two\n", "caf\u00e9.txt": "needle three\n" } });
+source.a.commit({
+  branch: "main",
+  files: { "a.txt": "needle one\n", "d/b.txt": "needle two\n", "caf\u00e9.txt": "needle three\n" },
+});
 source.a.commit({ branch: "release/1", files: { "a.txt": "needle four\n" } });
 source.a.tag("v1", source.a.git("rev-parse", "main"));
-source.b.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`b${i}.txt`, `needle b ${i}\n`])) });
+source.b.commit({
+  branch: "main",
+  files: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`b${i}.txt`, `needle b ${i}\n`])),
+});
 source.c.commit({ branch: "main", files: { "c.txt": "needle of c\n" } });
 
 const backup = join(dataDirectory(t), "backup");
@@ -27,7 +36,16 @@ t.before(async () => {
 });
 t.teardown(() => daemon.kill());
 
-const queries = ["needle", "needle type:path", "file:caf", "repo:host/a@release/1 needle", "repo:host/a@v1 needle", "needle select:repo", "repo:has.description(b) needle", "nothing at all"];
+const queries = [
+  "needle",
+  "needle type:path",
+  "file:caf",
+  "repo:host/a@release/1 needle",
+  "repo:host/a@v1 needle",
+  "needle select:repo",
+  "repo:has.description(b) needle",
+  "nothing at all",
+];
 
 /** All that a client is told, without times and addresses. */
 async function answersOf(asked: DaemonProcess): Promise<unknown> {
@@ -36,8 +54,20 @@ async function answersOf(asked: DaemonProcess): Promise<unknown> {
     const { found, skipped, alert, error, progress } = await asked.search(query, "standard");
     answers.push({ query, found, skipped, alert, error, matchCount: progress?.matchCount });
   }
-  const list = (await asked.list()).map(({ name, url, state, branches, documentCount, contentBytes, skippedCounts, stars, description, topics }) =>
-    ({ name, url, state, branches, documentCount, contentBytes, skippedCounts, stars, description, topics }));
+  const list = (await asked.list()).map(
+    ({ name, url, state, branches, documentCount, contentBytes, skippedCounts, stars, description, topics }) => ({
+      name,
+      url,
+      state,
+      branches,
+      documentCount,
+      contentBytes,
+      skippedCounts,
+      stars,
+      description,
+      topics,
+    }),
+  );
   return { answers, list, users: (await runCommand("user", "list", "--data", asked.data)).out };
 }
 
@@ -52,11 +82,13 @@ function manifest(): Manifest {
 }
 
 function contents(): string[] {
-  return readdirSync(join(backup, "files"), { recursive: true, encoding: "utf8" }).filter((name) => name.includes("/")).sort();
+  return readdirSync(join(backup, "files"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.includes("/"))
+    .sort();
 }
 
 t.test("what is restored answers as the daemon that was backed up", async (t) => {
-  t.ok(await take() > 0);
+  t.ok((await take()) > 0);
   const before = await answersOf(daemon);
   const data = join(dataDirectory(t), "restored");
   const restored = await runCommand("restore", backup, "--data", data);
@@ -80,22 +112,40 @@ t.test("secrets of remotes are in it, for the owner alone", async (t) => {
   t.match(readFileSync(join(data, "secrets", name!), "utf8"), /user/);
   t.equal(statSync(join(data, "secrets", name!)).mode & 0o777, 0o600);
   t.equal(statSync(backup).mode & 0o777, 0o700);
-  t.same(readdirSync(join(backup, "files"), { recursive: true, withFileTypes: true }).filter((entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0), []);
+  t.same(
+    readdirSync(join(backup, "files"), { recursive: true, withFileTypes: true }).filter(
+      (entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0,
+    ),
+    [],
+  );
 });
 
 t.test("a folder takes what is new, and loses what is not needed", async (t) => {
   await take();
   const catalogBytes = manifest().entries.find(({ path }) => path === "catalog/data.mdb")!.bytes;
   const first = contents();
-  t.ok(await take() <= catalogBytes, "of the same state at most the catalog");
+  t.ok((await take()) <= catalogBytes, "of the same state at most the catalog");
   t.same(contents().length, first.length);
   source.a.commit({ branch: "main", files: { "new.txt": "needle new\n" } });
   await daemon.sync("host/a");
   const copied = await take();
   const { entries } = manifest();
   t.ok(copied < entries.reduce((sum, { bytes }) => sum + bytes, 0) && copied > 0);
-  const needed = new Set(entries.flatMap(({ kind, sha256, path }) => [sha256, ...(kind === "list" ? parseList(readFileSync(join(backup, "files", sha256.slice(0, 2), sha256), "utf8"), path).map((file) => file.sha256) : [])]));
-  t.same(contents().map((name) => name.slice(3)), [...needed].sort(), "each content once, and nothing else");
+  const needed = new Set(
+    entries.flatMap(({ kind, sha256, path }) => [
+      sha256,
+      ...(kind === "list"
+        ? parseList(readFileSync(join(backup, "files", sha256.slice(0, 2), sha256), "utf8"), path).map(
+            (file) => file.sha256,
+          )
+        : []),
+    ]),
+  );
+  t.same(
+    contents().map((name) => name.slice(3)),
+    [...needed].sort(),
+    "each content once, and nothing else",
+  );
   t.same(readdirSync(backup).sort(), ["files", "manifest.json"]);
 });
 
@@ -115,7 +165,11 @@ t.test("a backup beside syncs and removals is of one moment", async (t) => {
     t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
     const { out } = await runCommand("check", "--data", data);
     // A repository that was removed before its mirror's turn comes is fetched again.
-    t.same(out.split("\n").filter((line) => /^shard|catalog|^[0-9]+ files|index has/.test(line)), [], out);
+    t.same(
+      out.split("\n").filter((line) => /^shard|catalog|^[0-9]+ files|index has/.test(line)),
+      [],
+      out,
+    );
   }
   isOver = true;
   await work;
@@ -147,25 +201,52 @@ t.test("a damaged backup is not restored, and no daemon starts on a part of one"
   bytes[bytes.length >> 1]! ^= 1;
   writeFileSync(path, bytes);
   const data = join(dataDirectory(t), "restored");
-  t.match(await runCommand("restore", copy, "--data", data), { exitCode: 2, err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before the next try/ });
-  t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), { exitCode: 2, err: /the restore of a backup to .* has not ended: empty the directory/ });
+  t.match(await runCommand("restore", copy, "--data", data), {
+    exitCode: 2,
+    err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before the next try/,
+  });
+  t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), {
+    exitCode: 2,
+    err: /the restore of a backup to .* has not ended: empty the directory/,
+  });
   rmSync(path);
   t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup is damaged/ });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
-  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /of a data directory of version 3, and this program reads 2/ });
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
+    exitCode: 2,
+    err: /of a data directory of version 3, and this program reads 2/,
+  });
   writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
-  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup has format 2, and this program reads 1/ });
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
+    exitCode: 2,
+    err: /the backup has format 2, and this program reads 1/,
+  });
 });
 
 t.test("the manifest of somebody else leads nowhere", (t) => {
   const good = { kind: "file", path: "catalog/data.mdb", bytes: 1, sha256: "0".repeat(64) };
   const text = (entry: unknown): string => JSON.stringify({ format: 1, dataVersion: 1, takenAt: "", entries: [entry] });
   t.equal(parseManifest(text(good)).entries.length, 1);
-  for (const path of ["../x", "catalog/../../x", "/etc/x", "version", "control.sock", "mirrors", "mirrors//x", "mirrors/./x", "mirrors/a\0b", "mirrors/\u0100", ""]) {
+  for (const path of [
+    "../x",
+    "catalog/../../x",
+    "/etc/x",
+    "version",
+    "control.sock",
+    "mirrors",
+    "mirrors//x",
+    "mirrors/./x",
+    "mirrors/a\0b",
+    "mirrors/\u0100",
+    "",
+  ]) {
     t.throws(() => parseManifest(text({ ...good, path })), { code: "storage" }, JSON.stringify(path));
   }
-  for (const change of [{ bytes: -1 }, { bytes: "1" }, { sha256: "../../x" }, { kind: "link" }, { path: 1 }]) t.throws(() => parseManifest(text({ ...good, ...change })), { code: "storage" });
-  for (const bad of ["", "[]", "null", "{}", "{\"format\":1}"]) t.throws(() => parseManifest(bad), bad);
-  t.throws(() => parseList(JSON.stringify([{ ...good, path: "mirrors/2.git/HEAD" }]), "mirrors/1.git"), { code: "storage" });
+  for (const change of [{ bytes: -1 }, { bytes: "1" }, { sha256: "../../x" }, { kind: "link" }, { path: 1 }])
+    t.throws(() => parseManifest(text({ ...good, ...change })), { code: "storage" });
+  for (const bad of ["", "[]", "null", "{}", '{"format":1}']) t.throws(() => parseManifest(bad), bad);
+  t.throws(() => parseList(JSON.stringify([{ ...good, path: "mirrors/2.git/HEAD" }]), "mirrors/1.git"), {
+    code: "storage",
+  });
   t.end();
 });

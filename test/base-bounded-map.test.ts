@@ -7,7 +7,11 @@ t.test("a bounded map", async (t) => {
   map.set("b", "1234");
   t.equal(map.get("a"), "1234");
   map.set("c", "1234");
-  t.strictSame([map.get("a"), map.get("b"), map.get("c")], ["1234", undefined, "1234"], "what was longest not asked for goes");
+  t.strictSame(
+    [map.get("a"), map.get("b"), map.get("c")],
+    ["1234", undefined, "1234"],
+    "what was longest not asked for goes",
+  );
   map.set("d", "x".repeat(11));
   t.equal(map.get("d"), undefined, "what is too heavy is not kept");
   t.equal(map.size, 2);

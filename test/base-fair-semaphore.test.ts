@@ -12,7 +12,11 @@ t.test("a queue serves the clients in turn", (t) => {
   queue.remove("a", "a2");
   queue.remove("a", "a2");
   queue.remove("z", "z1");
-  t.equal(queue.take((client) => client !== "a"), "b1", "those that may not be taken are passed over");
+  t.equal(
+    queue.take((client) => client !== "a"),
+    "b1",
+    "those that may not be taken are passed over",
+  );
   const order = [];
   for (let item = queue.take(); item !== undefined; item = queue.take()) order.push(item);
   t.same(order, ["a1", "c1", "b2", "a3", "a4"]);
@@ -25,10 +29,15 @@ t.test("permits, waiting and refusals", async (t) => {
   const semaphore = new FairSemaphore({ countMax: 3, clientCountMax: 2, waitingMax: 3, clientWaitingMax: 2 });
   const started: string[] = [];
   const releases = new Map<string, Release>();
-  const ask = (name: string, clientCountMax?: number): Release => semaphore.acquire(name.slice(0, 1), (release) => {
-    started.push(name);
-    releases.set(name, release);
-  }, clientCountMax);
+  const ask = (name: string, clientCountMax?: number): Release =>
+    semaphore.acquire(
+      name.slice(0, 1),
+      (release) => {
+        started.push(name);
+        releases.set(name, release);
+      },
+      clientCountMax,
+    );
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   for (const name of ["a1", "a2", "a3"]) ask(name);
   t.same(started, ["a1", "a2"], "one client does not have all");
@@ -99,8 +108,10 @@ t.test("any order of events", async (t) => {
       const countOf = (name: string): number => [...held.values()].filter((other) => other === name).length;
       t.equal(semaphore.count, held.size);
       t.equal(semaphore.waitingCount, waiting.size);
-      if (held.size > limits.countMax || ["a", "b", "c"].some((name) => countOf(name) > limits.clientCountMax)) t.fail("a bound does not hold");
-      if (held.size < limits.countMax && [...waiting.values()].some((name) => countOf(name) < limits.clientCountMax)) t.fail("somebody waits for nothing");
+      if (held.size > limits.countMax || ["a", "b", "c"].some((name) => countOf(name) > limits.clientCountMax))
+        t.fail("a bound does not hold");
+      if (held.size < limits.countMax && [...waiting.values()].some((name) => countOf(name) < limits.clientCountMax))
+        t.fail("somebody waits for nothing");
     }
   }
 });
@@ -109,8 +120,23 @@ t.test("whose share it is", (t) => {
   t.equal(clientOf({ userId: 7 }, "1.2.3.4"), "user 7");
   t.equal(clientOf({ userId: undefined }, "1.2.3.4"), "1.2.3.4");
   t.equal(networkOf("2001:0db8:0001:0002:0003:0004:0005:0006"), "2001:0db8:0001:0002::/64");
-  t.equal(networkOf("0000:0000:0000:0000:0000:ffff:7f00:0001"), "127.0.0.1", "clients of IPv4 are told apart on a socket for both");
+  t.equal(
+    networkOf("0000:0000:0000:0000:0000:ffff:7f00:0001"),
+    "127.0.0.1",
+    "clients of IPv4 are told apart on a socket for both",
+  );
   t.equal(networkOf("0000:0000:0000:0000:0000:0000:0000:0001"), "0000:0000:0000:0000::/64");
-  t.same([[64, 88], [256, 88], [2, 88], [1, 88], [8, 50], [64, 100], [3, 1]].map(([count = 0, percent = 0]) => shareOf(count, percent)), [56, 225, 1, 1, 4, 64, 1]);
+  t.same(
+    [
+      [64, 88],
+      [256, 88],
+      [2, 88],
+      [1, 88],
+      [8, 50],
+      [64, 100],
+      [3, 1],
+    ].map(([count = 0, percent = 0]) => shareOf(count, percent)),
+    [56, 225, 1, 1, 4, 64, 1],
+  );
   t.end();
 });

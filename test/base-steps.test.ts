@@ -12,7 +12,10 @@ function* count(pieces: number, done: number[]): Generator<undefined, string> {
 t.test("all steps are done, in order", async (t) => {
   const done: number[] = [];
   t.equal(await resultInTurns(count(5_000, done)), "all");
-  t.same(done, Array.from({ length: 5_000 }, (_, i) => i));
+  t.same(
+    done,
+    Array.from({ length: 5_000 }, (_, i) => i),
+  );
 });
 
 t.test("work of many takes its share of an iteration of the event loop, and all of it goes on", async (t) => {
@@ -77,16 +80,22 @@ t.test("what nobody wants ends early, and an error comes through", async (t) => 
     yield;
     throw new RangeError("broken");
   }
-  await t.rejects(workInTurns(broken(), () => true), { message: "broken" });
+  await t.rejects(
+    workInTurns(broken(), () => true),
+    { message: "broken" },
+  );
 });
 
 t.test("lists are sorted and filtered as in one go", async (t) => {
   for (const length of [0, 1, 511, 512, 513, 1024, 5000]) {
-    const items = Array.from({ length }, (_, i) => ({ key: i * 7919 % 997, place: i }));
+    const items = Array.from({ length }, (_, i) => ({ key: (i * 7919) % 997, place: i }));
     const byKey = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;
     t.same(await resultInTurns(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
     const isOdd = ({ key }: { readonly key: number }): boolean => key % 2 === 1;
     t.same(await resultInTurns(filterInSteps(items, isOdd)), items.filter(isOdd));
-    t.same(await resultInTurns(mapInSteps(items, ({ key }) => key)), items.map(({ key }) => key));
+    t.same(
+      await resultInTurns(mapInSteps(items, ({ key }) => key)),
+      items.map(({ key }) => key),
+    );
   }
 });

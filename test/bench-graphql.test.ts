@@ -30,7 +30,11 @@ t.test("small requests", async (t) => {
   t.test("at a constant rate latency counts from when a request was due", async (t) => {
     // For 300 of every 500 ms no answer goes out: three of five requests wait, and half of those for 150 ms and longer.
     const { url } = serve(t, () => 0, { everyMs: 500, forMs: 300 });
-    const { answered, p50Ms, p90Ms } = await generator.measure(url, ask("/x"), { connections: 1, ratePerSecond: 100, seconds: 1 });
+    const { answered, p50Ms, p90Ms } = await generator.measure(url, ask("/x"), {
+      connections: 1,
+      ratePerSecond: 100,
+      seconds: 1,
+    });
     // A machine that is busy may not come to the last ones.
     t.ok(answered >= 50 && answered <= 100, `${answered} answers`);
     t.ok(p90Ms > 150 && p50Ms > 5, `p50 ${p50Ms} ms, p90 ${p90Ms} ms`);
@@ -47,22 +51,41 @@ t.test("small requests", async (t) => {
     const growing = createServer((_, response) => response.end("x".repeat(length++)));
     await new Promise<void>((resolve) => growing.listen(0, "127.0.0.1", resolve));
     t.teardown(() => growing.close());
-    await t.rejects(generator.measure(`http://127.0.0.1:${(growing.address() as AddressInfo).port}`, ask("/x"), pace), { message: /not as long as/ });
+    await t.rejects(generator.measure(`http://127.0.0.1:${(growing.address() as AddressInfo).port}`, ask("/x"), pace), {
+      message: /not as long as/,
+    });
     await t.rejects(generator.measure("http://127.0.0.1:1", ask("/x"), pace), { message: /cannot connect/ });
   });
 });
 
 t.test("the other servers give what they were given", async (t) => {
   t.teardown(endAll);
-  const repositories = Array.from({ length: 30 }, (_, i) => ({ id: `${i}`, name: `r${i}`, description: "", url: `/r${i}`, stars: i, isFork: false, isArchived: false, isPrivate: true }));
+  const repositories = Array.from({ length: 30 }, (_, i) => ({
+    id: `${i}`,
+    name: `r${i}`,
+    description: "",
+    url: `/r${i}`,
+    stars: i,
+    isFork: false,
+    isArchived: false,
+    isPrivate: true,
+  }));
   const dataFile = join(t.testdir(), "data.json");
   writeFileSync(dataFile, JSON.stringify({ repositories, currentUser: { username: "alice" } }));
-  const wanted = [{ repositories: { nodes: repositories.slice(0, 25) } }, { repositories: { nodes: repositories } }, { currentUser: { username: "alice" } }];
+  const wanted = [
+    { repositories: { nodes: repositories.slice(0, 25) } },
+    { repositories: { nodes: repositories } },
+    { currentUser: { username: "alice" } },
+  ];
   for (const way of graphqlWays) {
     const url = await startGraphqlServer(way, dataFile);
     t.match(graphqlVersion(way), /^\d+\.\d+\.\d+$/);
     for (const [i, { query }] of operations.entries()) {
-      const response = await fetch(`${url}/.api/graphql`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ query }) });
+      const response = await fetch(`${url}/.api/graphql`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ query }),
+      });
       t.same(await response.json(), { data: wanted[i] }, `${way}: ${query}`);
     }
   }

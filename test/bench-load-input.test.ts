@@ -9,7 +9,8 @@ const matches = 'event: matches\ndata: [{"type":"repo"}]\n\n';
 const filters = 'event: filters\ndata: [{"value":"lang:go"}]\n\n';
 const progress = 'event: progress\ndata: {"done":false,"matchCount":1,"durationMs":1,"skipped":[]}\n\n';
 const last = 'event: progress\ndata: {"done":true,"matchCount":1,"durationMs":1,"skipped":[]}\n\n';
-const late = 'event: progress\ndata: {"done":true,"matchCount":1,"durationMs":1,"skipped":[{"reason":"shard-timeout","title":"1 timed out"}]}\n\n';
+const late =
+  'event: progress\ndata: {"done":true,"matchCount":1,"durationMs":1,"skipped":[{"reason":"shard-timeout","title":"1 timed out"}]}\n\n';
 const alert = 'event: alert\ndata: {"title":"Größe","proposedQueries":null}\n\n';
 const error = 'event: error\ndata: {"message":"gone"}\n\n';
 const done = "event: done\ndata: {}\n\n";
@@ -45,16 +46,16 @@ t.test("the grammar of a stream, wherever the network cuts it", async (t) => {
     ["matches after the last progress", last + matches + done, "grammar"],
     ["two alerts", last + alert + alert + done, "grammar"],
     ["an alert after an error", error + alert + done, "grammar"],
-    ["an unknown event", 'event: result\ndata: {}\n\n' + last + done, "grammar"],
-    ["an inherited name", 'event: constructor\ndata: {}\n\n' + last + done, "grammar"],
+    ["an unknown event", "event: result\ndata: {}\n\n" + last + done, "grammar"],
+    ["an inherited name", "event: constructor\ndata: {}\n\n" + last + done, "grammar"],
     ["a comment", `: ping\n\n${last}${done}`, "grammar"],
     ["an empty line more", `${matches}\n${last}${done}`, "grammar"],
     ["no empty line", matches.slice(0, -1) + last + done, "grammar"],
-    ["data first", 'data: [{}]\nevent: matches\n\n', "grammar"],
+    ["data first", "data: [{}]\nevent: matches\n\n", "grammar"],
     ["no space", matches.replace("event: ", "event:") + last + done, "grammar"],
     ["two data lines", matches.replace("\n\n", "\ndata: 1\n\n") + last + done, "grammar"],
     ["carriage returns", matches.replaceAll("\n", "\r\n") + last + done, "grammar"],
-    ["no matches in matches", 'event: matches\ndata: []\n\n' + last + done, "grammar"],
+    ["no matches in matches", "event: matches\ndata: []\n\n" + last + done, "grammar"],
     ["matches are cut", 'event: matches\ndata: [{"type":"repo"}\n\n' + last + done, "grammar"],
     ["progress without skipped", last.replace(',"skipped":[]', "") + done, "grammar"],
     ["progress is no JSON", last.replace('"done"', "done") + done, "grammar"],
@@ -75,7 +76,10 @@ t.test("an event that no client takes", async (t) => {
   t.equal(check.push(Buffer.from("event: matches\ndata: [{")), undefined);
   const piece = Buffer.alloc(1024 * 1024, "x");
   const failures = Array.from({ length: 10 }, () => check.push(piece)?.kind);
-  t.same(failures.filter((kind) => kind !== undefined), ["grammar"]);
+  t.same(
+    failures.filter((kind) => kind !== undefined),
+    ["grammar"],
+  );
 });
 
 t.test("first event and first matches", async (t) => {
@@ -89,8 +93,9 @@ t.test("first event and first matches", async (t) => {
 });
 
 t.test("the file of queries", async (t) => {
-  const text = '# what people ask\n\nfoo bar # no comment here\n{"stream": "{", "display": 0}\n'
-    + '{"graphql": "{ x }"}\n{"zoekt": "a", "options": {"MaxDocDisplayCount": 5}}\n{"get": "/healthz?a=%20"}';
+  const text =
+    '# what people ask\n\nfoo bar # no comment here\n{"stream": "{", "display": 0}\n' +
+    '{"graphql": "{ x }"}\n{"zoekt": "a", "options": {"MaxDocDisplayCount": 5}}\n{"get": "/healthz?a=%20"}';
   t.same(parseQueries(text, "q"), [
     { kind: "stream", query: "foo bar # no comment here", patternType: "", version: "", display: undefined },
     { kind: "stream", query: "{", patternType: "", version: "", display: 0 },
@@ -113,10 +118,24 @@ t.test("the file of queries", async (t) => {
 
 t.test("the mix", async (t) => {
   const queries = parseQueries('a\nb count:5\n{"graphql": "{ x }"}', "q");
-  const shown = (mix: string | undefined): unknown => classesOf(mix, queries).map(({ name, weight, requests }) => [name, weight, requests.length]);
-  t.same(shown(undefined), [["interactive", 2, 2], ["graphql", 1, 1]], "each line equally often");
-  t.same(shown("interactive=9, exhaustive=0.5"), [["interactive", 9, 2], ["exhaustive", 0.5, 2]]);
-  t.same(classesOf("exhaustive=1", queries)[0]?.requests.map((request) => request.kind === "stream" && request.query), ["count:all a", "b count:5"]);
+  const shown = (mix: string | undefined): unknown =>
+    classesOf(mix, queries).map(({ name, weight, requests }) => [name, weight, requests.length]);
+  t.same(
+    shown(undefined),
+    [
+      ["interactive", 2, 2],
+      ["graphql", 1, 1],
+    ],
+    "each line equally often",
+  );
+  t.same(shown("interactive=9, exhaustive=0.5"), [
+    ["interactive", 9, 2],
+    ["exhaustive", 0.5, 2],
+  ]);
+  t.same(
+    classesOf("exhaustive=1", queries)[0]?.requests.map((request) => request.kind === "stream" && request.query),
+    ["count:all a", "b count:5"],
+  );
   for (const bad of ["", "interactive", "fast=1", "interactive=1,interactive=2", "interactive=-1"]) {
     t.throws(() => classesOf(bad, queries), { code: "bad-config" }, bad);
   }
@@ -124,11 +143,19 @@ t.test("the mix", async (t) => {
 
 t.test("what is beyond the documented bounds is refused", async (t) => {
   const options: LoadOptions = {
-    url: "http://127.0.0.1:1", token: "", classes: classesOf(undefined, parseQueries("x", "q")), pace: { kind: "closed", concurrency: 1 },
-    connections: 1, seed: 1, onSecond: () => {}, signal: undefined,
+    url: "http://127.0.0.1:1",
+    token: "",
+    classes: classesOf(undefined, parseQueries("x", "q")),
+    pace: { kind: "closed", concurrency: 1 },
+    connections: 1,
+    seed: 1,
+    onSecond: () => {},
+    signal: undefined,
     limits: { durationSeconds: 1, requestsMax: 1, timeoutSeconds: 1, drainSeconds: 0 },
   };
-  const open = (ratePerSecond: number, inFlightMax: number): { pace: Pace } => ({ pace: { kind: "open", ratePerSecond, inFlightMax } });
+  const open = (ratePerSecond: number, inFlightMax: number): { pace: Pace } => ({
+    pace: { kind: "open", ratePerSecond, inFlightMax },
+  });
   const rows: [changed: Partial<LoadOptions>, message: RegExp][] = [
     [open(loadBounds.rate.max + 1, 1), /rate 10001: must be from 0.01 to 10000 requests a second/],
     [open(0, 1), /rate 0/],
@@ -149,5 +176,6 @@ t.test("what is beyond the documented bounds is refused", async (t) => {
     [{ classes: classesOf("interactive=0", parseQueries("x", "q")) }, /share of interactive/],
   ];
   t.doesNotThrow(() => requireLoadOptions(options));
-  for (const [changed, message] of rows) t.throws(() => requireLoadOptions({ ...options, ...changed }), { code: "bad-config", message }, String(message));
+  for (const [changed, message] of rows)
+    t.throws(() => requireLoadOptions({ ...options, ...changed }), { code: "bad-config", message }, String(message));
 });

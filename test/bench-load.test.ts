@@ -36,19 +36,41 @@ interface Load {
   readonly onSecond?: (row: SecondRow) => void;
 }
 
-function load(url: string, {
-  queries = "x", mix, pace = { kind: "closed", concurrency: 1 }, seconds = 10, requests = 1000, connections = 64, timeoutSeconds = 20, drainSeconds = 5,
-  seed = 1, token = "", signal, onSecond = () => {},
-}: Load): Promise<LoadResult> {
+function load(
+  url: string,
+  {
+    queries = "x",
+    mix,
+    pace = { kind: "closed", concurrency: 1 },
+    seconds = 10,
+    requests = 1000,
+    connections = 64,
+    timeoutSeconds = 20,
+    drainSeconds = 5,
+    seed = 1,
+    token = "",
+    signal,
+    onSecond = () => {},
+  }: Load,
+): Promise<LoadResult> {
   const options: LoadOptions = {
-    url, token, classes: classesOf(mix, parseQueries(queries, "queries")), pace, connections, seed, onSecond, signal,
+    url,
+    token,
+    classes: classesOf(mix, parseQueries(queries, "queries")),
+    pace,
+    connections,
+    seed,
+    onSecond,
+    signal,
     limits: { durationSeconds: seconds, requestsMax: requests, timeoutSeconds, drainSeconds },
   };
   return runLoad(options);
 }
 
 async function loadOne(url: string, what: Load): Promise<ClassResult> {
-  const { classes: [only, ...others] } = await load(url, what);
+  const {
+    classes: [only, ...others],
+  } = await load(url, what);
   if (only === undefined || others.length > 0) throw new TypeError("one class was expected");
   return only;
 }
@@ -60,7 +82,11 @@ function failuresOf({ failures }: ClassResult): string[] {
 
 /** Every request has exactly one outcome. */
 function accountsForAll(t: Test, of: ClassResult): void {
-  t.equal(of.whole + of.left + of.failures.reduce((sum, { count }) => sum + count, 0), of.due, "each request that was due is counted once");
+  t.equal(
+    of.whole + of.left + of.failures.reduce((sum, { count }) => sum + count, 0),
+    of.due,
+    "each request that was due is counted once",
+  );
 }
 
 /** Runs until a result is in bounds that only a busy machine exceeds; the last of ten is judged whatever it is. */
@@ -73,35 +99,64 @@ async function quietly<T>(run: () => Promise<T>, isInBounds: (result: T) => bool
 
 t.test("known delays give the known percentiles", async (t) => {
   const delayMs = (request: number): number => (request % 100 < 80 ? 0 : request % 100 < 97 ? 400 : 900);
-  const of = await quietly(async () => {
-    const server = startServer(t, { delayMs, stall: undefined });
-    const of = await loadOne(server.url, { pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 }, requests: 200, connections: 200 });
-    t.equal(server.requestCount, 200);
-    t.same([of.due, of.whole, of.failures], [200, 200, []]);
-    t.ok(of.latency.p90Ms >= 399, `not sooner than the server answers: p90 ${of.latency.p90Ms}`);
-    t.ok(of.latency.p99Ms >= 899, `p99 ${of.latency.p99Ms}`);
-    t.ok(of.latency.maxMs >= of.latency.p999Ms && of.latency.p999Ms >= of.latency.p99Ms);
-    t.ok(of.firstMatches.count === 200 && of.firstMatches.p90Ms >= 399);
-    return of;
-  }, ({ latency }) => latency.p50Ms < 390 && latency.p90Ms < 890);
+  const of = await quietly(
+    async () => {
+      const server = startServer(t, { delayMs, stall: undefined });
+      const of = await loadOne(server.url, {
+        pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
+        requests: 200,
+        connections: 200,
+      });
+      t.equal(server.requestCount, 200);
+      t.same([of.due, of.whole, of.failures], [200, 200, []]);
+      t.ok(of.latency.p90Ms >= 399, `not sooner than the server answers: p90 ${of.latency.p90Ms}`);
+      t.ok(of.latency.p99Ms >= 899, `p99 ${of.latency.p99Ms}`);
+      t.ok(of.latency.maxMs >= of.latency.p999Ms && of.latency.p999Ms >= of.latency.p99Ms);
+      t.ok(of.firstMatches.count === 200 && of.firstMatches.p90Ms >= 399);
+      return of;
+    },
+    ({ latency }) => latency.p50Ms < 390 && latency.p90Ms < 890,
+  );
   t.ok(of.latency.p50Ms < 390, `p50 ${of.latency.p50Ms}`);
   t.ok(of.latency.p90Ms < 890, `p90 ${of.latency.p90Ms}`);
 });
 
 t.test("a server that stalls is not asked less, and what was to be asked meanwhile has waited", async (t) => {
   const stalling: NullBehaviour = { delayMs: () => 0, stall: { everyMs: 600, forMs: 300 } };
-  const [open, closed] = await quietly(() => Promise.all([
-    loadOne(startServer(t, stalling).url, { pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 }, seconds: 1.2, connections: 4 }),
-    loadOne(startServer(t, stalling).url, { pace: { kind: "closed", concurrency: 1 }, seconds: 1.2, requests: 100_000 }),
-  ]), ([open, closed]) => closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2);
+  const [open, closed] = await quietly(
+    () =>
+      Promise.all([
+        loadOne(startServer(t, stalling).url, {
+          pace: { kind: "open", ratePerSecond: 200, inFlightMax: 1000 },
+          seconds: 1.2,
+          connections: 4,
+        }),
+        loadOne(startServer(t, stalling).url, {
+          pace: { kind: "closed", concurrency: 1 },
+          seconds: 1.2,
+          requests: 100_000,
+        }),
+      ]),
+    ([open, closed]) => closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2,
+  );
   t.equal(open.whole, 240);
-  t.ok(open.latency.p90Ms >= 200, `half of the requests fall into a stall and wait 150 ms on average: p90 ${open.latency.p90Ms}`);
-  t.ok(closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2, `one client alone hides it: p90 ${closed.latency.p90Ms}`);
+  t.ok(
+    open.latency.p90Ms >= 200,
+    `half of the requests fall into a stall and wait 150 ms on average: p90 ${open.latency.p90Ms}`,
+  );
+  t.ok(
+    closed.whole > 20 && closed.latency.p90Ms < open.latency.p90Ms / 2,
+    `one client alone hides it: p90 ${closed.latency.p90Ms}`,
+  );
 });
 
 t.test("the wait for a connection counts", async (t) => {
   const server = startServer(t, { delayMs: () => 50, stall: undefined });
-  const of = await loadOne(server.url, { pace: { kind: "open", ratePerSecond: 100, inFlightMax: 1000 }, requests: 20, connections: 1 });
+  const of = await loadOne(server.url, {
+    pace: { kind: "open", ratePerSecond: 100, inFlightMax: 1000 },
+    requests: 20,
+    connections: 1,
+  });
   t.equal(of.whole, 20);
   t.ok(of.latency.maxMs >= 20 * 50 - 190 - 1, `the last one waits for 19 answers: ${of.latency.maxMs}`);
 });
@@ -130,13 +185,18 @@ t.test("failures are counted by kind", async (t) => {
     ['{"get": "/x"}', []],
     ['{"get": "/status:500"}', ["status 2"]],
   ];
-  await Promise.all(rows.map(async ([queries, failures]) => {
-    const of = await loadOne(server.url, { queries, requests: 2, timeoutSeconds: queries === "end:hang" ? 0.3 : 20 });
-    t.same(failuresOf(of), failures, queries);
-    accountsForAll(t, of);
-    t.equal(of.latency.count, of.whole + of.failures.filter(({ kind }) => kind === "timeout" || kind === "partial").length * 2,
-      `${queries}: a refusal has no latency, a wait has`);
-  }));
+  await Promise.all(
+    rows.map(async ([queries, failures]) => {
+      const of = await loadOne(server.url, { queries, requests: 2, timeoutSeconds: queries === "end:hang" ? 0.3 : 20 });
+      t.same(failuresOf(of), failures, queries);
+      accountsForAll(t, of);
+      t.equal(
+        of.latency.count,
+        of.whole + of.failures.filter(({ kind }) => kind === "timeout" || kind === "partial").length * 2,
+        `${queries}: a refusal has no latency, a wait has`,
+      );
+    }),
+  );
 });
 
 t.test("an unreachable server is asked on, at a measured pace, and each time counted", async (t) => {
@@ -172,7 +232,9 @@ t.test("clients that read slowly, pause, or leave", async (t) => {
     loadOne(server.url, { queries, mix, pace: { kind: "closed", concurrency: requests }, requests });
   const whole = await clients("interactive=1", 1, "bytes:150000");
   const [slow, paused, leaving] = await Promise.all([
-    clients("slow=1", 2, "bytes:150000"), clients("paused=1", 2, "bytes:150000"), clients("leaving=1", 20, "end:hang"),
+    clients("slow=1", 2, "bytes:150000"),
+    clients("paused=1", 2, "bytes:150000"),
+    clients("leaving=1", 20, "end:hang"),
   ]);
   for (const of of [slow, paused, leaving]) {
     t.same(of.failures, [], of.name);
@@ -188,7 +250,12 @@ t.test("clients that read slowly, pause, or leave", async (t) => {
 
 t.test("it stops at its bounds", async (t) => {
   const server = startServer(t, { delayMs: () => 60_000, stall: undefined });
-  const result = await load(server.url, { pace: { kind: "open", ratePerSecond: 100, inFlightMax: 10 }, seconds: 0.5, drainSeconds: 0.2, connections: 5 });
+  const result = await load(server.url, {
+    pace: { kind: "open", ratePerSecond: 100, inFlightMax: 10 },
+    seconds: 0.5,
+    drainSeconds: 0.2,
+    connections: 5,
+  });
   const of = result.classes[0] as ClassResult;
   t.equal(result.endedBy, "duration");
   t.same(failuresOf(of), ["not-sent 40", "unfinished 10"]);
@@ -207,7 +274,12 @@ t.test("it stops at its bounds", async (t) => {
 t.test("the same seed asks the same", async (t) => {
   const asked = async (seed: number): Promise<string> => {
     const server = startServer(t, atOnce);
-    const { classes } = await load(server.url, { queries: "a\nb\nc", mix: "interactive=3,exhaustive=1", requests: 40, seed });
+    const { classes } = await load(server.url, {
+      queries: "a\nb\nc",
+      mix: "interactive=3,exhaustive=1",
+      requests: 40,
+      seed,
+    });
     return JSON.stringify(classes.map(({ queries }) => queries.map(({ label, whole }) => [label, whole])));
   };
   t.equal(await asked(7), await asked(7));
@@ -217,30 +289,53 @@ t.test("the same seed asks the same", async (t) => {
 t.test("what a person sees", async (t) => {
   const server = startServer(t, { delayMs: (request) => (request % 3 === 0 ? 400 : 20), stall: undefined });
   const rows: SecondRow[] = [];
-  const result = await load(server.url, { queries: "x\n{\"graphql\": \"status:503\"}", requests: 12, onSecond: (row) => rows.push(row) });
+  const result = await load(server.url, {
+    queries: 'x\n{"graphql": "status:503"}',
+    requests: 12,
+    onSecond: (row) => rows.push(row),
+  });
   const [counts, latencies, failures] = loadTables(result);
   t.equal(latencies?.rows.length, 2);
-  t.same(counts?.rows.map(([name, due]) => [name, Number(due)]), result.classes.map(({ name, due }) => [name, due]));
-  t.same(failures?.rows.map(([name, kind]) => [name, kind]), [["graphql", "overloaded"]]);
+  t.same(
+    counts?.rows.map(([name, due]) => [name, Number(due)]),
+    result.classes.map(({ name, due }) => [name, due]),
+  );
+  t.same(
+    failures?.rows.map(([name, kind]) => [name, kind]),
+    [["graphql", "overloaded"]],
+  );
   t.ok((unfairness(result.classes[0]?.queries ?? []) ?? 0) >= 1.5, "some answers took longer");
   for (const { series } of loadPlots(result)) t.ok(series.some(({ points }) => points.length > 0));
   t.same(rows, result.timeline);
-  t.equal(rows.reduce((sum, { due }) => sum + due, 0), 12);
+  t.equal(
+    rows.reduce((sum, { due }) => sum + due, 0),
+    12,
+  );
   const view = viewLines(rows.at(-1) as SecondRow, 10);
   t.equal(view.length, 4);
   t.match(view[3], /failures: overloaded \d+/);
 });
 
 /** Runs `trawl-bench load` as a process of its own. */
-async function runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  const modules = ["commander", new URL("../native-bench/load/command.js", import.meta.url).href].map((name) => JSON.stringify(name));
+async function runCommand(
+  ...args: string[]
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const modules = ["commander", new URL("../native-bench/load/command.js", import.meta.url).href].map((name) =>
+    JSON.stringify(name),
+  );
   const entry = `const { Command } = await import(${modules[0]}); const { addLoadCommand } = await import(${modules[1]});
 const program = new Command(); addLoadCommand(program, (code) => { process.exitCode = code; });
 await program.parseAsync(["node", "trawl-bench", "load", ...process.argv.slice(1)]).catch((error) => { console.error(error.message); process.exitCode = 2; });`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", entry, "--", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const texts = { out: "", err: "" };
-  child.stdout.on("data", (part) => { texts.out += part; });
-  child.stderr.on("data", (part) => { texts.err += part; });
+  child.stdout.on("data", (part) => {
+    texts.out += part;
+  });
+  child.stderr.on("data", (part) => {
+    texts.err += part;
+  });
   return { code: await new Promise((resolve) => child.on("close", resolve)), ...texts };
 }
 
@@ -249,7 +344,17 @@ t.test("the command", async (t) => {
   const folder = t.testdir({ good: "# words\nx\n", bad: "x\nstatus:401\n" });
   const [json, svg] = [join(folder, "run.json"), join(folder, "run.svg")];
   const common = ["--url", server.url, "--duration", "0.5"];
-  const good = await runCommand(...common, "--queries", join(folder, "good"), "--rate", "40", "--json", json, "--svg", svg);
+  const good = await runCommand(
+    ...common,
+    "--queries",
+    join(folder, "good"),
+    "--rate",
+    "40",
+    "--json",
+    json,
+    "--svg",
+    svg,
+  );
   t.equal(good.code, 0, good.err);
   t.match(good.out, /interactive +20 +20 +0 +0/);
   t.match(good.err, /due \d+\/s.*no failures\n/, "without a terminal a line each second");

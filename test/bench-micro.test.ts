@@ -9,7 +9,24 @@ import { sampleText, type MicroText } from "../native-bench/micro/text.js";
 import { measureMicro } from "../native-bench/parts/micro.js";
 
 const words = [
-  "return", "buffer", "error", "my_error", "if (", "memory barrier", "Error", "BUFFER", "\t", "    ", "x86_64_init(", '"quoted"', "é", "\u20ac", "->", "0x1f", ";", "static",
+  "return",
+  "buffer",
+  "error",
+  "my_error",
+  "if (",
+  "memory barrier",
+  "Error",
+  "BUFFER",
+  "\t",
+  "    ",
+  "x86_64_init(",
+  '"quoted"',
+  "é",
+  "\u20ac",
+  "->",
+  "0x1f",
+  ";",
+  "static",
 ];
 
 /** Lines of words, the same each time; some documents come twice. */
@@ -20,8 +37,14 @@ function makeText(documentCount: number): MicroText {
     return seed % below;
   };
   const line = (): string => Array.from({ length: 1 + random(12) }, () => words[random(words.length)]).join(" ");
-  const texts = Array.from({ length: documentCount }, () => Buffer.from(Array.from({ length: 20 + random(200) }, line).join("\n") + "\n"));
-  return sampleText(texts.map((_, i) => String(i)), (path) => texts[Number(path) - Number(path) % 2] ?? Buffer.alloc(0), Infinity);
+  const texts = Array.from({ length: documentCount }, () =>
+    Buffer.from(Array.from({ length: 20 + random(200) }, line).join("\n") + "\n"),
+  );
+  return sampleText(
+    texts.map((_, i) => String(i)),
+    (path) => texts[Number(path) - (Number(path) % 2)] ?? Buffer.alloc(0),
+    Infinity,
+  );
 }
 
 function folderFor(t: Test): string {
@@ -32,26 +55,43 @@ function folderFor(t: Test): string {
 
 t.test("every group measures, and its subjects find the same", async (t) => {
   const text = makeText(60);
-  const record = await measureMicro(text, { workFolder: join(folderFor(t), "work"), rounds: 2, roundMs: 0, hasLimits: true, progress: () => {} });
-  t.same(record.notes.filter((note) => note.includes("differ")), []);
+  const record = await measureMicro(text, {
+    workFolder: join(folderFor(t), "work"),
+    rounds: 2,
+    roundMs: 0,
+    hasLimits: true,
+    progress: () => {},
+  });
+  t.same(
+    record.notes.filter((note) => note.includes("differ")),
+    [],
+  );
   t.ok(record.samples.length > 60, `${record.samples.length} samples`);
   for (const { task, subject, values } of record.samples) {
-    t.ok(values.length === 2 && values.every((value) => value > 0 && Number.isFinite(value)), `${task}, ${subject}: ${values.join(", ")}`);
+    t.ok(
+      values.length === 2 && values.every((value) => value > 0 && Number.isFinite(value)),
+      `${task}, ${subject}: ${values.join(", ")}`,
+    );
   }
   const subjects = new Set(record.samples.map(({ subject }) => subject));
   const withoutCompiler = ["ts", "RE2", "V8 on strings", "lent", "Piscina", "trawl", "uWebSockets.js", "node:http"];
-  const withCompiler = record.notes.some((note) => note.includes("not measured")) ? [] : ["native", "memory", "copying", "plain sums", "C library"];
+  const withCompiler = record.notes.some((note) => note.includes("not measured"))
+    ? []
+    : ["native", "memory", "copying", "plain sums", "C library"];
   for (const name of [...withoutCompiler, ...withCompiler]) t.ok(subjects.has(name), name);
   t.equal(record.tables.length, 11);
   for (const { head, rows } of record.tables) t.ok(rows.length > 0 && rows.every((row) => row.length === head.length));
-  for (const { name, series } of record.plots) t.ok(series.length > 1 && series.every(({ points }) => points.length > 0), name);
+  for (const { name, series } of record.plots)
+    t.ok(series.length > 1 && series.every(({ points }) => points.length > 0), name);
   t.equal(record.claims.length, 4);
   t.ok(record.claims.every(({ value, must }) => value !== undefined && value > 0 && must === 2));
 });
 
 t.test("no ratio where the results differ", async (t) => {
   const bench: MicroBench = {
-    task: "count", unit: "M", subjects: [
+    task: "count",
+    unit: "M",
+    subjects: [
       { name: "right", result: () => "3", run: () => timed(() => 1) },
       { name: "wrong", result: () => "4", run: () => timed(() => 1) },
       { name: "limit", result: undefined, run: () => ({ amount: 2, seconds: 1 }) },
@@ -65,7 +105,11 @@ t.test("no ratio where the results differ", async (t) => {
 
 t.test("the first round does not count, and a round lasts as long as asked", async (t) => {
   let runs = 0;
-  const bench: MicroBench = { task: "t", unit: "M", subjects: [{ name: "s", result: undefined, run: () => ({ amount: ++runs, seconds: 0.01 }) }] };
+  const bench: MicroBench = {
+    task: "t",
+    unit: "M",
+    subjects: [{ name: "s", result: undefined, run: () => ({ amount: ++runs, seconds: 0.01 }) }],
+  };
   const { rates } = await measureBench(bench, 2, 30);
   t.equal(runs, 9, "three trials in each of three rounds");
   t.same(rates[0]?.map(Math.round), [500, 800]);
@@ -88,7 +132,11 @@ t.test("without a compiler the rest is measured", async (t) => {
 t.test("the machine's limits count right", async (t) => {
   const fixture = await Fixture.open(makeText(4), join(folderFor(t), "work"));
   const subjects = fixture.limitsOn("few", Buffer.from("aXaXXa\n\nXX"), (limits) => [
-    limits.peer("byte", "byte 58", 1), limits.peer("string", "find 5858", 1), limits.limit("read", "read", 1), limits.limit("copy", "copy", 1), limits.limit("sums", "sums", 1),
+    limits.peer("byte", "byte 58", 1),
+    limits.peer("string", "find 5858", 1),
+    limits.limit("read", "read", 1),
+    limits.limit("copy", "copy", 1),
+    limits.limit("sums", "sums", 1),
   ]);
   const [byte, string, ...limits] = subjects;
   t.equal(subjects.length, fixture.notes.length > 0 ? 0 : 5, fixture.notes.join());
@@ -101,6 +149,9 @@ t.test("the machine's limits count right", async (t) => {
 t.test("a sample is spread over the list and stops at its size", async (t) => {
   const paths = Array.from({ length: 40 }, (_, i) => String(i));
   const { documents, bytes } = sampleText(paths, () => Buffer.alloc(10), 50);
-  t.same(documents.map(({ path }) => path), ["0", "16", "32", "1", "17"]);
+  t.same(
+    documents.map(({ path }) => path),
+    ["0", "16", "32", "1", "17"],
+  );
   t.equal(bytes, 50);
 });

@@ -55,7 +55,9 @@ t.test("a history ends in the tree of its source", async (t) => {
   t.equal(git(one, "rev-list", "--count", "HEAD"), "200");
   t.equal(git(one, "rev-parse", "HEAD^{tree}"), git(source.path, "rev-parse", "HEAD^{tree}"));
   t.equal(headOf(one), headOf(other));
-  const changes = git(one, "log", "--format=", "--name-status").split("\n").map((line) => line[0]);
+  const changes = git(one, "log", "--format=", "--name-status")
+    .split("\n")
+    .map((line) => line[0]);
   t.ok(changes.includes("A") && changes.includes("M"), "files come, and files change");
   t.ok(isWhole(one), "it needs nothing of its source");
 });
@@ -66,11 +68,18 @@ t.test("many repositories differ from each other and are the same each time", as
   const again = await makeMany(other, source, 5, () => {});
   const heads = made.repositories.map(({ directory }) => headOf(join(one, directory)));
   t.equal(new Set(heads).size, 105);
-  t.same(again.repositories.map(({ directory }) => headOf(join(other, directory))), heads.slice(0, 5));
+  t.same(
+    again.repositories.map(({ directory }) => headOf(join(other, directory))),
+    heads.slice(0, 5),
+  );
   t.equal(made.fileCount, 105 * 20);
   const last = join(one, made.repositories.at(-1)?.directory ?? "");
   t.ok(isWhole(last));
-  t.equal(git(last, "grep", "-l", markerOf(104), "HEAD").split("\n").length, 20, "each file has the marker of its repository");
+  t.equal(
+    git(last, "grep", "-l", markerOf(104), "HEAD").split("\n").length,
+    20,
+    "each file has the marker of its repository",
+  );
 });
 
 t.test("a fork has one commit more that changes few files", async (t) => {
@@ -93,16 +102,27 @@ t.test("sizes share nothing but what a fraction shares with a larger one", async
   for (const threefold of scaled.sizes.slice(-1)) await makeSize(scaled, threefold, directory);
   const oids = git(directory, "ls-tree", "-r", "--format=%(objectname)", "HEAD").split("\n");
   t.equal(new Set(oids).size, 901);
-  t.match(git(directory, "grep", "-c", scaledMarker, "HEAD"), /^HEAD:trawl-bench-marker.txt:1$/, "the marker is there once");
+  t.match(
+    git(directory, "grep", "-c", scaledMarker, "HEAD"),
+    /^HEAD:trawl-bench-marker.txt:1$/,
+    "the marker is there once",
+  );
   t.ok(isWhole(directory));
 });
 
 t.test("a corpus is made once, checked, and made again when its source has changed", async (t) => {
   const given = await makeSource(t);
   process.env["BENCH_CORPUS"] = given.path;
-  t.teardown(() => { delete process.env["BENCH_CORPUS"]; });
+  t.teardown(() => {
+    delete process.env["BENCH_CORPUS"];
+  });
   const said: string[] = [];
-  const context = { cacheFolder: temporaryFolder(t), progress: (text: string) => { said.push(text); } };
+  const context = {
+    cacheFolder: temporaryFolder(t),
+    progress: (text: string) => {
+      said.push(text);
+    },
+  };
   t.equal((await openCorpus("linux", context)).path, given.path, "the given one stands for linux");
   const made = await openCorpus("forks", context);
   t.match(said, [/^making the corpus forks/]);
@@ -127,8 +147,12 @@ t.test("a work tree that is not its commit is refused", async (t) => {
 
 t.test("the table names every corpus, how it is made and what it is", async (t) => {
   const { rows, head } = corpusTable(temporaryFolder(t));
-  t.same(rows.map(([name]) => name), corpora.map(({ name }) => name));
+  t.same(
+    rows.map(([name]) => name),
+    corpora.map(({ name }) => name),
+  );
   for (const row of rows) t.equal(row.length, head.length);
-  for (const { name, what, command, fileCount, textBytes } of corpora) t.ok(what !== "" && command.includes(name) && fileCount > 0 && textBytes > 0, name);
+  for (const { name, what, command, fileCount, textBytes } of corpora)
+    t.ok(what !== "" && command.includes(name) && fileCount > 0 && textBytes > 0, name);
   await t.rejects(openCorpus("nothing", { cacheFolder: temporaryFolder(t), progress: () => {} }), /there are linux, /);
 });

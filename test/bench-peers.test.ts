@@ -50,19 +50,28 @@ function queryOf(pattern: string, more: Partial<BenchQuery> = {}): BenchQuery {
 function fakePeer(name: string, places: string, more: Partial<Peer> = {}): Peer {
   const lines = setOf(places);
   return {
-    name, version: "1", time: () => Promise.resolve(name === "trawl" ? 2 : 10), results: () => Promise.resolve({ lines, bytes: 1 }),
-    causeOf: () => undefined, declines: () => undefined, ...more,
+    name,
+    version: "1",
+    time: () => Promise.resolve(name === "trawl" ? 2 : 10),
+    results: () => Promise.resolve({ lines, bytes: 1 }),
+    causeOf: () => undefined,
+    declines: () => undefined,
+    ...more,
   };
 }
 
 function setOf(places: string): ResultSet {
   const set = new ResultSet();
-  for (const place of places.split(" ").filter((each) => each !== "")) set.add(place.split(":")[0] ?? "", Number(place.split(":")[1]));
+  for (const place of places.split(" ").filter((each) => each !== ""))
+    set.add(place.split(":")[0] ?? "", Number(place.split(":")[1]));
   return set;
 }
 
 function placesOf(set: ResultSet): string {
-  return [...set.without(new ResultSet())].map(({ path, line }: Place) => `${path}:${line}`).sort().join(" ");
+  return [...set.without(new ResultSet())]
+    .map(({ path, line }: Place) => `${path}:${line}`)
+    .sort()
+    .join(" ");
 }
 
 function foundOf<T>(found: Found<T>): T {
@@ -70,37 +79,87 @@ function foundOf<T>(found: Found<T>): T {
   return found.peer;
 }
 
-async function outcomeOf(t: Test, peers: readonly Peer[], must: Target = {}): Promise<{ readonly outcome: SearchOutcome; readonly measured: PeersMeasured }> {
+async function outcomeOf(
+  t: Test,
+  peers: readonly Peer[],
+  must: Target = {},
+): Promise<{ readonly outcome: SearchOutcome; readonly measured: PeersMeasured }> {
   const corpus = await corpusOf(t);
   const outcome = await measureSearch(peers, new Causes(corpus, undefined), queryOf("kmalloc", { must }), 3);
   const memory = { residentBytes: 1, anonymousBytes: 1, childrenBytes: 0 };
   const measured: PeersMeasured = {
-    corpus, isQuick: false, searches: [outcome], floors: new Map(), first: [], clients: [],
-    peers: { found: peers.filter(({ name }) => name !== "trawl"), missing: [{ name: "zoekt", reason: "it is not there" }], ripgrep: undefined, zoekt: undefined },
+    corpus,
+    isQuick: false,
+    searches: [outcome],
+    floors: new Map(),
+    first: [],
+    clients: [],
+    peers: {
+      found: peers.filter(({ name }) => name !== "trawl"),
+      missing: [{ name: "zoekt", reason: "it is not there" }],
+      ripgrep: undefined,
+      zoekt: undefined,
+    },
     index: { fetchSeconds: 1, seconds: 1, dataBytes: 1, peak: memory, history: [{ ...memory, seconds: 0 }] },
   };
   return { outcome, measured };
 }
 
 t.test("equal results give a ratio", async (t) => {
-  const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1 b:2")], { rg: 3, zoekt: 2 });
+  const { outcome, measured } = await outcomeOf(
+    t,
+    [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1 b:2")],
+    { rg: 3, zoekt: 2 },
+  );
   t.ok(areComparable(outcome, "rg", "trawl"));
   t.same(outcome.peers.get("trawl")?.timesMs, [2, 2, 2]);
   const { tables, claims, plots, notes } = describePeers(measured);
   t.same(tables[1]?.rows, [["`kmalloc`", "5x", "5x", ""]], "the column of a peer that is missing is empty");
-  t.match(claims, [{ what: "kmalloc: time of rg ÷ ours", value: 5, must: 3 }, { value: undefined, note: "zoekt is not measured" }]);
-  t.same(plots[1]?.series.map(({ name, points }) => [name, points]), [["rg", [{ x: 0, y: 5 }]], ["csearch", [{ x: 0, y: 5 }]], ["zoekt", []]]);
+  t.match(claims, [
+    { what: "kmalloc: time of rg ÷ ours", value: 5, must: 3 },
+    { value: undefined, note: "zoekt is not measured" },
+  ]);
+  t.same(
+    plots[1]?.series.map(({ name, points }) => [name, points]),
+    [
+      ["rg", [{ x: 0, y: 5 }]],
+      ["csearch", [{ x: 0, y: 5 }]],
+      ["zoekt", []],
+    ],
+  );
   t.ok(notes.includes("zoekt is not measured: it is not there."), "a missing peer is named");
 });
 
 t.test("a wrong result is caught, and gives no ratio", async (t) => {
-  const rows: readonly { readonly name: string; readonly wrong: Peer; readonly ratios: readonly string[]; readonly example: string }[] = [
-    { name: "a place too many", wrong: fakePeer("csearch", "a:1 b:2 b:7"), ratios: ["5x", "differs", ""], example: "b:7 only in csearch" },
-    { name: "a place too few", wrong: fakePeer("csearch", "a:1"), ratios: ["5x", "differs", ""], example: "b:2 only in rg" },
-    { name: "another line", wrong: fakePeer("csearch", "a:1 b:3"), ratios: ["5x", "differs", ""], example: "b:3 only in csearch, b:2 only in rg" },
+  const rows: readonly {
+    readonly name: string;
+    readonly wrong: Peer;
+    readonly ratios: readonly string[];
+    readonly example: string;
+  }[] = [
+    {
+      name: "a place too many",
+      wrong: fakePeer("csearch", "a:1 b:2 b:7"),
+      ratios: ["5x", "differs", ""],
+      example: "b:7 only in csearch",
+    },
+    {
+      name: "a place too few",
+      wrong: fakePeer("csearch", "a:1"),
+      ratios: ["5x", "differs", ""],
+      example: "b:2 only in rg",
+    },
+    {
+      name: "another line",
+      wrong: fakePeer("csearch", "a:1 b:3"),
+      ratios: ["5x", "differs", ""],
+      example: "b:3 only in csearch, b:2 only in rg",
+    },
   ];
   for (const { name, wrong, ratios, example } of rows) {
-    const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2"), wrong, fakePeer("trawl", "a:1 b:2")], { csearch: 2 });
+    const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2"), wrong, fakePeer("trawl", "a:1 b:2")], {
+      csearch: 2,
+    });
     t.notOk(areComparable(outcome, "csearch", "trawl"), name);
     const { tables, claims } = describePeers(measured);
     t.same(tables[1]?.rows, [["`kmalloc`", ...ratios]], name);
@@ -110,17 +169,28 @@ t.test("a wrong result is caught, and gives no ratio", async (t) => {
 });
 
 t.test("a wrong result of ours leaves no ratio at all", async (t) => {
-  const { measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")], { rg: 2 });
+  const { measured } = await outcomeOf(
+    t,
+    [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")],
+    { rg: 2 },
+  );
   const { tables, claims, plots } = describePeers(measured);
   t.same(tables[1]?.rows, [["`kmalloc`", "differs", "differs", ""]]);
   t.match(claims, [{ value: undefined }]);
-  t.same(plots[1]?.series.flatMap(({ points }) => points), []);
+  t.same(
+    plots[1]?.series.flatMap(({ points }) => points),
+    [],
+  );
 });
 
 t.test("a difference with a known cause is counted by it and allowed", async (t) => {
   const causeOf = ({ path }: Place): string | undefined => (path === "b" ? "file that it skips" : undefined);
   const skipping = fakePeer("csearch", "a:1", { causeOf });
-  const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1 b:2 b:3"), skipping, fakePeer("trawl", "a:1 b:2 b:3")]);
+  const { outcome, measured } = await outcomeOf(t, [
+    fakePeer("rg", "a:1 b:2 b:3"),
+    skipping,
+    fakePeer("trawl", "a:1 b:2 b:3"),
+  ]);
   t.ok(areComparable(outcome, "csearch", "trawl"));
   t.same(describePeers(measured).tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
 });
@@ -139,8 +209,15 @@ t.test("files with a NUL byte and matches over lines explain a difference", asyn
     t.comment(found.reason);
     return;
   }
-  const [rg, other] = [{ peer: found.peer, lines: setOf("") }, { peer: fakePeer("other", ""), lines: setOf("text.txt:1 binary.bin:1 over.txt:1 over.txt:2") }];
-  const causeOf = await new Causes(corpus, found.peer).of(queryOf("err\\s*=", { kind: "regexp", spansLines: true }), other, rg);
+  const [rg, other] = [
+    { peer: found.peer, lines: setOf("") },
+    { peer: fakePeer("other", ""), lines: setOf("text.txt:1 binary.bin:1 over.txt:1 over.txt:2") },
+  ];
+  const causeOf = await new Causes(corpus, found.peer).of(
+    queryOf("err\\s*=", { kind: "regexp", spansLines: true }),
+    other,
+    rg,
+  );
   const causes = [...other.lines.without(rg.lines)].map((place) => causeOf(place));
   t.same(causes, [undefined, "file with a NUL byte", "match over several lines", "match over several lines"]);
 });
@@ -156,13 +233,17 @@ t.test("installed tools find the same places", async (t) => {
   ];
   const peers = await openPeers(corpus, { cacheFolder: corpus.cacheFolder, progress: () => {} });
   t.teardown(() => peers.zoekt?.stop());
-  t.same([...peers.found, ...peers.missing].map(({ name }) => name).sort(), ["csearch", "git grep", "rg", "zoekt"], "each is found or missing");
+  t.same(
+    [...peers.found, ...peers.missing].map(({ name }) => name).sort(),
+    ["csearch", "git grep", "rg", "zoekt"],
+    "each is found or missing",
+  );
   for (const peer of peers.found) {
     for (const { query, expected } of rows) {
       const { lines } = await peer.results(query);
       t.equal(placesOf(lines), expected, `${peer.name}: ${query.pattern}`);
     }
-    t.ok(await peer.time(queryOf("kmalloc")) > 0);
+    t.ok((await peer.time(queryOf("kmalloc"))) > 0);
   }
 });
 
@@ -171,7 +252,9 @@ t.test("what is not installed is named with the reason", async (t) => {
   const path = process.env["PATH"] ?? "";
   const tools = folderWith(t, {});
   process.env["PATH"] = tools;
-  t.teardown(() => { process.env["PATH"] = path; });
+  t.teardown(() => {
+    process.env["PATH"] = path;
+  });
   const ripgrep = await openRipgrep(corpus);
   process.env["PATH"] = path;
   t.match(ripgrep, { kind: "missing", name: "rg", reason: /^rg not in a folder of BENCH_TOOLS or PATH \(apt-get/ });
@@ -181,13 +264,16 @@ t.test("a folder of BENCH_TOOLS comes before PATH", async (t) => {
   const corpus = await corpusOf(t);
   const tools = folderWith(t, {});
   writeFileSync(join(tools, "rg"), "#!/bin/sh\necho ripgrep 99\n", { mode: 0o755 });
-  t.teardown(() => { delete process.env["BENCH_TOOLS"]; });
+  t.teardown(() => {
+    delete process.env["BENCH_TOOLS"];
+  });
   process.env["BENCH_TOOLS"] = tools;
   t.equal(foundOf(await openRipgrep(corpus)).version, "ripgrep 99");
 });
 
 t.test("the output of tools is read in pieces of any size", async (t) => {
-  const output = "/x/a.c:3:int a; // 12:34:5\n/x/dir:1/b.c:14:z/x/c.c:2:follows an unended line\nBinary file /x/d matches\n/x/e.c:9:unended";
+  const output =
+    "/x/a.c:3:int a; // 12:34:5\n/x/dir:1/b.c:14:z/x/c.c:2:follows an unended line\nBinary file /x/d matches\n/x/e.c:9:unended";
   for (const size of [1, 3, 1000]) {
     const reader = new LineReader("/x/");
     for (let at = 0; at < output.length; at += size) reader.push(Buffer.from(output.slice(at, at + size)));
@@ -199,9 +285,19 @@ t.test("the output of tools is read in pieces of any size", async (t) => {
 
 const zoektAnswer = JSON.stringify({
   Result: {
-    FilesSkipped: 0, ShardsSkipped: 0, Crashes: 0, MatchCount: 3,
+    FilesSkipped: 0,
+    ShardsSkipped: 0,
+    Crashes: 0,
+    MatchCount: 3,
     Files: [
-      { FileName: "a \"b\".c", Repository: "r", LineMatches: [{ Line: "a2VybmVs", LineNumber: 3, FileName: false }, { Line: "eA==", LineNumber: 17, FileName: false }] },
+      {
+        FileName: 'a "b".c',
+        Repository: "r",
+        LineMatches: [
+          { Line: "a2VybmVs", LineNumber: 3, FileName: false },
+          { Line: "eA==", LineNumber: 17, FileName: false },
+        ],
+      },
       { FileName: "ü.c", LineMatches: [{ Line: "", LineNumber: 1, FileName: false }] },
     ],
     RepoURLs: {},
@@ -215,7 +311,8 @@ t.test("zoekt's answer is read in pieces of any size, and must be whole", async 
     for (let at = 0; at < part.length; at += size) reader.push(part.subarray(at, at + size));
     return reader.end();
   };
-  for (const size of [1, 7, 10_000]) t.equal(placesOf(read(bytes, size).lines), "a \"b\".c:17 a \"b\".c:3 ü.c:1", `pieces of ${size}`);
+  for (const size of [1, 7, 10_000])
+    t.equal(placesOf(read(bytes, size).lines), 'a "b".c:17 a "b".c:3 ü.c:1', `pieces of ${size}`);
   t.throws(() => read(bytes.subarray(0, -3), 10_000), /ended early/);
   for (const field of ["FilesSkipped", "ShardsSkipped", "Crashes"]) {
     t.throws(() => read(Buffer.from(zoektAnswer.replace(`"${field}":0`, `"${field}":2`)), 10_000), /not whole/, field);
@@ -224,10 +321,26 @@ t.test("zoekt's answer is read in pieces of any size, and must be whole", async 
 
 t.test("the same query in two languages", async (t) => {
   const rows: readonly { readonly query: BenchQuery; readonly zoekt: string; readonly trawl: string }[] = [
-    { query: queryOf("kmalloc"), zoekt: 'case:yes content:"kmalloc"', trawl: 'type:file count:all case:yes content:"kmalloc"' },
-    { query: queryOf("f(\"a b\")"), zoekt: 'case:yes content:"f\\\\(\\"a b\\"\\\\)"', trawl: 'type:file count:all case:yes content:"f(\\"a b\\")"' },
-    { query: queryOf("dma", { ignoreCase: true }), zoekt: 'case:no content:"dma"', trawl: 'type:file count:all content:"dma"' },
-    { query: queryOf("a/b\\(", { kind: "regexp" }), zoekt: 'case:yes content:"a/b\\\\("', trawl: "type:file count:all case:yes /a\\/b\\(/" },
+    {
+      query: queryOf("kmalloc"),
+      zoekt: 'case:yes content:"kmalloc"',
+      trawl: 'type:file count:all case:yes content:"kmalloc"',
+    },
+    {
+      query: queryOf('f("a b")'),
+      zoekt: 'case:yes content:"f\\\\(\\"a b\\"\\\\)"',
+      trawl: 'type:file count:all case:yes content:"f(\\"a b\\")"',
+    },
+    {
+      query: queryOf("dma", { ignoreCase: true }),
+      zoekt: 'case:no content:"dma"',
+      trawl: 'type:file count:all content:"dma"',
+    },
+    {
+      query: queryOf("a/b\\(", { kind: "regexp" }),
+      zoekt: 'case:yes content:"a/b\\\\("',
+      trawl: "type:file count:all case:yes /a\\/b\\(/",
+    },
   ];
   for (const { query, zoekt, trawl } of rows) {
     t.equal(zoektQuery(query), zoekt, query.pattern);

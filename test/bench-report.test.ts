@@ -25,27 +25,88 @@ function plotOf(name: string, x: Axis, y: Axis, ...series: Series[]): Plot {
   return { name, title: `A title with <, > & "quotes"`, x, y, series };
 }
 
-const points = [{ x: 0, y: 3, low: 2, high: 5 }, { x: 1, y: 40 }];
+const points = [
+  { x: 0, y: 3, low: 2, high: 5 },
+  { x: 1, y: 40 },
+];
 
 const plots: readonly Plot[] = [
-  plotOf("rows", axis("query", "category", "[a-z]+<&>", "kmalloc"), axis("time, ms", "log"), { name: "trawl", kind: "bars", points }, { name: "rg & more", kind: "bars", points }),
-  plotOf("dots", axis("query", "category", "a", "b"), axis("time, ms", "linear"), { name: "native", kind: "points", points }, { name: "portable", kind: "points", points }),
-  plotOf("lines", axis("clients", "linear"), axis("p99, ms", "log"), { name: "ours", kind: "line", points }, { name: "theirs", kind: "line", points }),
-  plotOf("cloud", axis("size, GB", "linear"), axis("time, ms", "linear"), { name: "rare", kind: "points", points }, { name: "dense", kind: "points", points }),
-  plotOf("bars", axis("latency, ms", "linear"), axis("requests", "linear"), { name: "first", kind: "bars", points }, { name: "second", kind: "bars", points }),
+  plotOf(
+    "rows",
+    axis("query", "category", "[a-z]+<&>", "kmalloc"),
+    axis("time, ms", "log"),
+    { name: "trawl", kind: "bars", points },
+    { name: "rg & more", kind: "bars", points },
+  ),
+  plotOf(
+    "dots",
+    axis("query", "category", "a", "b"),
+    axis("time, ms", "linear"),
+    { name: "native", kind: "points", points },
+    { name: "portable", kind: "points", points },
+  ),
+  plotOf(
+    "lines",
+    axis("clients", "linear"),
+    axis("p99, ms", "log"),
+    { name: "ours", kind: "line", points },
+    { name: "theirs", kind: "line", points },
+  ),
+  plotOf(
+    "cloud",
+    axis("size, GB", "linear"),
+    axis("time, ms", "linear"),
+    { name: "rare", kind: "points", points },
+    { name: "dense", kind: "points", points },
+  ),
+  plotOf(
+    "bars",
+    axis("latency, ms", "linear"),
+    axis("requests", "linear"),
+    { name: "first", kind: "bars", points },
+    { name: "second", kind: "bars", points },
+  ),
   plotOf("nothing", axis("x", "log"), axis("y", "log")),
 ];
 
 const claim: Claim = { what: "a figure", unit: "ms", value: 3, better: "less", must: 4, aim: 2, note: "a|note" };
 
 function partOf(samples: readonly Sample[]): PartRecord {
-  const table = { title: "A table", head: ["query", "ms"], rows: [["(copy|move)_to_user", "3.5"], ["x", "12"]] };
-  return { part: "one", title: "Part one", seconds: 75, notes: ["A peer is not installed."], samples, tables: [table], plots, claims: [claim] };
+  const table = {
+    title: "A table",
+    head: ["query", "ms"],
+    rows: [
+      ["(copy|move)_to_user", "3.5"],
+      ["x", "12"],
+    ],
+  };
+  return {
+    part: "one",
+    title: "Part one",
+    seconds: 75,
+    notes: ["A peer is not installed."],
+    samples,
+    tables: [table],
+    plots,
+    claims: [claim],
+  };
 }
 
 function runOf(...samples: Sample[]): RunRecord {
-  const machine = { processor: "AMD EPYC 7B13", cores: 2, memoryBytes: 25e9, kernel: "6.1", loadBefore: 0.1, pageCacheBytes: 1e9 };
-  return { date: "2026-11-21T08:00:00.000Z", command: "trawl-bench all", environment: { machine, versions: { node: "v20" } }, parts: [partOf(samples)] };
+  const machine = {
+    processor: "AMD EPYC 7B13",
+    cores: 2,
+    memoryBytes: 25e9,
+    kernel: "6.1",
+    loadBefore: 0.1,
+    pageCacheBytes: 1e9,
+  };
+  return {
+    date: "2026-11-21T08:00:00.000Z",
+    command: "trawl-bench all",
+    environment: { machine, versions: { node: "v20" } },
+    parts: [partOf(samples)],
+  };
 }
 
 function sampleOf(task: string, better: Sample["better"], ...values: number[]): Sample {
@@ -61,7 +122,9 @@ function temporaryFolder(t: Test): string {
 /** What is wrong with the tags and entities of an XML text; "" when nothing is. */
 function xmlFault(text: string): string {
   const open: string[] = [];
-  for (const [tag, closing, name = "", selfClosing] of text.matchAll(/<(\/?)([a-zA-Z][\w:-]*)(?:"[^"]*"|[^">])*?(\/?)>/g)) {
+  for (const [tag, closing, name = "", selfClosing] of text.matchAll(
+    /<(\/?)([a-zA-Z][\w:-]*)(?:"[^"]*"|[^">])*?(\/?)>/g,
+  )) {
     if (closing === "") {
       if (selfClosing === "") open.push(name);
     } else if (open.pop() !== name) return `${tag} closes nothing`;
@@ -72,7 +135,7 @@ function xmlFault(text: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("\"", "&quot;");
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
 t.test("a plot is a well-formed picture that names its axes, its categories and each series", async (t) => {
@@ -80,14 +143,16 @@ t.test("a plot is a well-formed picture that names its axes, its categories and 
     const svg = renderPlot(plot);
     t.equal(xmlFault(svg), "", plot.name);
     const legend = plot.series.length > 1 ? plot.series.map(({ name }) => name) : [];
-    for (const text of [plot.x.label, plot.y.label, ...plot.x.categories, ...legend]) t.ok(svg.includes(`>${escaped(text)}<`), `${plot.name}: ${text}`);
+    for (const text of [plot.x.label, plot.y.label, ...plot.x.categories, ...legend])
+      t.ok(svg.includes(`>${escaped(text)}<`), `${plot.name}: ${text}`);
     t.notMatch(svg, /NaN|undefined|Infinity/, plot.name);
   }
 });
 
 t.test("every series is drawn in a colour of its own, whiskers too", async (t) => {
   for (const { name, x, y, series } of plots.filter((plot) => plot.series.length > 0)) {
-    const alone = (each: Series): number => renderPlot({ name, title: "t", x, y, series: [each] }).split("#0072B2").length;
+    const alone = (each: Series): number =>
+      renderPlot({ name, title: "t", x, y, series: [each] }).split("#0072B2").length;
     for (const each of series) t.ok(alone(each) > alone({ ...each, points: [] }) + 1, `${name}: ${each.name}`);
     const svg = renderPlot({ name, title: "t", x, y, series });
     for (const colour of ["#0072B2", "#D55E00"]) t.ok(svg.includes(colour), `${name}: ${colour}`);
@@ -95,22 +160,44 @@ t.test("every series is drawn in a colour of its own, whiskers too", async (t) =
 });
 
 t.test("points that a logarithmic axis cannot show are left out, and the picture says so", async (t) => {
-  const plot = (y: number): Plot => plotOf("zero", axis("x", "linear"), axis("y", "log"), { name: "a", kind: "line", points: [{ x: 1, y }, { x: 2, y: 5 }] });
+  const plot = (y: number): Plot =>
+    plotOf("zero", axis("x", "linear"), axis("y", "log"), {
+      name: "a",
+      kind: "line",
+      points: [
+        { x: 1, y },
+        { x: 2, y: 5 },
+      ],
+    });
   t.match(renderPlot(plot(0)), /1 point at or below 0 not shown/);
   t.notMatch(renderPlot(plot(1)), /not shown/);
 });
 
 t.test("tables", async (t) => {
-  const table = { title: "T", head: ["name", "ms"], rows: [["a|b", "3"], ["c", "1,200"]] };
+  const table = {
+    title: "T",
+    head: ["name", "ms"],
+    rows: [
+      ["a|b", "3"],
+      ["c", "1,200"],
+    ],
+  };
   t.equal(markdownTable(table), "| name |    ms |\n| ---- | ----: |\n| a\\|b |     3 |\n| c    | 1,200 |");
   t.equal(terminalTable(table), "T\n───────────\nname     ms\n───────────\na|b       3\nc     1,200");
 });
 
 t.test("verdicts", async (t) => {
   const rows: readonly (readonly [Partial<Claim>, string])[] = [
-    [{ value: 2 }, "meets aim"], [{ value: 4 }, "meets must"], [{ value: 4.1 }, "MISSES MUST"], [{ value: undefined }, "not measured"],
-    [{ value: NaN }, "not measured"], [{ better: "more", value: 4 }, "meets aim"], [{ better: "more", value: 3 }, "MISSES MUST"],
-    [{ must: undefined, aim: undefined }, ""], [{ must: undefined, value: 3 }, "misses aim"], [{ aim: undefined }, "meets must"],
+    [{ value: 2 }, "meets aim"],
+    [{ value: 4 }, "meets must"],
+    [{ value: 4.1 }, "MISSES MUST"],
+    [{ value: undefined }, "not measured"],
+    [{ value: NaN }, "not measured"],
+    [{ better: "more", value: 4 }, "meets aim"],
+    [{ better: "more", value: 3 }, "MISSES MUST"],
+    [{ must: undefined, aim: undefined }, ""],
+    [{ must: undefined, value: 3 }, "misses aim"],
+    [{ aim: undefined }, "meets must"],
   ];
   for (const [change, verdict] of rows) t.equal(verdictOf({ ...claim, ...change }), verdict, JSON.stringify(change));
 });
@@ -124,8 +211,17 @@ t.test("a run is written, read and written again: report, pictures, record", asy
   t.same(readRun(folder).parts[0]?.plots, plots);
   const report = readFileSync(join(folder, "report.md"), "utf8");
   t.equal(report, renderReport(record));
-  for (const part of ["AMD EPYC 7B13, 2 cores", "A peer is not installed.", "(copy\\|move)_to_user", "meets must", "a\\|note", "1 min 15 s"]) t.ok(report.includes(part), part);
-  for (const [, target = ""] of report.matchAll(/\]\(([^)]+)\)/g)) t.ok(readFileSync(join(folder, target)).length > 0, target);
+  for (const part of [
+    "AMD EPYC 7B13, 2 cores",
+    "A peer is not installed.",
+    "(copy\\|move)_to_user",
+    "meets must",
+    "a\\|note",
+    "1 min 15 s",
+  ])
+    t.ok(report.includes(part), part);
+  for (const [, target = ""] of report.matchAll(/\]\(([^)]+)\)/g))
+    t.ok(readFileSync(join(folder, target)).length > 0, target);
   t.match(newRunFolder(join(folder, ".."), record, ""), /2core-2$/, "the next run of the day gets a folder of its own");
 });
 
@@ -137,7 +233,12 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
     if (former === undefined) delete process.env["XDG_CACHE_HOME"];
     else process.env["XDG_CACHE_HOME"] = former;
   });
-  const partNamed = (name: string, measure: () => PartRecord): Part => ({ name, title: name, estimateSeconds: () => 1, measure: async () => measure() });
+  const partNamed = (name: string, measure: () => PartRecord): Part => ({
+    name,
+    title: name,
+    estimateSeconds: () => 1,
+    measure: async () => measure(),
+  });
   let between: RunRecord | undefined;
   const parts = [
     partNamed("one", () => partOf([sampleOf("search", "less", 1)])),
@@ -147,7 +248,15 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
     }),
   ];
   const quiet = t.capture(process.stdout, "write", () => true);
-  const failed = await runParts(parts, { command: "trawl-bench all", isQuick: true, rounds: 1, out, suffix: "", quietLimitMs: 0, versions: {} }).finally(() => quiet.restore());
+  const failed = await runParts(parts, {
+    command: "trawl-bench all",
+    isQuick: true,
+    rounds: 1,
+    out,
+    suffix: "",
+    quietLimitMs: 0,
+    versions: {},
+  }).finally(() => quiet.restore());
   t.same([between?.parts.map(({ part }) => part), between?.notRun], [["one"], ["two"]]);
   t.match(between === undefined ? "" : renderReport(between), /is not whole:\*\* it was interrupted before `two`/);
   const whole = readRun(out);
@@ -157,7 +266,8 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
 
 t.test("a run tells whether the machine was busy, which it waits for", async (t) => {
   const { machine, versions } = runOf().environment;
-  const reportOf = (loadBefore: number, busyBefore: number): string => renderReport({ ...runOf(), environment: { machine: { ...machine, loadBefore, busyBefore }, versions } });
+  const reportOf = (loadBefore: number, busyBefore: number): string =>
+    renderReport({ ...runOf(), environment: { machine: { ...machine, loadBefore, busyBefore }, versions } });
   t.match(reportOf(0.1, 0.4), /machine was busy/);
   t.notMatch(reportOf(1.9, 0.01), /machine was busy/, "the load of the last minute tells of what has ended");
   const said: string[] = [];
@@ -168,13 +278,25 @@ t.test("a run tells whether the machine was busy, which it waits for", async (t)
 
 t.test("a record names no folder of this machine", async (t) => {
   const record = { ...runOf(), command: "trawl-bench --out /home/me/x/y /home/me/x" };
-  t.equal(withReplaced(record, new Map([["/home/me", "$HOME"], ["/home/me/x", "$WORK"]])).command, "trawl-bench --out $WORK/y $WORK");
+  t.equal(
+    withReplaced(
+      record,
+      new Map([
+        ["/home/me", "$HOME"],
+        ["/home/me/x", "$WORK"],
+      ]),
+    ).command,
+    "trawl-bench --out $WORK/y $WORK",
+  );
 });
 
 t.test("the name of a machine", async (t) => {
   const rows = [
-    ["AMD EPYC", "epyc"], ["Intel(R) Xeon(R) CPU @ 2.20GHz", "xeon"], ["AMD Ryzen 9 7950X 16-Core Processor", "ryzen-9-7950x"],
-    ["Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz", "core-i7-8700"], ["", "machine"],
+    ["AMD EPYC", "epyc"],
+    ["Intel(R) Xeon(R) CPU @ 2.20GHz", "xeon"],
+    ["AMD Ryzen 9 7950X 16-Core Processor", "ryzen-9-7950x"],
+    ["Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz", "core-i7-8700"],
+    ["", "machine"],
   ] as const;
   const { machine } = runOf().environment;
   for (const [processor, slug] of rows) t.equal(machineSlug({ ...machine, processor }), `${slug}-2core`);
@@ -193,17 +315,33 @@ t.test("a comparison finds what was planted, and nothing in noise", async (t) =>
     ["apart, but by too little", "less", base.map((value) => 100 + (value - 100) / 100 + 2), "same within noise"],
     ["one value", "less", [500], "too few values"],
   ];
-  const before = runOf(...rows.map(([task, better]) => sampleOf(task, better, ...task.startsWith("apart") ? base.map((value) => 100 + (value - 100) / 100) : base)), sampleOf("gone", "less", 1));
-  const after = runOf(...rows.map(([task, better, values]) => sampleOf(task, better, ...values)), sampleOf("added", "less", 1));
+  const before = runOf(
+    ...rows.map(([task, better]) =>
+      sampleOf(task, better, ...(task.startsWith("apart") ? base.map((value) => 100 + (value - 100) / 100) : base)),
+    ),
+    sampleOf("gone", "less", 1),
+  );
+  const after = runOf(
+    ...rows.map(([task, better, values]) => sampleOf(task, better, ...values)),
+    sampleOf("added", "less", 1),
+  );
   const { rows: compared, onlyBefore, onlyAfter } = compareRuns(before, after);
-  for (const [task, , , change] of rows) t.equal(compared.find(({ sample }) => sample.task === task)?.change, change, task);
+  for (const [task, , , change] of rows)
+    t.equal(compared.find(({ sample }) => sample.task === task)?.change, change, task);
   t.same([onlyBefore, onlyAfter], [["gone, trawl (ms)"], ["added, trawl (ms)"]]);
   const changes = compared.map(({ change }) => change === "better" || change === "worse");
-  t.same(changes, [...changes].sort((a, b) => Number(b) - Number(a)), "what differs comes first");
+  t.same(
+    changes,
+    [...changes].sort((a, b) => Number(b) - Number(a)),
+    "what differs comes first",
+  );
 });
 
 t.test("repetitions of a run are put together", async (t) => {
-  const merged = mergeRuns(runOf(sampleOf("search", "less", 1, 2)), [runOf(sampleOf("search", "less", 3)), runOf(sampleOf("other", "less", 9))]);
+  const merged = mergeRuns(runOf(sampleOf("search", "less", 1, 2)), [
+    runOf(sampleOf("search", "less", 3)),
+    runOf(sampleOf("other", "less", 9)),
+  ]);
   t.same(merged.parts[0]?.samples[0]?.values, [1, 2, 3]);
 });
 
@@ -246,7 +384,10 @@ t.test("the command refuses nonsense in clear words", async (t) => {
 
 async function commandOf(t: Test, args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
   let said = "";
-  const keep = t.capture(process.stderr, "write", (text: unknown) => { said += String(text); return true; });
+  const keep = t.capture(process.stderr, "write", (text: unknown) => {
+    said += String(text);
+    return true;
+  });
   const quiet = t.capture(process.stdout, "write", () => true);
   try {
     return { code: await run(["node", "trawl-bench", ...args]), said };

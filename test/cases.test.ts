@@ -22,7 +22,14 @@ import { cases as queries } from "./cases/queries.js";
 import { revisionCases } from "./cases/revisions.js";
 import type { CaseRow } from "./cases/row.js";
 import { dataDirectory, testDaemon, type DaemonProcess } from "./support/daemon.js";
-import { neverStopped, runEngine, testRepository, testShard, type TestDocument, type TestShard } from "./support/engine.js";
+import {
+  neverStopped,
+  runEngine,
+  testRepository,
+  testShard,
+  type TestDocument,
+  type TestShard,
+} from "./support/engine.js";
 import { GitFixture } from "./support/git-fixture.js";
 import { until } from "./support/waiting.js";
 
@@ -48,7 +55,11 @@ function answersOf(matches: readonly ShownMatch[]): string[] {
   const linesOf = new Map<string, Set<number>>();
   for (const { repository, handle, email, path, branches, lineMatches } of matches) {
     const revision = branches?.[0] ?? "";
-    const name = [repository ?? `owner:${handle === "" ? email : `@${handle}`}`, ...(revision === "" ? [] : [`@${revision}`]), ...(path === undefined ? [] : [`:${path}`])].join("");
+    const name = [
+      repository ?? `owner:${handle === "" ? email : `@${handle}`}`,
+      ...(revision === "" ? [] : [`@${revision}`]),
+      ...(path === undefined ? [] : [`:${path}`]),
+    ].join("");
     const lines = linesOf.get(name) ?? new Set();
     for (const { lineNumber } of lineMatches ?? []) lines.add(lineNumber + 1);
     linesOf.set(name, lines);
@@ -62,7 +73,9 @@ function answersOf(matches: readonly ShownMatch[]): string[] {
 /** The answers sorted; one that begins as a wanted one with "…" is shown as that. */
 function comparable(answers: readonly string[], want: readonly string[]): readonly string[] {
   const beginnings = want.filter((text) => text.endsWith("…"));
-  return answers.map((answer) => beginnings.find((beginning) => answer.startsWith(beginning.slice(0, -1))) ?? answer).sort();
+  return answers
+    .map((answer) => beginnings.find((beginning) => answer.startsWith(beginning.slice(0, -1))) ?? answer)
+    .sort();
 }
 
 /** Questions at the same time, which is fewer than the daemon answers at the same time. */
@@ -81,13 +94,20 @@ t.test("the table", async (t) => {
 
 t.test("over HTTP", async (t) => {
   const daemon = await daemonOf(t, corpus);
-  const { text: token } = await daemon.control("POST", "/.api/tokens", { user: "admin", scopes: ["user:all"], note: "", expires: "1d" }) as { text: string };
+  const { text: token } = (await daemon.control("POST", "/.api/tokens", {
+    user: "admin",
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
   for (let from = 0; from < cases.length; from += asked) {
-    await Promise.all(cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {
-      const answer = await ask(daemon, query, `${request}&token=${token}`);
-      compare(t, comparable(answer.found, want), [...want].sort(), `${name}: ${query}`);
-      if (skipped !== undefined) compare(t, answer.skipped, skipped, `${name}: skipped`);
-    }));
+    await Promise.all(
+      cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {
+        const answer = await ask(daemon, query, `${request}&token=${token}`);
+        compare(t, comparable(answer.found, want), [...want].sort(), `${name}: ${query}`);
+        if (skipped !== undefined) compare(t, answer.skipped, skipped, `${name}: skipped`);
+      }),
+    );
   }
   t.pass("every row");
 });
@@ -100,9 +120,13 @@ async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promi
     return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
   });
   const file = join(data, "trawl.jsonc");
-  writeFileSync(file, JSON.stringify({
-    repositories: configured, contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
-  }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      repositories: configured,
+      contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
+    }),
+  );
   const daemon = await testDaemon(t, ["--config", file], data);
   await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
   return daemon;
@@ -115,15 +139,25 @@ function fixtureOf(t: Test, { branches, files, tags = {} }: CaseRepository): Git
   for (const branch of branches) {
     const there = files.filter((file) => file.branches.includes(branch));
     for (const author of new Set([undefined, ...there.map((file) => file.author)])) {
-      const written = there.filter((file) => file.author === author).map(({ path, content }) => [path, content] as const);
-      fixture.commit({ branch, files: written, ...(author === undefined ? {} : { author: `${author} 1700000000 +0000` }) });
+      const written = there
+        .filter((file) => file.author === author)
+        .map(({ path, content }) => [path, content] as const);
+      fixture.commit({
+        branch,
+        files: written,
+        ...(author === undefined ? {} : { author: `${author} 1700000000 +0000` }),
+      });
     }
   }
   for (const [tag, branch] of Object.entries(tags)) fixture.tag(tag, fixture.git("rev-parse", `refs/heads/${branch}`));
   return fixture;
 }
 
-async function ask(daemon: DaemonProcess, query: string, request: string): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
+async function ask(
+  daemon: DaemonProcess,
+  query: string,
+  request: string,
+): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
   const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query })}&${request}`);
   const matches: ShownMatch[] = [];
   const found: string[] = [];
@@ -142,32 +176,48 @@ function alertText({ title, description }: { readonly title: string; readonly de
   return description === undefined ? `alert: ${title}` : `alert: ${title}: ${description}`;
 }
 
-/** Rows that the evaluator answers alone: without alerts, limits, what the main thread selects, and what mirrors are asked. */
-const fileRows = cases.filter((row) => !revisionCases.includes(row)).filter(({ query, want, skipped }) =>
-  !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)|@main~/.test(query) && !want.some((answer) => /^(alert|error): /.test(answer)) && !skipped?.includes("shard-match-limit"));
+/**
+ * Rows that the evaluator answers alone: without alerts, limits, what the main thread selects, and what mirrors are
+ * asked.
+ */
+const fileRows = cases
+  .filter((row) => !revisionCases.includes(row))
+  .filter(
+    ({ query, want, skipped }) =>
+      !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)|@main~/.test(query) &&
+      !want.some((answer) => /^(alert|error): /.test(answer)) &&
+      !skipped?.includes("shard-match-limit"),
+  );
 
 for (const { kernelName, useIndex, shardCount } of [
   { kernelName: "native", useIndex: false, shardCount: 1 },
   { kernelName: "ts", useIndex: true, shardCount: 1 },
   { kernelName: "native", useIndex: true, shardCount: 3 },
 ] as const) {
-  t.test(`evaluator: ${kernelName} kernel, ${useIndex ? "with" : "without"} index, shards: ${shardCount}`, async (t) => {
-    t.ok(fileRows.length > 400);
-    const kernel = loadKernel(kernelName);
-    const shards = shardsOf(kernelName, shardCount);
-    for (const row of fileRows) {
-      const plan = planQuery(row.query, typeOf(row), new Map(contexts.map((context) => [context.name, context])));
-      const selections = plan.alternatives.map(({ repositories }) => selectionOf(repositories, kernel, shards));
-      const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
-      compare(t, answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
-    }
-    t.pass("every row");
-  });
+  t.test(
+    `evaluator: ${kernelName} kernel, ${useIndex ? "with" : "without"} index, shards: ${shardCount}`,
+    async (t) => {
+      t.ok(fileRows.length > 400);
+      const kernel = loadKernel(kernelName);
+      const shards = shardsOf(kernelName, shardCount);
+      for (const row of fileRows) {
+        const plan = planQuery(row.query, typeOf(row), new Map(contexts.map((context) => [context.name, context])));
+        const selections = plan.alternatives.map(({ repositories }) => selectionOf(repositories, kernel, shards));
+        const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
+        compare(t, answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
+      }
+      t.pass("every row");
+    },
+  );
 }
 
-const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...facts }, i) => testRepository(i + 1, name, {
-  ...facts, indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })), defaultBranch: "main",
-}));
+const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...facts }, i) =>
+  testRepository(i + 1, name, {
+    ...facts,
+    indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })),
+    defaultBranch: "main",
+  }),
+);
 
 const table = RepositoryTable.of(repositories, true, undefined);
 
@@ -176,9 +226,22 @@ function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly 
   const resolution = resolveRepositories(table, filter);
   const conditions = conditionsOf(filter, resolution);
   for (const condition of conditions) {
-    for (const shard of shards) new ShardFind(condition, shard.reader, shard, kernel, () => undefined, neverStopped, () => undefined).run(0, noStats(), () => false);
+    for (const shard of shards)
+      new ShardFind(
+        condition,
+        shard.reader,
+        shard,
+        kernel,
+        () => undefined,
+        neverStopped,
+        () => undefined,
+      ).run(0, noStats(), () => false);
   }
-  return narrow(filter, resolution, conditions.map(({ found }) => found)).selection;
+  return narrow(
+    filter,
+    resolution,
+    conditions.map(({ found }) => found),
+  ).selection;
 }
 
 function typeOf({ query, request }: CaseRow): QueryType {
@@ -195,10 +258,19 @@ function fileAnswers({ want }: CaseRow): readonly string[] {
 function shardsOf(kernelName: "native" | "ts", shardCount: number): TestShard[] {
   const documents = corpus.flatMap(({ files, branches }, i) => files.map((file) => documentOf(file, i + 1, branches)));
   return Array.from({ length: shardCount }, (_, shard) =>
-    testShard(loadKernel(kernelName), documents.filter((_, i) => i % shardCount === shard), repositories));
+    testShard(
+      loadKernel(kernelName),
+      documents.filter((_, i) => i % shardCount === shard),
+      repositories,
+    ),
+  );
 }
 
-function documentOf({ path, content, branches, skipped }: CaseFile, repositoryId: number, all: readonly string[]): TestDocument {
+function documentOf(
+  { path, content, branches, skipped }: CaseFile,
+  repositoryId: number,
+  all: readonly string[],
+): TestDocument {
   const branchMask = branches.reduce((mask, branch) => mask | (1 << all.indexOf(branch)), 0);
   const bytes = typeof content === "string" || Buffer.isBuffer(content) ? content : "";
   return { path, content: bytes, repositoryId, branchMask, skipReason: skipped };

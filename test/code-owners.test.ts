@@ -50,7 +50,10 @@ t.test("a hostile pattern takes no longer", async (t) => {
 });
 
 function ownersOf(lines: readonly string[], path: string): string {
-  return new CodeOwners(lines.join("\n")).ownersOf(path).map(({ kind, text }) => `${kind}:${text}`).join(" ");
+  return new CodeOwners(lines.join("\n"))
+    .ownersOf(path)
+    .map(({ kind, text }) => `${kind}:${text}`)
+    .join(" ");
 }
 
 t.test("the last rule that matches counts", async (t) => {
@@ -64,9 +67,17 @@ t.test("the last rule that matches counts", async (t) => {
 
 t.test("lines", async (t) => {
   t.equal(ownersOf(["# * @no", "", "  * @yes @org/team  # not @this"], "a"), "handle:yes handle:org/team");
-  t.equal(ownersOf(["* @all", "*.js js-team", "!x @no", "[a] @no"], "a.js"), "handle:all", "what cannot be understood is skipped");
+  t.equal(
+    ownersOf(["* @all", "*.js js-team", "!x @no", "[a] @no"], "a.js"),
+    "handle:all",
+    "what cannot be understood is skipped",
+  );
   t.equal(ownersOf(["* @all\r", "a @me\r"], "a"), "handle:me", "line ends of Windows");
-  t.equal(ownersOf(["[Section][2] @nobody", "^[Other]", "a @me"], "a"), "handle:me", "headings of sections are skipped");
+  t.equal(
+    ownersOf(["[Section][2] @nobody", "^[Other]", "a @me"], "a"),
+    "handle:me",
+    "headings of sections are skipped",
+  );
   t.equal(ownersOf([String.raw`my\ dir/ @me`], "my dir/a"), "handle:me");
   t.equal(ownersOf([], "a"), "");
 });
@@ -89,7 +100,11 @@ t.test("who is asked for", async (t) => {
 
 t.test("files of any size are read in a bounded time", async (t) => {
   const last = "/a/x @last\n";
-  t.same(new CodeOwners(`${"b\n".repeat(1_500_000)}${last}`).ownersOf("a/x").map(({ text }) => text), ["last"], "of many lines the last ones count");
+  t.same(
+    new CodeOwners(`${"b\n".repeat(1_500_000)}${last}`).ownersOf("a/x").map(({ text }) => text),
+    ["last"],
+    "of many lines the last ones count",
+  );
   const ownersOf = (text: string): readonly string[] => new CodeOwners(text).ownersOf("a/x").map((owner) => owner.text);
   t.same(ownersOf(`${last}${"#\n".repeat(100_000)}`), [], "no further lines are read");
   t.same(ownersOf(`${last}${"/b/y @b\n".repeat(50_000)}`), [], "and no further rules");

@@ -12,7 +12,10 @@ const authors: CommitQuestion = { kind: "contributors", filters: [{ source: "a",
 const yes: CommitFact = { kind: "known", holds: true, bytes: undefined };
 
 function commits(count: number, from = 1): CommitOfRepository[] {
-  return Array.from({ length: count }, (_, i) => ({ repositoryId: from + i, commit: String(from + i).padStart(40, "0") }));
+  return Array.from({ length: count }, (_, i) => ({
+    repositoryId: from + i,
+    commit: String(from + i).padStart(40, "0"),
+  }));
 }
 
 function limits(ms = 10_000) {
@@ -26,7 +29,11 @@ class FakePool {
   runningMax = 0;
   #running = 0;
 
-  constructor(readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitFact[] = ({ commits }) => commits.map(() => yes), readonly waits = false) {}
+  constructor(
+    readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitFact[] = ({ commits }) =>
+      commits.map(() => yes),
+    readonly waits = false,
+  ) {}
 
   readonly run = async (request: unknown, limits: ReadLimits): Promise<unknown> => {
     const asked = request as ReadCommitFacts;
@@ -74,19 +81,27 @@ t.test("histories are read one by one, and leave a reader to others", async (t) 
 });
 
 t.test("a failure costs its commit, and is not kept", async (t) => {
-  const pool = new FakePool(({ commits }) => commits.map(({ repositoryId }) =>
-    (repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes)));
+  const pool = new FakePool(({ commits }) =>
+    commits.map(({ repositoryId }) =>
+      repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes,
+    ),
+  );
   const reader = new CommitFactReader(pool.asPool, 2);
   for (const time of ["the first", "the second"]) {
     const { facts, failures } = await reader.ask(owners, commits(5), limits());
     t.equal(facts.size, 4, time);
     t.same(failures, [{ repositoryId: 3, reason: "the mirror is damaged", isLate: false }]);
   }
-  t.same(pool.asked.map((request) => request.commits.length), [5, 1]);
+  t.same(
+    pool.asked.map((request) => request.commits.length),
+    [5, 1],
+  );
 });
 
 t.test("a read that fails as a whole costs its commits", async (t) => {
-  const pool = new FakePool(() => { throw new TrawlError("overloaded", "too many"); });
+  const pool = new FakePool(() => {
+    throw new TrawlError("overloaded", "too many");
+  });
   const { facts, failures } = await new CommitFactReader(pool.asPool, 2).ask(owners, commits(9), limits());
   t.equal(facts.size, 0);
   t.equal(failures.length, 9);
@@ -97,7 +112,10 @@ t.test("time that is over, and a stop", async (t) => {
   const pool = new FakePool();
   const reader = new CommitFactReader(pool.asPool, 2);
   const late = await reader.ask(owners, commits(3), limits(-1));
-  t.same(late.failures.map(({ isLate }) => isLate), [true, true, true]);
+  t.same(
+    late.failures.map(({ isLate }) => isLate),
+    [true, true, true],
+  );
   const stopped = limits();
   stopped.stop[0] = 1;
   t.equal((await reader.ask(owners, commits(3), stopped)).failures.length, 3);
@@ -127,5 +145,8 @@ t.test("searches take turns", async (t) => {
   const b = reader.ask(authors, commits(3, 10), limits());
   for (let i = 0; i < 6; i++) await pool.endOne();
   await Promise.all([a, b]);
-  t.same(pool.asked.map((request) => request.commits[0].repositoryId), [1, 10, 2, 11, 3, 12]);
+  t.same(
+    pool.asked.map((request) => request.commits[0].repositoryId),
+    [1, 10, 2, 11, 3, 12],
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * kill -9 at random moments of starting, indexing, syncing, merging, adding and removing, and between any two of the daemon's calls that
- * write, sync, rename or delete: test/support/crash-site.ts says what must hold after each. `SEED` for another sequence.
+ * kill -9 at random moments of starting, indexing, syncing, merging, adding and removing, and between any two of the
+ * daemon's calls that write, sync, rename or delete: test/support/crash-site.ts says what must hold after each. `SEED`
+ * for another sequence.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -27,14 +28,25 @@ const counts = { points: 0, atCalls: 0, starting: 0, merges: 0, older: 0, newer:
 t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, async (t) => {
   t.comment(`SEED=${seed}`);
   // A site mostly waits: for a process to start or to end, and for git.
-  await Promise.all(Array.from({ length: siteCount }, (_, i) => crashOften(t, seed + i, Math.ceil(crashCount / siteCount))));
+  await Promise.all(
+    Array.from({ length: siteCount }, (_, i) => crashOften(t, seed + i, Math.ceil(crashCount / siteCount))),
+  );
   const { points, atCalls, starting, merges, older, newer } = counts;
-  t.comment(`of the operations that were cut short ${newer} had taken effect and ${older} had not; ${atCalls} at a call, ${merges} merges`);
+  t.comment(
+    `of the operations that were cut short ${newer} had taken effect and ${older} had not; ${atCalls} at a call, ${merges} merges`,
+  );
   t.ok(atCalls > points / 8, "calls were interrupted");
-  record(6, "kill -9 while indexing, syncing, merging, adding and removing", `${points} points, ${atCalls} of them right before or after `
-    + `a write, fsync, rename or deletion, and ${starting} more while starting: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${merges} merges)`);
-  record(6, "from the start of the process until it listens, after each of them",
-    `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`);
+  record(
+    6,
+    "kill -9 while indexing, syncing, merging, adding and removing",
+    `${points} points, ${atCalls} of them right before or after ` +
+      `a write, fsync, rename or deletion, and ${starting} more while starting: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${merges} merges)`,
+  );
+  record(
+    6,
+    "from the start of the process until it listens, after each of them",
+    `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`,
+  );
 });
 
 /** Operations at one site, each of which a crash cuts short. */
@@ -58,7 +70,11 @@ async function crashOften(t: Test, ownSeed: number, pointCount: number): Promise
     const isAtCall = point % 2 === 0;
     await site.crash(daemon, async (daemon, usualMs, ended) => {
       if (isAtCall) {
-        layer.killAt(daemon.pid, 1 + random(random(2) === 0 ? 40 : callsMax), random(2) === 0 ? "killBefore" : "killAfter");
+        layer.killAt(
+          daemon.pid,
+          1 + random(random(2) === 0 ? 40 : callsMax),
+          random(2) === 0 ? "killBefore" : "killAfter",
+        );
         await Promise.race([ended, daemon.exit()]);
         if (layer.get("hit") === 1) counts.atCalls++;
       } else await sleep(random(Math.ceil(usualMs * 1.2)));
@@ -80,8 +96,13 @@ async function crashOften(t: Test, ownSeed: number, pointCount: number): Promise
   await site.check(t, daemon, "at the end");
   t.equal(await daemon.stop(), 0);
   daemon = await start();
-  await until("only live shards are stored", async () =>
-    new ShardStore(join(data, "shards")).ids().length === await daemon.metric("trawl_index_shards"));
-  await until("only mirrors of known repositories are kept", () => readdirSync(join(data, "mirrors")).length === site.listedCount);
+  await until(
+    "only live shards are stored",
+    async () => new ShardStore(join(data, "shards")).ids().length === (await daemon.metric("trawl_index_shards")),
+  );
+  await until(
+    "only mirrors of known repositories are kept",
+    () => readdirSync(join(data, "mirrors")).length === site.listedCount,
+  );
   t.equal(await daemon.stop(), 0);
 }

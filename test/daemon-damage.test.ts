@@ -36,7 +36,9 @@ async function damagedData(t: Test, change: ((bytes: Buffer) => void) | undefine
   return data;
 }
 
-const flipText = (bytes: Buffer): void => { bytes[bytes.indexOf("needle a7")]! ^= 1; };
+const flipText = (bytes: Buffer): void => {
+  bytes[bytes.indexOf("needle a7")]! ^= 1;
+};
 
 /** Removes the remote of `host/a` for the rest of the test. */
 function hideRemote(t: Test): void {
@@ -68,8 +70,18 @@ async function damageShard(data: string, text: string, change: ((bytes: Buffer) 
 
 const damages: readonly (readonly [what: string, change: ((bytes: Buffer) => void) | undefined])[] = [
   ["a bit of the text", flipText],
-  ["a bit of a path", (bytes) => { bytes[bytes.indexOf("7.txt")]! ^= 1; }],
-  ["a bit of the header", (bytes) => { bytes[20]! ^= 1; }],
+  [
+    "a bit of a path",
+    (bytes) => {
+      bytes[bytes.indexOf("7.txt")]! ^= 1;
+    },
+  ],
+  [
+    "a bit of the header",
+    (bytes) => {
+      bytes[20]! ^= 1;
+    },
+  ],
 ];
 
 for (const [what, change] of damages) {
@@ -78,11 +90,16 @@ for (const [what, change] of damages) {
     const daemon = await testDaemon(t, [], data);
     const first = await daemon.search(needle);
     if (first.skipped.length === 0) t.same(first.found, all, "built again before anybody asked");
-    else t.same([first.found, first.skipped], [ofB, ["backend-missing"]], "what is not damaged is complete, and nothing else is shown");
+    else
+      t.same(
+        [first.found, first.skipped],
+        [ofB, ["backend-missing"]],
+        "what is not damaged is complete, and nothing else is shown",
+      );
     await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
     t.same((await daemon.search(needle)).found, all);
     await becomes(t, () => daemon.metric("trawl_index_corrupt_shards"), 0, "none is counted any more");
-    t.ok(await daemon.metric("trawl_shards_damaged_total") > 0);
+    t.ok((await daemon.metric("trawl_shards_damaged_total")) > 0);
     t.equal(await daemon.metric("trawl_shards_repaired_total"), await daemon.metric("trawl_shards_damaged_total"));
     t.equal((await runCommand("check", "--data", data)).exitCode, 0);
   });
@@ -123,7 +140,12 @@ t.test("the mirror is damaged too: it is fetched anew", async (t) => {
   const daemon = await testDaemon(t, [], data);
   await until("it is whole again", async () => (await daemon.search(needle)).found.length === all.length);
   t.same((await daemon.search(needle)).skipped, []);
-  await becomes(t, async () => (await daemon.list()).map((status) => status.error), ["", ""], "nothing is wrong any more");
+  await becomes(
+    t,
+    async () => (await daemon.list()).map((status) => status.error),
+    ["", ""],
+    "nothing is wrong any more",
+  );
 });
 
 t.test("both are gone: the rest is searched, and the list says what is wrong", async (t) => {
@@ -146,33 +168,42 @@ t.test("all shards are gone: the start names them, and they are built again unde
   rmSync(join(data, "shards"), { recursive: true });
   const daemon = await testDaemon(t, [], data);
   const early = await daemon.search(needle);
-  if (early.found.length < all.length) t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+  if (early.found.length < all.length)
+    t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
   await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
   t.same((await daemon.search(needle)).found, all);
   t.equal((await runCommand("check", "--data", data)).exitCode, 0);
 });
 
-t.test("the store has whole shards, but not those that the catalog means: none is searched, all are built again", async (t) => {
-  const data = dataDirectory(t);
-  cpSync(whole, data, { recursive: true });
-  const store = new ShardStore(join(data, "shards"));
-  const ids = store.ids();
-  const shards = ids.map((id) => {
-    const snapshot = store.read();
-    const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
-    snapshot.close();
-    return bytes;
-  });
-  await store.put(ids.map((id, i) => ({ id, bytes: shards[(i + 1) % shards.length]! })));
-  await store.close();
-  const daemon = await testDaemon(t, [], data);
-  const early = await daemon.search(needle);
-  t.same(early.found.filter((line) => !all.includes(line)), [], "nothing is found in a shard of others");
-  if (early.found.length < all.length) t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
-  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
-  t.same((await daemon.search(needle)).found, all);
-  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
-});
+t.test(
+  "the store has whole shards, but not those that the catalog means: none is searched, all are built again",
+  async (t) => {
+    const data = dataDirectory(t);
+    cpSync(whole, data, { recursive: true });
+    const store = new ShardStore(join(data, "shards"));
+    const ids = store.ids();
+    const shards = ids.map((id) => {
+      const snapshot = store.read();
+      const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
+      snapshot.close();
+      return bytes;
+    });
+    await store.put(ids.map((id, i) => ({ id, bytes: shards[(i + 1) % shards.length]! })));
+    await store.close();
+    const daemon = await testDaemon(t, [], data);
+    const early = await daemon.search(needle);
+    t.same(
+      early.found.filter((line) => !all.includes(line)),
+      [],
+      "nothing is found in a shard of others",
+    );
+    if (early.found.length < all.length)
+      t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+    await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+    t.same((await daemon.search(needle)).found, all);
+    t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  },
+);
 
 t.test("the catalog alone is restored from an older copy: everything is found, and `check` agrees", async (t) => {
   const data = dataDirectory(t);

@@ -1,4 +1,7 @@
-/** Repositories of which objects are missing or damaged: what can be read is indexed, and what is missing is counted and told. */
+/**
+ * Repositories of which objects are missing or damaged: what can be read is indexed, and what is missing is counted and
+ * told.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,11 +15,20 @@ import type { GitFixture } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { until } from "./support/waiting.js";
 
-const files = { "a.txt": "needle a\n", "d/b.txt": "needle b\n", "d/e/c.txt": "needle c\n", "f/g.txt": "needle g\n", "z.txt": "needle z\n" };
+const files = {
+  "a.txt": "needle a\n",
+  "d/b.txt": "needle b\n",
+  "d/e/c.txt": "needle c\n",
+  "f/g.txt": "needle g\n",
+  "z.txt": "needle z\n",
+};
 
 /** Where the pattern is found in the repository of this name, but for these paths. */
 function linesWithout(name: string, ...missing: string[]): string[] {
-  return Object.keys(files).filter((path) => !missing.some((start) => path.startsWith(start))).map((path) => `${name}:${path}:1`).sort();
+  return Object.keys(files)
+    .filter((path) => !missing.some((start) => path.startsWith(start)))
+    .map((path) => `${name}:${path}:1`)
+    .sort();
 }
 
 const data = dataDirectory(t);
@@ -34,7 +46,9 @@ function source(t: Test): GitFixture {
   const aside = made.sibling("packs");
   if (readdirSync(packs).length > 0) {
     renameSync(packs, aside);
-    for (const name of readdirSync(aside)) if (name.endsWith(".pack")) execFileSync("sh", ["-c", `git -C "$1" unpack-objects -q <"$2"`, "sh", made.path, join(aside, name)]);
+    for (const name of readdirSync(aside))
+      if (name.endsWith(".pack"))
+        execFileSync("sh", ["-c", `git -C "$1" unpack-objects -q <"$2"`, "sh", made.path, join(aside, name)]);
   }
   return made;
 }
@@ -44,13 +58,26 @@ function objectFile(made: GitFixture, revision: string): string {
   return join(made.path, "objects", oid.slice(0, 2), oid.slice(2));
 }
 
-async function requireIncomplete(t: Test, name: string, url: string, missing: readonly string[], missingCount: number): Promise<void> {
+async function requireIncomplete(
+  t: Test,
+  name: string,
+  url: string,
+  missing: readonly string[],
+  missingCount: number,
+): Promise<void> {
   const status = await daemon.add(name, url);
-  t.match(status, { state: "searchable", error: "", skippedCounts: { missing: missingCount } }, "it is searchable, and its status counts what is missing");
+  t.match(
+    status,
+    { state: "searchable", error: "", skippedCounts: { missing: missingCount } },
+    "it is searchable, and its status counts what is missing",
+  );
   const answer = await daemon.search(`repo:^${name}$ needle`);
   t.same(answer.found, linesWithout(name, ...missing));
   t.same(answer.skipped, ["document-skipped"]);
-  t.match(answer.progress?.skipped[0]?.message, new RegExp(`^Some files or directories could not be read, as objects are missing .* They are of: ${name}$`));
+  t.match(
+    answer.progress?.skipped[0]?.message,
+    new RegExp(`^Some files or directories could not be read, as objects are missing .* They are of: ${name}$`),
+  );
   t.match(await daemon.sync(name), { state: "searchable", error: "" }, "and stays so");
 }
 
@@ -70,7 +97,11 @@ t.test("a partial clone whose promisor is gone", async (t) => {
   execFileSync("git", ["-C", partial, "fetch", "-q", "--refetch", "--no-filter", "origin"]);
   await daemon.sync("host/partial");
   const answer = await daemon.search("repo:^host/partial$ needle");
-  t.same([answer.found, answer.skipped], [linesWithout("host/partial"), []], "once the objects are there, they are indexed");
+  t.same(
+    [answer.found, answer.skipped],
+    [linesWithout("host/partial"), []],
+    "once the objects are there, they are indexed",
+  );
 });
 
 t.test("a blob is gone", async (t) => {
@@ -79,15 +110,24 @@ t.test("a blob is gone", async (t) => {
   await requireIncomplete(t, "host/blob", made.path, ["d/b"], 1);
   made.commit({ branch: "main", files: { "new.txt": "needle new\n" } });
   await daemon.sync("host/blob");
-  t.ok((await daemon.search("repo:^host/blob$ needle")).found.includes("host/blob:new.txt:1"), "a later commit is indexed");
+  t.ok(
+    (await daemon.search("repo:^host/blob$ needle")).found.includes("host/blob:new.txt:1"),
+    "a later commit is indexed",
+  );
   const older = await daemon.search("repo:^host/blob$@main~1 needle");
-  t.same(older.found, linesWithout("host/blob@main~1", "d/b").map((line) => line.replace("@main~1", "")));
+  t.same(
+    older.found,
+    linesWithout("host/blob@main~1", "d/b").map((line) => line.replace("@main~1", "")),
+  );
   t.same(older.skipped, ["document-skipped"]);
 });
 
 t.test("a blob is cut, and another one is overwritten", async (t) => {
   const made = source(t);
-  for (const [path, damage] of [["a.txt", (file: string) => truncateSync(file, statSync(file).size - 6)], ["z.txt", (file: string) => writeFileSync(file, "rubbish")]] as const) {
+  for (const [path, damage] of [
+    ["a.txt", (file: string) => truncateSync(file, statSync(file).size - 6)],
+    ["z.txt", (file: string) => writeFileSync(file, "rubbish")],
+  ] as const) {
     const file = objectFile(made, `main:${path}`);
     chmodSync(file, 0o600);
     damage(file);
@@ -113,37 +153,55 @@ t.test("nothing can be read: the error is one line", async (t) => {
   await daemon.remove("host/nothing");
 });
 
-t.test("a mirror loses a blob, and its remote is away: the rest is indexed; when the remote is back, all is", async (t) => {
-  const made = source(t);
-  const away = made.sibling("away");
-  await daemon.add("host/mirror", made.path);
-  const folder = readdirSync(join(data, "mirrors")).map((name) => Number.parseInt(name, 10)).sort((a, b) => a - b).at(-1)!;
-  const oid = made.git("rev-parse", "main:f/g.txt");
-  const mirror = join(data, "mirrors", `${folder}.git`);
-  renameSync(made.path, away);
-  rmSync(join(mirror, "objects", oid.slice(0, 2), oid.slice(2)));
-  await daemon.stop();
-  rmSync(join(data, "shards"), { recursive: true });
-  daemon = await DaemonProcess.start(data);
-  await until("the rest is indexed", async () => (await daemon.search("repo:^host/mirror$ needle")).skipped.includes("document-skipped"));
-  t.same((await daemon.search("repo:^host/mirror$ needle")).found, linesWithout("host/mirror", "f/"));
-  await until("the list says what is wrong", async () => /cannot read/.test((await daemon.list()).find(({ name }) => name === "host/mirror")!.error));
-  renameSync(away, made.path);
-  await daemon.sync("host/mirror").catch(() => undefined);
-  await until("all is found", async () => (await daemon.search("repo:^host/mirror$ needle")).found.length === Object.keys(files).length);
-});
+t.test(
+  "a mirror loses a blob, and its remote is away: the rest is indexed; when the remote is back, all is",
+  async (t) => {
+    const made = source(t);
+    const away = made.sibling("away");
+    await daemon.add("host/mirror", made.path);
+    const folder = readdirSync(join(data, "mirrors"))
+      .map((name) => Number.parseInt(name, 10))
+      .sort((a, b) => a - b)
+      .at(-1)!;
+    const oid = made.git("rev-parse", "main:f/g.txt");
+    const mirror = join(data, "mirrors", `${folder}.git`);
+    renameSync(made.path, away);
+    rmSync(join(mirror, "objects", oid.slice(0, 2), oid.slice(2)));
+    await daemon.stop();
+    rmSync(join(data, "shards"), { recursive: true });
+    daemon = await DaemonProcess.start(data);
+    await until("the rest is indexed", async () =>
+      (await daemon.search("repo:^host/mirror$ needle")).skipped.includes("document-skipped"),
+    );
+    t.same((await daemon.search("repo:^host/mirror$ needle")).found, linesWithout("host/mirror", "f/"));
+    await until("the list says what is wrong", async () =>
+      /cannot read/.test((await daemon.list()).find(({ name }) => name === "host/mirror")!.error),
+    );
+    renameSync(away, made.path);
+    await daemon.sync("host/mirror").catch(() => undefined);
+    await until(
+      "all is found",
+      async () => (await daemon.search("repo:^host/mirror$ needle")).found.length === Object.keys(files).length,
+    );
+  },
+);
 
 t.test("what can be read of a commit", async (t) => {
   const made = source(t);
   made.commit({ branch: "main", files: { link: { symlink: "a.txt" }, "d/e/f/h": "1", "d/e.x": "2" } });
   const commit = made.git("rev-parse", "main");
   const whole = await listTree(made.path, commit, "without-sizes", neverStop);
-  const told = (entries: readonly { path: Buffer; oid: string; mode: number }[]): string[] => entries.map(({ path, oid, mode }) => `${mode.toString(8)} ${oid} ${path}`);
+  const told = (entries: readonly { path: Buffer; oid: string; mode: number }[]): string[] =>
+    entries.map(({ path, oid, mode }) => `${mode.toString(8)} ${oid} ${path}`);
   t.same(told((await listReadable(made.path, commit, neverStop)).entries), told(whole));
   const file = objectFile(made, "main:f");
   chmodSync(file, 0o600);
   truncateSync(file, 15);
   const readable = await listReadable(made.path, commit, neverStop);
-  t.same(told(readable.entries), told(whole.filter(({ path }) => !path.toString().startsWith("f/"))), "a directory that ends git is left out, and those after it are not");
+  t.same(
+    told(readable.entries),
+    told(whole.filter(({ path }) => !path.toString().startsWith("f/"))),
+    "a directory that ends git is left out, and those after it are not",
+  );
   t.equal(readable.missingCount, 1);
 });

@@ -1,4 +1,7 @@
-/** What the journal of systemd gets: lines with their priority, for standard error is a socket that the environment names. */
+/**
+ * What the journal of systemd gets: lines with their priority, for standard error is a socket that the environment
+ * names.
+ */
 import { spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,19 +25,26 @@ async function written(t: Test, program: readonly string[], named: "as journal" 
 const logModule = new URL("../src/base/log.js", import.meta.url).href;
 
 function logging(format: string): readonly string[] {
-  return ["--input-type=module", "-e", `const { createLog } = await import(${JSON.stringify(logModule)});
+  return [
+    "--input-type=module",
+    "-e",
+    `const { createLog } = await import(${JSON.stringify(logModule)});
     const log = createLog("debug", "${format}");
     log.info({ repository: "a/b", n: 3 }, "fetched");
     log.debug("small");
     log.warn("two\\nlines");
     log.error({ err: new TypeError("bad") }, "failed");
-    log.fatal("over");`];
+    log.fatal("over");`,
+  ];
 }
 
 t.test("lines are readable, and each has its priority", async (t) => {
   const lines = (await written(t, logging("auto"), "as journal")).trimEnd().split("\n");
   t.match(lines.slice(0, 5), ['<6>fetched {"repository":"a/b","n":3}', "<7>small", "<4>two", "<4>lines", "<3>failed"]);
-  t.ok(lines.slice(5, -1).length > 0 && lines.slice(5, -1).every((line) => line.startsWith("<3>")), "so has each line of a stack");
+  t.ok(
+    lines.slice(5, -1).length > 0 && lines.slice(5, -1).every((line) => line.startsWith("<3>")),
+    "so has each line of a stack",
+  );
   t.equal(lines.at(-1), "<2>over");
 });
 
@@ -52,8 +62,12 @@ t.test("another standard error gets JSON without priorities, or readable lines w
 
 t.test("a start that fails is an error in the journal", async (t) => {
   const trawl = new URL("../src/cli/main.js", import.meta.url).href;
-  const program = ["--input-type=module", "-e", `const { run } = await import(${JSON.stringify(trawl)});
-    process.exitCode = await run(["node", "trawl", "serve", "--config", "/nonexistent.jsonc"]);`];
+  const program = [
+    "--input-type=module",
+    "-e",
+    `const { run } = await import(${JSON.stringify(trawl)});
+    process.exitCode = await run(["node", "trawl", "serve", "--config", "/nonexistent.jsonc"]);`,
+  ];
   t.match(await written(t, program, "as journal"), /^<3>trawl: .*nonexistent\.jsonc/);
   t.match(await written(t, program, "not"), /^trawl: .*nonexistent\.jsonc/);
 });

@@ -23,7 +23,10 @@ function smallSource(t: Test, label = "small"): GitFixture {
 function largeSource(t: Test): GitFixture {
   const source = fixture(t);
   const line = `${needle} ${"x".repeat(180)}\n`;
-  source.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.txt`, line.repeat(200)])) });
+  source.commit({
+    branch: "main",
+    files: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.txt`, line.repeat(200)])),
+  });
   return source;
 }
 
@@ -40,19 +43,41 @@ t.test("two daemons on one data directory", async (t) => {
 t.test("several daemons that start on one data directory at once: one wins", async (t) => {
   for (let round = 0; round < 3; round++) {
     const data = dataDirectory(t);
-    const starts = await Promise.allSettled(Array.from({ length: 3 }, () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"])));
+    const starts = await Promise.allSettled(
+      Array.from({ length: 3 }, () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"])),
+    );
     const running = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
     for (const daemon of running) await daemon.kill();
-    t.equal(running.length, 1, `round ${round}: ${starts.map((start) => (start.status === "rejected" ? String(start.reason) : "running")).join("; ")}`);
+    t.equal(
+      running.length,
+      1,
+      `round ${round}: ${starts.map((start) => (start.status === "rejected" ? String(start.reason) : "running")).join("; ")}`,
+    );
   }
 });
 
 const refusals: readonly (readonly [what: string, args: (t: Test) => string[], message: RegExp])[] = [
-  ["an address that is not loopback", (t) => ["--data", dataDirectory(t), "--listen", "0.0.0.0:0"], /listen: 0\.0\.0\.0:0 is not a loopback address.*"auth": \{"public": true\}/],
+  [
+    "an address that is not loopback",
+    (t) => ["--data", dataDirectory(t), "--listen", "0.0.0.0:0"],
+    /listen: 0\.0\.0\.0:0 is not a loopback address.*"auth": \{"public": true\}/,
+  ],
   ["a port that is taken", (t) => ["--data", dataDirectory(t), "--listen", new URL(shared().url).host], /./],
-  ["a data directory of a later version", (t) => ["--data", laterData(t)], /has data of version 99, of a later program, and this program reads 2/],
-  ["a data directory that cannot be made", () => ["--data", "/dev/null/trawl"], /cannot use \/dev\/null\/trawl as data directory/],
-  ["a configuration file that is not there", (t) => ["--data", dataDirectory(t), "--config", "/nonexistent.jsonc"], /nonexistent\.jsonc/],
+  [
+    "a data directory of a later version",
+    (t) => ["--data", laterData(t)],
+    /has data of version 99, of a later program, and this program reads 2/,
+  ],
+  [
+    "a data directory that cannot be made",
+    () => ["--data", "/dev/null/trawl"],
+    /cannot use \/dev\/null\/trawl as data directory/,
+  ],
+  [
+    "a configuration file that is not there",
+    (t) => ["--data", dataDirectory(t), "--config", "/nonexistent.jsonc"],
+    /nonexistent\.jsonc/,
+  ],
 ];
 
 let sharedDaemon: DaemonProcess | undefined;
@@ -112,7 +137,7 @@ t.test("SIGTERM with open streams: they end in order, the exit code is 0", async
   await daemon.add("host/large", source.path);
   const slow = await Promise.all(Array.from({ length: 20 }, () => daemon.openStream(needle)));
   slow.forEach((stream) => stream.pause());
-  await until("searches run", async () => await daemon.metric("trawl_searches_running") === 20);
+  await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === 20);
   daemon.signal("SIGTERM");
   const ends = slow.map((stream) => eventsOf(stream));
   for (const events of await within(Promise.all(ends), "the ends of the streams")) {
@@ -129,10 +154,14 @@ t.test("SIGTERM with clients that do not read", async (t) => {
   await daemon.add("host/large", source.path);
   const deaf = await Promise.all(Array.from({ length: 5 }, () => daemon.openStream(needle)));
   deaf.forEach((stream) => stream.pause());
-  await until("searches run", async () => await daemon.metric("trawl_searches_running") === 5);
+  await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === 5);
   t.equal(await daemon.stop(), 0);
   for (const events of await within(Promise.all(deaf.map((stream) => eventsOf(stream))), "the ends of the streams")) {
-    t.match(events.at(-2)?.data, /"done":true.*the daemon is stopping/, "the end is in the socket, and comes when the daemon is gone");
+    t.match(
+      events.at(-2)?.data,
+      /"done":true.*the daemon is stopping/,
+      "the end is in the socket, and comes when the daemon is gone",
+    );
     t.equal(events.at(-1)?.name, "done");
   }
 });
@@ -140,10 +169,14 @@ t.test("SIGTERM with clients that do not read", async (t) => {
 t.test("SIGTERM while it fetches and indexes", async (t) => {
   const sources = Array.from({ length: 4 }, () => largeSource(t));
   const data = dataDirectory(t);
-  const daemon = await testDaemon(t, sources.flatMap((source, i) => ["--repository", `host/${i}=${source.path}`]), data);
+  const daemon = await testDaemon(
+    t,
+    sources.flatMap((source, i) => ["--repository", `host/${i}=${source.path}`]),
+    data,
+  );
   t.equal(await daemon.stop(), 0);
   const again = await testDaemon(t, [], data);
-  t.equal((await again.control("POST", "/check", {}) as { faults: number }).faults, 0);
+  t.equal(((await again.control("POST", "/check", {})) as { faults: number }).faults, 0);
 });
 
 t.test("SIGHUP", async (t) => {
@@ -156,91 +189,129 @@ t.test("SIGHUP", async (t) => {
     JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
   write(list(["host/a", a]));
   const daemon = await testDaemon(t, ["--config", config], data);
-  const names = async (): Promise<string> => (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
-  await until("the first configuration holds", async () => await names() === "host/a searchable");
+  const names = async (): Promise<string> =>
+    (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
+  await until("the first configuration holds", async () => (await names()) === "host/a searchable");
 
   write(list(["host/a", a], ["host/b", b]));
   daemon.signal("SIGHUP");
-  await until("a repository is added", async () => await names() === "host/a searchable, host/b searchable");
+  await until("a repository is added", async () => (await names()) === "host/a searchable, host/b searchable");
 
-  for (const bad of ["{", "{\"repositories\": [{\"name\": \"x\"}]}", "{\"listne\": \"127.0.0.1:1\"}", list(["host/a", a], ["host/a", b])]) {
+  for (const bad of [
+    "{",
+    '{"repositories": [{"name": "x"}]}',
+    '{"listne": "127.0.0.1:1"}',
+    list(["host/a", a], ["host/a", b]),
+  ]) {
     const before = daemon.log.length;
     write(bad);
     daemon.signal("SIGHUP");
-    await until("it says so", () => daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration stays as it was: ")));
+    await until("it says so", () =>
+      daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration stays as it was: ")),
+    );
     t.equal(await names(), "host/a searchable, host/b searchable", `kept: ${bad}`);
   }
 
   write(list(["host/b", b]));
   daemon.signal("SIGHUP");
-  await until("a repository is removed", async () => await names() === "host/a removed, host/b searchable");
-  await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(b.path, "main"), needle), "and what is searched");
+  await until("a repository is removed", async () => (await names()) === "host/a removed, host/b searchable");
+  await becomes(
+    t,
+    async () => (await daemon.search(needle)).found,
+    linesWith("host/b", readCommit(b.path, "main"), needle),
+    "and what is searched",
+  );
 
   write(list(["host/b", a]));
   daemon.signal("SIGHUP");
-  await until("a URL is changed", async () => (await daemon.list())[1]?.url === a.path && await names() === "host/a removed, host/b searchable");
-  await becomes(t, async () => (await daemon.search(needle)).found, linesWith("host/b", readCommit(a.path, "main"), needle), "and what is searched");
+  await until(
+    "a URL is changed",
+    async () => (await daemon.list())[1]?.url === a.path && (await names()) === "host/a removed, host/b searchable",
+  );
+  await becomes(
+    t,
+    async () => (await daemon.search(needle)).found,
+    linesWith("host/b", readCommit(a.path, "main"), needle),
+    "and what is searched",
+  );
 
   write(list(["host/a", a], ["host/b", b]));
   for (let i = 0; i < 50; i++) daemon.signal("SIGHUP");
-  await until("many reloads end as one does", async () => await names() === "host/a searchable, host/b searchable");
+  await until("many reloads end as one does", async () => (await names()) === "host/a searchable, host/b searchable");
   t.equal((await daemon.list()).length, 2);
 });
 
-t.test("a reload that lacks most repositories is refused, and one that was meant deletes nothing at once", async (t) => {
-  const sources = ["a", "b", "c"].map((label) => [`host/${label}`, smallSource(t, label)] as const);
-  const data = dataDirectory(t);
-  const config = `${data}.jsonc`;
-  t.teardown(() => rmSync(config, { force: true }));
-  const write = (count: number): void => {
-    const repositories = sources.slice(0, count).map(([name, source]) => ({ name, url: source.path }));
-    writeFileSync(config, JSON.stringify({ repositories, ...(count === 3 ? {} : { search: { queue: 9 } }) }));
-  };
-  const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
-  const states = async (daemon: DaemonProcess): Promise<string> => (await daemon.list()).map(({ state }) => state).join(" ");
-  write(3);
-  const daemon = await testDaemon(t, ["--config", config], data);
-  await until("all are searchable", async () => await states(daemon) === "searchable searchable searchable");
-  const found = (await daemon.search(needle)).found;
-  const before = mirrors();
+t.test(
+  "a reload that lacks most repositories is refused, and one that was meant deletes nothing at once",
+  async (t) => {
+    const sources = ["a", "b", "c"].map((label) => [`host/${label}`, smallSource(t, label)] as const);
+    const data = dataDirectory(t);
+    const config = `${data}.jsonc`;
+    t.teardown(() => rmSync(config, { force: true }));
+    const write = (count: number): void => {
+      const repositories = sources.slice(0, count).map(([name, source]) => ({ name, url: source.path }));
+      writeFileSync(config, JSON.stringify({ repositories, ...(count === 3 ? {} : { search: { queue: 9 } }) }));
+    };
+    const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
+    const states = async (daemon: DaemonProcess): Promise<string> =>
+      (await daemon.list()).map(({ state }) => state).join(" ");
+    write(3);
+    const daemon = await testDaemon(t, ["--config", config], data);
+    await until("all are searchable", async () => (await states(daemon)) === "searchable searchable searchable");
+    const found = (await daemon.search(needle)).found;
+    const before = mirrors();
 
-  write(0);
-  const refused = await runCommand("reload", "--data", data);
-  t.equal(refused.exitCode, 2);
-  t.match(refused.err, /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/);
-  t.same((await daemon.search(needle)).found, found, "nothing has changed");
+    write(0);
+    const refused = await runCommand("reload", "--data", data);
+    t.equal(refused.exitCode, 2);
+    t.match(
+      refused.err,
+      /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/,
+    );
+    t.same((await daemon.search(needle)).found, found, "nothing has changed");
 
-  const meant = await runCommand("reload", "--yes", "--data", data);
-  t.equal(meant.exitCode, 0, meant.err);
-  t.match(meant.out, /0 repositories[^]*need a restart: search\.queue/);
-  t.equal(await states(daemon), "removed removed removed");
-  t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
-  t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
-  t.same(mirrors(), before, "and is still there");
-  t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
-  t.match((await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err, /was removed from the configuration and is not deleted yet/);
-  await daemon.stop();
+    const meant = await runCommand("reload", "--yes", "--data", data);
+    t.equal(meant.exitCode, 0, meant.err);
+    t.match(meant.out, /0 repositories[^]*need a restart: search\.queue/);
+    t.equal(await states(daemon), "removed removed removed");
+    t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
+    t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
+    t.same(mirrors(), before, "and is still there");
+    t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
+    t.match(
+      (await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err,
+      /was removed from the configuration and is not deleted yet/,
+    );
+    await daemon.stop();
 
-  const unlisted = await testDaemon(t, [], data);
-  t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
-  await unlisted.stop();
+    const unlisted = await testDaemon(t, [], data);
+    t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
+    await unlisted.stop();
 
-  write(2);
-  const again = await testDaemon(t, ["--config", config], data);
-  t.equal(await states(again), "searchable searchable removed", "what comes back is whole at once");
-  t.same((await again.search(needle)).found, found.filter((line) => !line.startsWith("host/c")));
-  await again.stop();
+    write(2);
+    const again = await testDaemon(t, ["--config", config], data);
+    t.equal(await states(again), "searchable searchable removed", "what comes back is whole at once");
+    t.same(
+      (await again.search(needle)).found,
+      found.filter((line) => !line.startsWith("host/c")),
+    );
+    await again.stop();
 
-  const late = await testDaemon(t, ["--config", config, "--set", "sync.removalGraceDays=0"], data);
-  await until("the grace period has ended", async () => await states(late) === "searchable searchable" && mirrors().length === 2);
-});
+    const late = await testDaemon(t, ["--config", config, "--set", "sync.removalGraceDays=0"], data);
+    await until(
+      "the grace period has ended",
+      async () => (await states(late)) === "searchable searchable" && mirrors().length === 2,
+    );
+  },
+);
 
 t.test("a URL whose new remote cannot be fetched leaves what was indexed searchable", async (t) => {
   const source = smallSource(t, "a");
   const data = dataDirectory(t);
   const config = `${data}.jsonc`;
   t.teardown(() => rmSync(config, { force: true }));
-  const write = (url: string): void => writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/a", url }] }));
+  const write = (url: string): void =>
+    writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/a", url }] }));
   write(source.path);
   const daemon = await testDaemon(t, ["--config", config], data);
   await until("it is searchable", async () => (await daemon.list())[0]?.state === "searchable");
@@ -257,10 +328,10 @@ t.test("a URL whose new remote cannot be fetched leaves what was indexed searcha
 t.test("trawl config check", async (t) => {
   const file = `${dataDirectory(t)}.jsonc`;
   t.teardown(() => rmSync(file, { force: true }));
-  writeFileSync(file, "{\"repositories\": [{\"name\": \"host/a\", \"url\": \"/srv/a.git\"}]}");
+  writeFileSync(file, '{"repositories": [{"name": "host/a", "url": "/srv/a.git"}]}');
   const good = await runCommand("config", "check", file);
   t.same([good.exitCode, good.out], [0, `${file} is good: 1 repositories, 0 contexts\n`]);
-  writeFileSync(file, "{\n\"listne\": 1}");
+  writeFileSync(file, '{\n"listne": 1}');
   const bad = await runCommand("config", "check", file);
   t.equal(bad.exitCode, 2);
   t.match(bad.err, /:2: .*listen/);
@@ -280,14 +351,17 @@ t.test("removed while it is being synced", async (t) => {
   const source = largeSource(t);
   const daemon = await testDaemon(t);
   for (let round = 0; round < 3; round++) {
-    const added = daemon.add("host/large", source.path).then(() => "added", (error: { code: string }) => error.code);
+    const added = daemon.add("host/large", source.path).then(
+      () => "added",
+      (error: { code: string }) => error.code,
+    );
     await until("it is known", async () => (await daemon.list()).length === 1);
     await daemon.remove("host/large");
     t.match(await added, /^(added|not-found)$/);
     t.same(await daemon.list(), []);
     t.same((await daemon.search(needle)).found, []);
   }
-  t.equal((await daemon.control("POST", "/check", {}) as { faults: number }).faults, 0);
+  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
   t.equal(await daemon.stop(), 0);
 });
 
@@ -318,7 +392,9 @@ t.test("a full disk", async (t) => {
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "trawl-test", mount], { stdio: "pipe" });
   } catch (error) {
-    t.comment(`skipped: a small file system is needed, and mounting one is not allowed here (${String(error).split("\n")[0]})`);
+    t.comment(
+      `skipped: a small file system is needed, and mounting one is not allowed here (${String(error).split("\n")[0]})`,
+    );
     return;
   }
   t.teardown(() => execFileSync("umount", ["-l", mount]));
@@ -330,9 +406,15 @@ t.test("a full disk", async (t) => {
   const before = linesWith("host/small", readCommit(source.path, "main"), needle);
 
   // Small in git, large in a shard.
-  const huge = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`huge/${i}.txt`, `${i} is a line of text\n`.repeat(150_000)]));
+  const huge = Object.fromEntries(
+    Array.from({ length: 6 }, (_, i) => [`huge/${i}.txt`, `${i} is a line of text\n`.repeat(150_000)]),
+  );
   source.commit({ branch: "main", files: huge });
-  await t.rejects(daemon.sync("host/small"), { code: "storage", message: /cannot write shards: no space left on the disk/ }, "the sync fails, and says why");
+  await t.rejects(
+    daemon.sync("host/small"),
+    { code: "storage", message: /cannot write shards: no space left on the disk/ },
+    "the sync fails, and says why",
+  );
   t.match((await daemon.list())[0], { state: "searchable", error: /no space left on the disk/ }, "so does the list");
   const during = await daemon.search(needle);
   t.same([during.found, during.skipped], [before, []], "the last generation is searched");
@@ -345,11 +427,18 @@ t.test("a full disk", async (t) => {
   t.equal((await daemon.get("/healthz")).status, 200);
 
   execFileSync("rm", [filler]);
-  source.commit({ branch: "main", files: { ...Object.fromEntries(Object.keys(huge).map((path) => [path, { deleted: true } as const])), "c.txt": `${needle} c\n` }, orphan: true });
+  source.commit({
+    branch: "main",
+    files: {
+      ...Object.fromEntries(Object.keys(huge).map((path) => [path, { deleted: true } as const])),
+      "c.txt": `${needle} c\n`,
+    },
+    orphan: true,
+  });
   await until("with room again it goes on", async () => {
     await daemon.sync("host/small").catch(() => undefined);
     return (await daemon.search("needle c")).found.length === 1;
   });
-  t.equal((await daemon.control("POST", "/check", {}) as { faults: number }).faults, 0);
+  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
   t.equal(await daemon.stop(), 0);
 });

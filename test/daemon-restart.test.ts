@@ -16,7 +16,22 @@ const main = new URL("../src/cli/main.js", import.meta.url).href;
 const entry = `const { run } = await import(${JSON.stringify(main)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]); process.exit();`;
 
 function program(data: string): readonly string[] {
-  return [process.execPath, "--input-type=module", "-e", entry, "--", "serve", "--data", data, "--set", "workers=1", "--set", "index.workers=1", "--listen", "127.0.0.1:0"];
+  return [
+    process.execPath,
+    "--input-type=module",
+    "-e",
+    entry,
+    "--",
+    "serve",
+    "--data",
+    data,
+    "--set",
+    "workers=1",
+    "--set",
+    "index.workers=1",
+    "--listen",
+    "127.0.0.1:0",
+  ];
 }
 
 /** Status of a request, or the code of its error. */
@@ -25,7 +40,9 @@ function ask(url: string, agent: Agent | false): Promise<number | string> {
     request(`${url}/healthz`, { agent }, (response) => {
       response.resume();
       response.on("end", () => resolve(response.statusCode ?? 0));
-    }).on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message)).end();
+    })
+      .on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+      .end();
   });
 }
 
@@ -66,7 +83,11 @@ t.test("another address gets a socket of its own, and the old one is given up", 
 
 t.test("descriptors that are meant for another process are left alone", { skip }, async (t) => {
   const data = dataDirectory(t);
-  const daemon = await DaemonProcess.start(data, [], { LISTEN_PID: "1", LISTEN_FDS: "1", LISTEN_FDNAMES: "listen-127.0.0.1_0" });
+  const daemon = await DaemonProcess.start(data, [], {
+    LISTEN_PID: "1",
+    LISTEN_FDS: "1",
+    LISTEN_FDNAMES: "listen-127.0.0.1_0",
+  });
   t.teardown(() => daemon.kill());
   t.equal((await daemon.get("/healthz")).status, 200);
 });

@@ -10,7 +10,11 @@ import { until } from "./support/waiting.js";
 const stallMs = 1_000;
 
 /** What a manager sends, without a socket. */
-function recorded(watchdogMs = 0, log: Log = silentLog(), error = ""): { readonly manager: ServiceManager; readonly sent: string[] } {
+function recorded(
+  watchdogMs = 0,
+  log: Log = silentLog(),
+  error = "",
+): { readonly manager: ServiceManager; readonly sent: string[] } {
   const sent: string[] = [];
   const send = (_: string, message: string): string => {
     sent.push(message);
@@ -35,7 +39,12 @@ t.test("reloads that overlap end as one", async (t) => {
 });
 
 t.test("the environment names systemd once", async (t) => {
-  const environment: NodeJS.ProcessEnv = { NOTIFY_SOCKET: "/run/x", WATCHDOG_USEC: "10", WATCHDOG_PID: String(process.pid), PATH: "/bin" };
+  const environment: NodeJS.ProcessEnv = {
+    NOTIFY_SOCKET: "/run/x",
+    WATCHDOG_USEC: "10",
+    WATCHDOG_PID: String(process.pid),
+    PATH: "/bin",
+  };
   ServiceManager.fromEnvironment(silentLog(), environment);
   t.same(environment, { PATH: "/bin" });
 });
@@ -58,33 +67,49 @@ t.test("a message that cannot be sent is logged once", async (t) => {
   t.same(lines, ["systemd cannot be told how the daemon stands: ECONNREFUSED"]);
 });
 
-t.test("a daemon tells systemd how it stands", { skip: addonIfBuilt() === undefined ? "the addon is not built" : false }, async (t) => {
-  const address = join(dataDirectory(t), "notify");
-  const { notices } = await notifySocket(t, address);
-  const texts = (): readonly string[] => notices.map(({ text }) => text);
-  const watchdogs = (): readonly Notice[] => notices.filter(({ text }) => text === "WATCHDOG=1");
-  const daemon = await testDaemon(t, [], dataDirectory(t), { NOTIFY_SOCKET: address, WATCHDOG_USEC: "400000" });
-  await until("it is ready", () => texts().some((text) => text.startsWith("READY=1")));
-  t.match(texts().slice(0, 5), [/^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Checking/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Opening/, /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Reading/, /^FDSTORE=1\nFDNAME=listen-127\.0\.0\.1_0$/, `READY=1\nSTATUS=Listening on ${daemon.url}`]);
-  t.equal((await daemon.get("/healthz")).status, 200, "the port is open");
-  await until("the watchdog hears of it", () => watchdogs().length > 1);
+t.test(
+  "a daemon tells systemd how it stands",
+  { skip: addonIfBuilt() === undefined ? "the addon is not built" : false },
+  async (t) => {
+    const address = join(dataDirectory(t), "notify");
+    const { notices } = await notifySocket(t, address);
+    const texts = (): readonly string[] => notices.map(({ text }) => text);
+    const watchdogs = (): readonly Notice[] => notices.filter(({ text }) => text === "WATCHDOG=1");
+    const daemon = await testDaemon(t, [], dataDirectory(t), { NOTIFY_SOCKET: address, WATCHDOG_USEC: "400000" });
+    await until("it is ready", () => texts().some((text) => text.startsWith("READY=1")));
+    t.match(texts().slice(0, 5), [
+      /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Checking/,
+      /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Opening/,
+      /^EXTEND_TIMEOUT_USEC=\d+\nSTATUS=Reading/,
+      /^FDSTORE=1\nFDNAME=listen-127\.0\.0\.1_0$/,
+      `READY=1\nSTATUS=Listening on ${daemon.url}`,
+    ]);
+    t.equal((await daemon.get("/healthz")).status, 200, "the port is open");
+    await until("the watchdog hears of it", () => watchdogs().length > 1);
 
-  await daemon.stall(stallMs);
-  const before = watchdogs().length;
-  await until("it goes on after a stall", () => watchdogs().length > before);
-  const times = watchdogs().map(({ atMs }) => atMs);
-  const longest = Math.max(...times.slice(1).map((atMs, i) => atMs - times[i]));
-  t.ok(longest > stallMs / 2, `a loop that stood still for ${stallMs} ms said nothing for ${longest} ms`);
+    await daemon.stall(stallMs);
+    const before = watchdogs().length;
+    await until("it goes on after a stall", () => watchdogs().length > before);
+    const times = watchdogs().map(({ atMs }) => atMs);
+    const longest = Math.max(...times.slice(1).map((atMs, i) => atMs - times[i]));
+    t.ok(longest > stallMs / 2, `a loop that stood still for ${stallMs} ms said nothing for ${longest} ms`);
 
-  t.ok(await daemonDelay(daemon), "the metrics tell of the stall");
-  daemon.signal("SIGHUP");
-  await until("it reloads", () => texts().indexOf("READY=1") > texts().findIndex((text) => text.startsWith("RELOADING=1\nMONOTONIC_USEC=")));
-  t.equal(await daemon.stop(), 0);
-  await until("it stops", () => texts().includes("STOPPING=1\nSTATUS=Stopping"));
-  t.same(new Set(notices.map(({ pid }) => pid)), new Set([daemon.pid]), "all of it comes from the main process");
-});
+    t.ok(await daemonDelay(daemon), "the metrics tell of the stall");
+    daemon.signal("SIGHUP");
+    await until(
+      "it reloads",
+      () => texts().indexOf("READY=1") > texts().findIndex((text) => text.startsWith("RELOADING=1\nMONOTONIC_USEC=")),
+    );
+    t.equal(await daemon.stop(), 0);
+    await until("it stops", () => texts().includes("STOPPING=1\nSTATUS=Stopping"));
+    t.same(new Set(notices.map(({ pid }) => pid)), new Set([daemon.pid]), "all of it comes from the main process");
+  },
+);
 
 async function daemonDelay(daemon: { metric(name: string): Promise<number> }): Promise<boolean> {
-  await until("the worst delay is counted", async () => await daemon.metric("trawl_event_loop_delay_max_seconds") > 0.5);
-  return await daemon.metric("trawl_event_loop_delay_seconds_count") > 0;
+  await until(
+    "the worst delay is counted",
+    async () => (await daemon.metric("trawl_event_loop_delay_max_seconds")) > 0.5,
+  );
+  return (await daemon.metric("trawl_event_loop_delay_seconds_count")) > 0;
 }

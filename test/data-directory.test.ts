@@ -1,4 +1,7 @@
-/** A new data directory after a power loss: the version file is there with all of its bytes once the directory has been made. */
+/**
+ * A new data directory after a power loss: the version file is there with all of its bytes once the directory has been
+ * made.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,8 +20,14 @@ for (const model of ["ordered", "loose"] satisfies NameModel[]) {
     mkdirSync(data);
     const layer = new FaultLayer(t, folder, { journals: true });
     const script = `import { prepareData } from ${JSON.stringify(program)}; prepareData(${JSON.stringify(data)});`;
-    execFileSync(process.execPath, ["--input-type=module", "-e", script], { env: { ...process.env, ...layer.environment } });
+    execFileSync(process.execPath, ["--input-type=module", "-e", script], {
+      env: { ...process.env, ...layer.environment },
+    });
     losePower(layer.journal, folder, model, () => 0);
-    t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`, "nothing that was not synced is left, and this is");
+    t.equal(
+      readFileSync(join(data, "version"), "utf8"),
+      `${dataVersion}\n`,
+      "nothing that was not synced is left, and this is",
+    );
   });
 }

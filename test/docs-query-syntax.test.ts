@@ -11,27 +11,38 @@ import { until } from "./support/waiting.js";
 
 const root = new URL("../../", import.meta.url).pathname;
 
-const examples = readFileSync(join(root, "docs/query-syntax.md"), "utf8").split("\n## ").filter((section) => section.startsWith("Examples\n"))
-  .flatMap((section) => [...section.matchAll(/^\| (?!to find)[^|]+ \| `(.+)` \|$/gm)]).map(([, query]) => query);
+const examples = readFileSync(join(root, "docs/query-syntax.md"), "utf8")
+  .split("\n## ")
+  .filter((section) => section.startsWith("Examples\n"))
+  .flatMap((section) => [...section.matchAll(/^\| (?!to find)[^|]+ \| `(.+)` \|$/gm)])
+  .map(([, query]) => query);
 
 t.test("every field has an example", async (t) => {
   t.ok(examples.length > 40);
   for (const name of fieldNames) {
     if (!fields[name].built || fields[name].value === "refused") continue;
     const typed = [name, ...fields[name].aliases];
-    t.ok(examples.some((query) => typed.some((word) => new RegExp(`(^|[ (-])${word}:`, "i").test(query))), `${name}:`);
+    t.ok(
+      examples.some((query) => typed.some((word) => new RegExp(`(^|[ (-])${word}:`, "i").test(query))),
+      `${name}:`,
+    );
   }
 });
 
 /** Everything below these, as files of a commit. */
-const committed = ["src", "docs"].flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && /\.(ts|md|cc|h)$/.test(entry.name))
-  .map((entry) => join(entry.parentPath, entry.name).slice(root.length)));
+const committed = ["src", "docs"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(ts|md|cc|h)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length)),
+);
 
 t.test("every example finds something", async (t) => {
   const fixture = GitFixture.create();
   t.teardown(() => fixture.remove());
-  fixture.commit({ branch: "main", files: Object.fromEntries(["README.md", ...committed].map((path) => [path, readFileSync(join(root, path))])) });
+  fixture.commit({
+    branch: "main",
+    files: Object.fromEntries(["README.md", ...committed].map((path) => [path, readFileSync(join(root, path))])),
+  });
   const data = dataDirectory(t);
   const config = join(data, "trawl.jsonc");
   writeFileSync(config, JSON.stringify({ repositories: [{ name: "trawl", url: fixture.path }] }));

@@ -1,8 +1,20 @@
 /**
- * Damage in the files of a stopped daemon: bits flipped, pages zeroed, ends cut, in the shard store, the catalog and the mirrors. The next
- * start restores what is damaged, or is refused with a message; no answer is wrong without saying that something is missing.
+ * Damage in the files of a stopped daemon: bits flipped, pages zeroed, ends cut, in the shard store, the catalog and
+ * the mirrors. The next start restores what is damaged, or is refused with a message; no answer is wrong without saying
+ * that something is missing.
  */
-import { closeSync, cpSync, fstatSync, ftruncateSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  cpSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import t, { type Test } from "tap";
@@ -24,7 +36,10 @@ const random = randomFrom(seed);
 const names = ["host/a", "host/b"];
 const sources = names.map((name) => {
   const source = fixture(t);
-  const files = Array.from({ length: 60 }, (_, i) => [`d${i % 4}/${i}.txt`, `${needle} ${name} ${i}\n`.repeat(1 + (i % 40))]);
+  const files = Array.from({ length: 60 }, (_, i) => [
+    `d${i % 4}/${i}.txt`,
+    `${needle} ${name} ${i}\n`.repeat(1 + (i % 40)),
+  ]);
   source.commit({ branch: "main", files: Object.fromEntries(files) });
   return source;
 });
@@ -45,8 +60,11 @@ type Part = "shards" | "catalog" | "mirrors";
 const parts: readonly Part[] = ["shards", "catalog", "mirrors"];
 
 function filesOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== "lock.mdb")
-    .map((entry) => join(entry.parentPath, entry.name)).filter((path) => statSync(path).size > 0 && !path.endsWith(".sample")).sort();
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== "lock.mdb")
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => statSync(path).size > 0 && !path.endsWith(".sample"))
+    .sort();
 }
 
 /** Damages a random place; says what. */
@@ -60,7 +78,14 @@ function damage(data: string, part: Part): string {
   const at = random(size);
   const how = random(8);
   if (how === 0) ftruncateSync(file, at);
-  else if (how < 3) writeSync(file, Buffer.alloc(Math.min(pageBytes, size - (at - (at % pageBytes)))), 0, undefined, at - (at % pageBytes));
+  else if (how < 3)
+    writeSync(
+      file,
+      Buffer.alloc(Math.min(pageBytes, size - (at - (at % pageBytes)))),
+      0,
+      undefined,
+      at - (at % pageBytes),
+    );
   else {
     const byte = Buffer.alloc(1);
     readSync(file, byte, 0, 1, at);
@@ -78,14 +103,18 @@ async function look(t: Test, daemon: DaemonProcess, what: string): Promise<boole
   const { found, skipped } = await daemon.search(needle);
   if (isDeepStrictEqual(found, all) && skipped.length === 0) return true;
   const wrong = found.filter((line) => !all.includes(line));
-  if (wrong.length > 0 || skipped.length === 0) t.fail(`${what}: ${found.length} of ${all.length} lines, nothing skipped: ${skipped.length === 0}, wrong: ${wrong.slice(0, 3).join()}`);
+  if (wrong.length > 0 || skipped.length === 0)
+    t.fail(
+      `${what}: ${found.length} of ${all.length} lines, nothing skipped: ${skipped.length === 0}, wrong: ${wrong.slice(0, 3).join()}`,
+    );
   return false;
 }
 
 async function tryRound(t: Test, part: Part, what: string, data: string): Promise<void> {
   const daemon = await DaemonProcess.start(data, options).catch((error: unknown) => String(error));
   if (typeof daemon === "string") {
-    if (part !== "catalog" || !/ended with 2: trawl: .*catalog/s.test(daemon)) t.fail(`${what}: ${daemon.slice(0, 1_000)}`);
+    if (part !== "catalog" || !/ended with 2: trawl: .*catalog/s.test(daemon))
+      t.fail(`${what}: ${daemon.slice(0, 1_000)}`);
     outcomes.refused++;
     return;
   }
@@ -134,7 +163,11 @@ for (const part of parts) {
     }
     t.equal(outcomes.unrepaired, 0, "all is repaired unaided");
     const { spots, rounds: starts, refused, told, unseen } = outcomes;
-    record(9, `bits flipped, pages zeroed and ends cut in the files of ${part}, then a start`, `${spots} spots in ${starts} starts: 0 deaths, 0 wrong answers; `
-      + `${told} times the first answer said what it lacked, ${unseen} times it was whole already, ${refused} times the start was refused with a message; else all was repaired unaided`);
+    record(
+      9,
+      `bits flipped, pages zeroed and ends cut in the files of ${part}, then a start`,
+      `${spots} spots in ${starts} starts: 0 deaths, 0 wrong answers; ` +
+        `${told} times the first answer said what it lacked, ${unseen} times it was whole already, ${refused} times the start was refused with a message; else all was repaired unaided`,
+    );
   });
 }

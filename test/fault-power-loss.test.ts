@@ -1,6 +1,6 @@
 /**
- * Power losses: the daemon and its git children end between two of their calls, and of what was not synced a random part is taken back
- * (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
+ * Power losses: the daemon and its git children end between two of their calls, and of what was not synced a random
+ * part is taken back (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
  */
 import t from "tap";
 import { CrashSite } from "./support/crash-site.js";
@@ -31,7 +31,11 @@ for (const model of models) {
     t.teardown(() => daemon.kill());
     for (const point of rounds(lossCount / 2)) {
       await site.crash(daemon, async (daemon, _, ended) => {
-        layer.killAt(daemon.pid, 1 + random(random(2) === 0 ? 40 : callsMax), random(2) === 0 ? "killBefore" : "killAfter");
+        layer.killAt(
+          daemon.pid,
+          1 + random(random(2) === 0 ? 40 : callsMax),
+          random(2) === 0 ? "killBefore" : "killAfter",
+        );
         await Promise.race([ended, daemon.exit()]);
         // Whoever writes from here on ends, so nothing is written after the moment.
         layer.killAt(daemon.pid, 1, "killBefore");
@@ -41,7 +45,13 @@ for (const model of models) {
       const style = random(4);
       const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
       const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
-      Object.assign(lost, { count: point + 1, pages: lost.pages + pages, sizes: lost.sizes + sizes, names: lost.names + names, unsynced: lost.unsynced + unsynced });
+      Object.assign(lost, {
+        count: point + 1,
+        pages: lost.pages + pages,
+        sizes: lost.sizes + sizes,
+        names: lost.names + names,
+        unsynced: lost.unsynced + unsynced,
+      });
       layer.heal();
       layer.reboot();
       daemon = await DaemonProcess.start(data, options, layer.environment);
@@ -51,8 +61,11 @@ for (const model of models) {
     const { older, newer } = site.outcomes;
     const figures = `${lost.pages} states of pages, ${lost.sizes} sizes and ${lost.names} names of ${lost.unsynced} that were not synced`;
     t.comment(`${figures} were taken back; ${newer} operations had taken effect and ${older} had not`);
-    record(7, `power loss, names ${model === "ordered" ? "in one order, as with the journals of ext4 and XFS" : "of each directory by themselves, as POSIX allows"}`,
-      `${lost.count} losses took back ${figures}: 0 acknowledged changes lost, 0 mixed`);
+    record(
+      7,
+      `power loss, names ${model === "ordered" ? "in one order, as with the journals of ext4 and XFS" : "of each directory by themselves, as POSIX allows"}`,
+      `${lost.count} losses took back ${figures}: 0 acknowledged changes lost, 0 mixed`,
+    );
     t.equal(await daemon.stop(), 0);
   });
 }

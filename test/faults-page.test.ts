@@ -9,7 +9,10 @@ t.test("the page is made of the runs", async (t) => {
 });
 
 t.test("all items have tests, and these exist", async (t) => {
-  t.same(items.map(({ number }) => number), items.map((_, i) => i + 1));
+  t.same(
+    items.map(({ number }) => number),
+    items.map((_, i) => i + 1),
+  );
   const measured = new Set(readRuns().flatMap(({ figures }) => figures.map(({ item }) => item)));
   for (const { number, tests, notShown } of items) {
     t.ok(tests.length > 0 || measured.has(number) || notShown !== "", `item ${number}`);

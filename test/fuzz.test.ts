@@ -19,22 +19,37 @@ for (const target of targets) {
 }
 
 t.test("the runner finds what fails, and makes it small", async (t) => {
-  const make = (random: (below: number) => number): Buffer => Buffer.from(Array.from({ length: random(40) }, () => random(256)));
+  const make = (random: (below: number) => number): Buffer =>
+    Buffer.from(Array.from({ length: random(40) }, () => random(256)));
   const isBad = (input: Buffer): boolean => input.includes(7) && input.includes(9);
   const run = (input: Buffer): void => {
     if (isBad(input)) throw new RangeError("seven and nine");
   };
-  const { failures } = fuzz({ name: "test", cpuMsMax: 1000, testCount: 0, make, run }, { seed: 1, countMax: 10_000, ms: 10_000 });
+  const { failures } = fuzz(
+    { name: "test", cpuMsMax: 1000, testCount: 0, make, run },
+    { seed: 1, countMax: 10_000, ms: 10_000 },
+  );
   t.equal(failures.length, 3);
   for (const { input, reason } of failures) {
     t.equal(input.length, 2);
     t.match(reason, "seven and nine");
   }
-  const slow = fuzz({ name: "test", cpuMsMax: 5, testCount: 0, make, run: (input) => { if (isBad(input)) spin(20); } }, { seed: 1, countMax: 10_000, ms: 10_000 });
+  const slow = fuzz(
+    {
+      name: "test",
+      cpuMsMax: 5,
+      testCount: 0,
+      make,
+      run: (input) => {
+        if (isBad(input)) spin(20);
+      },
+    },
+    { seed: 1, countMax: 10_000, ms: 10_000 },
+  );
   t.match(slow.failures[0].reason, /took \d+ ms of 5/);
   t.match(printFailure(failures[0]), new RegExp(`make fuzz TARGET=test SEED=${failures[0].seed} INPUTS=1`));
 });
 
 function spin(ms: number): void {
-  for (const until = performance.now() + ms; performance.now() < until;);
+  for (const until = performance.now() + ms; performance.now() < until; );
 }

@@ -28,7 +28,11 @@ const rows: readonly (readonly [name: string, line: (i: number) => string, expec
   ["60 bytes a minute", (i) => `Receiving objects:   1% (${i}/1000), ${60 * i} bytes | 1 bytes/s`, "given up"],
   ["a mebibyte a minute", (i) => `Receiving objects:   1% (${i}/1000), ${i}.00 MiB | 17.00 KiB/s`, "goes on"],
   ["one large object", (i) => `Receiving objects:   1% (1/1000), ${i}.00 GiB | 17.00 MiB/s`, "goes on"],
-  ["the remote cannot claim bytes", (i) => `remote: Receiving objects:   1% (1/1000), ${i}.00 GiB | 17.00 MiB/s`, "given up"],
+  [
+    "the remote cannot claim bytes",
+    (i) => `remote: Receiving objects:   1% (1/1000), ${i}.00 GiB | 17.00 MiB/s`,
+    "given up",
+  ],
   ["an overlong phase", (i) => `remote: ${"A".repeat(500)}${"B".repeat(i)}: 1`, "given up"],
 ];
 for (const [name, line, expected] of rows) {

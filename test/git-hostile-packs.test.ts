@@ -46,11 +46,23 @@ function deltaBomb(): PackedObject[] {
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.alloc(baseBytes), oid: sumOf(1) }];
   let byteCount = baseBytes;
   for (let step = 2; step <= 7; step++) {
-    const copies = Array.from({ length: 2 ** (step - 1) }, (_, i) => copy((i % 2 ** (step - 2)) * baseBytes, baseBytes));
-    objects.push({ type: "oid-delta", base: sumOf(step - 1), oid: sumOf(step), content: deltaOf(byteCount, 2 * byteCount, ...copies) });
+    const copies = Array.from({ length: 2 ** (step - 1) }, (_, i) =>
+      copy((i % 2 ** (step - 2)) * baseBytes, baseBytes),
+    );
+    objects.push({
+      type: "oid-delta",
+      base: sumOf(step - 1),
+      oid: sumOf(step),
+      content: deltaOf(byteCount, 2 * byteCount, ...copies),
+    });
     byteCount *= 2;
   }
-  objects.push({ type: "oid-delta", base: sumOf(7), oid: sumOf(8), content: deltaOf(byteCount, mebibyte, copy(0, mebibyte)) });
+  objects.push({
+    type: "oid-delta",
+    base: sumOf(7),
+    oid: sumOf(8),
+    content: deltaOf(byteCount, mebibyte, copy(0, mebibyte)),
+  });
   return objects;
 }
 
@@ -86,7 +98,13 @@ t.test("what an object says of its size is not believed", async (t) => {
     { type: "blob", content: Buffer.from("small"), oid: sumOf(3), claimedBytes: 600 },
     { type: "tree", content: Buffer.alloc(0), oid: sumOf(4), claimedBytes: 2 ** 34 },
     { type: "oid-delta", base: sumOf(2), oid: sumOf(5), content: deltaOf(5, 2 ** 32, copy(0, 5)) },
-    { type: "oid-delta", base: sumOf(2), oid: sumOf(6), content: deltaOf(5, 2 ** 30, copy(0, 5)), claimedBytes: 2 ** 29 },
+    {
+      type: "oid-delta",
+      base: sumOf(2),
+      oid: sumOf(6),
+      content: deltaOf(5, 2 ** 30, copy(0, 5)),
+      claimedBytes: 2 ** 29,
+    },
     { type: "oid-delta", base: sumOf(2), oid: sumOf(7), content: Buffer.from([0x85]) },
     { type: "oid-delta", base: sumOf(2), oid: sumOf(8), content: Buffer.alloc(40, 0xff) },
   ]);
@@ -113,7 +131,13 @@ t.test("deltas that are based on one another, or on nothing, are not found", asy
 
 t.test("a chain of deltas is followed as far as git's go", async (t) => {
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.from("start"), oid: sumOf(1) }];
-  for (let i = 2; i < 5000; i++) objects.push({ type: "oid-delta", base: sumOf(i - 1), oid: sumOf(i), content: deltaOf(5, 5, copy(0, 4), insert(Buffer.from([97 + (i % 26)]))) });
+  for (let i = 2; i < 5000; i++)
+    objects.push({
+      type: "oid-delta",
+      base: sumOf(i - 1),
+      oid: sumOf(i),
+      content: deltaOf(5, 5, copy(0, 4), insert(Buffer.from([97 + (i % 26)]))),
+    });
   const packs = open(t, repositoryOf(t, objects));
   const out = Buffer.alloc(5);
   t.equal(packs.readBlob(sumOf(4999), out), false);
@@ -127,7 +151,9 @@ function treeBomb(levels: number, width: number): { objects: PackedObject[]; roo
   const objects: PackedObject[] = [{ type: "blob", content: Buffer.from("leaf") }];
   let entry: readonly [string, string] = ["100644", oidOf("blob", Buffer.from("leaf"))];
   for (let level = 0; level < levels; level++) {
-    const content = treeOf(Array.from({ length: width }, (_, i) => [entry[0], `d${String(i).padStart(2, "0")}`, entry[1]]));
+    const content = treeOf(
+      Array.from({ length: width }, (_, i) => [entry[0], `d${String(i).padStart(2, "0")}`, entry[1]]),
+    );
     objects.push({ type: "tree", content });
     entry = ["40000", oidOf("tree", content)];
   }
@@ -135,7 +161,9 @@ function treeBomb(levels: number, width: number): { objects: PackedObject[]; roo
 }
 
 function commitOf(tree: string, seconds: number): Buffer {
-  return Buffer.from(`tree ${tree}\nauthor A <a@example.org> ${seconds} +0000\ncommitter A <a@example.org> ${seconds} +0000\n\nhostile\n`);
+  return Buffer.from(
+    `tree ${tree}\nauthor A <a@example.org> ${seconds} +0000\ncommitter A <a@example.org> ${seconds} +0000\n\nhostile\n`,
+  );
 }
 
 t.test("trees that hold one another ten times over end with an error", async (t) => {
@@ -143,7 +171,10 @@ t.test("trees that hold one another ten times over end with an error", async (t)
   const commit = commitOf(root, 1_700_000_000);
   const repository = repositoryOf(t, [...objects, { type: "commit", content: commit }]);
   const cpu = process.cpuUsage();
-  await t.rejects(compareAlong(repository.path, undefined, [oidOf("commit", commit)], 1000, neverStop), { code: "git", message: /more than 500000 paths/ });
+  await t.rejects(compareAlong(repository.path, undefined, [oidOf("commit", commit)], 1000, neverStop), {
+    code: "git",
+    message: /more than 500000 paths/,
+  });
   const ms = process.cpuUsage(cpu).user / 1000;
   t.ok(ms < 10_000, `${ms.toFixed(0)} ms`);
 });
@@ -163,7 +194,10 @@ t.test("trees without a file are not walked for ever", async (t) => {
 
 t.test("a tree that holds itself, and one that is deeper than git walks, are left to git", async (t) => {
   const itself = sumOf(1);
-  const objects: PackedObject[] = [{ type: "tree", content: treeOf([["40000", "d", itself]]), oid: itself }, { type: "blob", content: Buffer.from("leaf") }];
+  const objects: PackedObject[] = [
+    { type: "tree", content: treeOf([["40000", "d", itself]]), oid: itself },
+    { type: "blob", content: Buffer.from("leaf") },
+  ];
   let below: readonly [string, string] = ["100644", oidOf("blob", Buffer.from("leaf"))];
   for (let level = 0; level < 10_000; level++) {
     const content = treeOf([[below[0], "d", below[1]]]);
@@ -171,8 +205,14 @@ t.test("a tree that holds itself, and one that is deeper than git walks, are lef
     below = ["40000", oidOf("tree", content)];
   }
   const packs = open(t, repositoryOf(t, objects));
-  t.equal(packs.diffTrees(undefined, itself, () => true), false);
-  t.equal(packs.diffTrees(undefined, below[1], () => true), false);
+  t.equal(
+    packs.diffTrees(undefined, itself, () => true),
+    false,
+  );
+  t.equal(
+    packs.diffTrees(undefined, below[1], () => true),
+    false,
+  );
 });
 
 t.test("trees of one path together fit into the budget", async (t) => {
@@ -180,12 +220,20 @@ t.test("trees of one path together fit into the budget", async (t) => {
   const objects: PackedObject[] = [];
   let below = "1".repeat(40);
   for (let level = 0; level < 10; level++) {
-    const content = treeOf([["40000", "a", below], ["100644", name, "2".repeat(40)]]);
+    const content = treeOf([
+      ["40000", "a", below],
+      ["100644", name, "2".repeat(40)],
+    ]);
     objects.push({ type: "tree", content });
     below = oidOf("tree", content);
   }
   const packs = open(t, repositoryOf(t, objects));
-  const grown = grownBytes(() => t.equal(packs.diffTrees(undefined, below, () => true), false));
+  const grown = grownBytes(() =>
+    t.equal(
+      packs.diffTrees(undefined, below, () => true),
+      false,
+    ),
+  );
   t.ok(grown < 160 * mebibyte, `${Math.round(grown / mebibyte)} MiB`);
 });
 
@@ -194,10 +242,14 @@ t.test("a set word stops each call", async (t) => {
   const { objects, root } = treeBomb(10, 10);
   const packs = open(t, repositoryOf(t, [...objects, ...deltaBomb()]), stopWhenSet(new Int32Array(1), word));
   let pieceCount = 0;
-  t.throws(() => packs.diffTrees(undefined, root, () => {
-    if (++pieceCount === 3) Atomics.store(word, 0, 1);
-    return true;
-  }), { code: "cancelled" });
+  t.throws(
+    () =>
+      packs.diffTrees(undefined, root, () => {
+        if (++pieceCount === 3) Atomics.store(word, 0, 1);
+        return true;
+      }),
+    { code: "cancelled" },
+  );
   t.equal(pieceCount, 3);
   t.throws(() => packs.blobSizes([sumOf(1)]), { code: "cancelled" });
   t.throws(() => packs.readBlob(sumOf(2), Buffer.alloc(2 * (16 * mebibyte - 1))), { code: "cancelled" });
@@ -250,7 +302,8 @@ t.test("calls of the wrong form throw", async (t) => {
 
 t.test("the head of a commit", async (t) => {
   const tree = "a".repeat(40);
-  const text = (committer: string): string => `tree ${tree}\nparent ${tree}\nauthor A <a> 1 +0000\ncommitter ${committer}\n\nmessage\ncommitter B <b> 5 +0000\n`;
+  const text = (committer: string): string =>
+    `tree ${tree}\nparent ${tree}\nauthor A <a> 1 +0000\ncommitter ${committer}\n\nmessage\ncommitter B <b> 5 +0000\n`;
   const rows: readonly (readonly [committer: string, seconds: number | undefined])[] = [
     ["A <a@example.org> 1700000000 +0000", 1_700_000_000],
     ["A <a> b> 12 -0130", 12],
@@ -261,9 +314,17 @@ t.test("the head of a commit", async (t) => {
     ["A a 12 +0000", undefined],
     ["", undefined],
   ];
-  for (const [committer, seconds] of rows) t.equal(parseCommitHeader(text(committer))?.committedSeconds, seconds, committer);
+  for (const [committer, seconds] of rows)
+    t.equal(parseCommitHeader(text(committer))?.committedSeconds, seconds, committer);
   t.same(parseCommitHeader(text("A <a> 1 +0000")), { tree, committedSeconds: 1 });
-  for (const broken of ["", "\n", "tree \n", `tree ${tree}`, `tree ${tree}\n\ncommitter A <a> 1 +0000\n`, `parent ${tree}\ntree ${tree}\ncommitter A <a> 1 +0000\n\n`]) {
+  for (const broken of [
+    "",
+    "\n",
+    "tree \n",
+    `tree ${tree}`,
+    `tree ${tree}\n\ncommitter A <a> 1 +0000\n`,
+    `parent ${tree}\ntree ${tree}\ncommitter A <a> 1 +0000\n\n`,
+  ]) {
     t.equal(parseCommitHeader(broken), undefined, JSON.stringify(broken));
   }
   const startedMs = performance.now();

@@ -16,8 +16,14 @@ t.test("a mirror damaged in any way is made whole again", async (t) => {
     ["no HEAD", (directory) => rmSync(join(directory, "HEAD"))],
     ["torn HEAD", (directory) => writeFileSync(join(directory, "HEAD"), "ref: refs/hea")],
     ["no objects", (directory) => rmSync(join(directory, "objects"), { recursive: true })],
-    ["objects emptied", (directory) => (rmSync(join(directory, "objects"), { recursive: true }), mkdirSync(join(directory, "objects")))],
-    ["foreign config", (directory) => writeFileSync(join(directory, "config"), "[core]\n\tsshCommand = touch /tmp/owned\n")],
+    [
+      "objects emptied",
+      (directory) => (rmSync(join(directory, "objects"), { recursive: true }), mkdirSync(join(directory, "objects"))),
+    ],
+    [
+      "foreign config",
+      (directory) => writeFileSync(join(directory, "config"), "[core]\n\tsshCommand = touch /tmp/owned\n"),
+    ],
     ["empty ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "")],
     ["torn ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "0123")],
     ["ref to nothing", (directory) => writeFileSync(join(directory, "refs/heads/main"), `${"1".repeat(40)}\n`)],
@@ -54,10 +60,24 @@ t.test("what a killed fetch leaves behind is removed", async (t) => {
   source.commit({ branch: "topic", files: { a: "1" } });
   const { directory } = await mirrorOf(source);
   const leftovers = [
-    "HEAD.lock", "packed-refs.lock", "config.lock", "shallow.lock", "gc.pid", "HEAD.tmp", "refs/heads/main.lock", "refs/heads/new.lock",
-    "objects/pack/tmp_pack_abc", "objects/pack/tmp_idx_abc", "objects/pack/pack-1.keep", "objects/pack/.tmp-9-pack-1.pack",
-    "objects/pack/multi-pack-index.lock", "objects/info/commit-graph.lock", "objects/tmp_objdir-incoming-x/pack/p",
-    "objects/00/tmp_obj_abc", "../mirror.new/HEAD", "../mirror.old/HEAD",
+    "HEAD.lock",
+    "packed-refs.lock",
+    "config.lock",
+    "shallow.lock",
+    "gc.pid",
+    "HEAD.tmp",
+    "refs/heads/main.lock",
+    "refs/heads/new.lock",
+    "objects/pack/tmp_pack_abc",
+    "objects/pack/tmp_idx_abc",
+    "objects/pack/pack-1.keep",
+    "objects/pack/.tmp-9-pack-1.pack",
+    "objects/pack/multi-pack-index.lock",
+    "objects/info/commit-graph.lock",
+    "objects/tmp_objdir-incoming-x/pack/p",
+    "objects/00/tmp_obj_abc",
+    "../mirror.new/HEAD",
+    "../mirror.old/HEAD",
   ];
   for (const name of leftovers) {
     const path = join(directory, name);
@@ -76,7 +96,8 @@ t.test("what a killed fetch leaves behind is removed", async (t) => {
 
 t.test("a fetch killed at any point is repaired", async (t) => {
   const source = fixture(t);
-  const files = (round: number) => Array.from({ length: 150 }, (_, index) => [`f${index}`, `${round} ${"x".repeat(index * 50)}`] as const);
+  const files = (round: number) =>
+    Array.from({ length: 150 }, (_, index) => [`f${index}`, `${round} ${"x".repeat(index * 50)}`] as const);
   source.commit({ branch: "main", files: files(0) });
   const { directory } = await mirrorOf(source);
   for (let round = 1; round <= 12; round++) {
@@ -98,21 +119,35 @@ t.test("repacking keeps what readers need", async (t) => {
     contents.push(source.commit({ branch: "main", files, orphan: round % 7 === 0 }));
   }
   const mirror = await mirrorOf(source);
-  const entries = (await Promise.all(contents.map((commit) => listTree(mirror.directory, commit, "without-sizes", neverStop)))).flat();
-  const reader = new BlobReader({ directory: mirror.directory, contentBytesMax: 1 << 20, silenceMs: 10_000, stop: neverStop });
+  const entries = (
+    await Promise.all(contents.map((commit) => listTree(mirror.directory, commit, "without-sizes", neverStop)))
+  ).flat();
+  const reader = new BlobReader({
+    directory: mirror.directory,
+    contentBytesMax: 1 << 20,
+    silenceMs: 10_000,
+    stop: neverStop,
+  });
   let missing = 0;
   let repacked: Promise<boolean> | null = null;
-  await reader.read(entries.map(({ oid }) => oid), async (index, { kind }) => {
-    if (index === 100) repacked = mirror.maintain(neverStop);
-    if (index === 2500) await repacked;
-    if (kind !== "content") missing++;
-  });
+  await reader.read(
+    entries.map(({ oid }) => oid),
+    async (index, { kind }) => {
+      if (index === 100) repacked = mirror.maintain(neverStop);
+      if (index === 2500) await repacked;
+      if (kind !== "content") missing++;
+    },
+  );
   reader.close();
   t.equal(await repacked, true, "31 packs are too many");
   t.equal(missing, 0, "a reader at work misses nothing");
   t.equal(await mirror.maintain(neverStop), false, "once");
   t.equal(readdirSync(join(mirror.directory, "objects/pack")).filter((name) => name.endsWith(".pack")).length, 1);
-  t.equal((await listTree(mirror.directory, contents[0] ?? "", "without-sizes", neverStop)).length, 100, "a commit that a force-push took away");
+  t.equal(
+    (await listTree(mirror.directory, contents[0] ?? "", "without-sizes", neverStop)).length,
+    100,
+    "a commit that a force-push took away",
+  );
   t.ok(await isWhole(mirror));
 });
 
@@ -130,7 +165,16 @@ function damageObject(directory: string, oid: string): void {
 /** Runs the fetch that `sync` would run, and kills it and all its children after a while. */
 function killSync(t: Test, source: GitFixture, directory: string, delayMs: number): void {
   const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-  const fetch = ["--git-dir", directory, "fetch", "--prune", "--no-tags", "--no-write-fetch-head", source.path, ...refspecs];
+  const fetch = [
+    "--git-dir",
+    directory,
+    "fetch",
+    "--prune",
+    "--no-tags",
+    "--no-write-fetch-head",
+    source.path,
+    ...refspecs,
+  ];
   try {
     execFileSync("timeout", ["-s", "KILL", String(delayMs / 1000), "git", ...fetch], { stdio: "ignore" });
   } catch {

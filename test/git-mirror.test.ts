@@ -46,7 +46,11 @@ for (const kind of ["path, bare", "path, worktree", "file URL", "sha256"] as con
     source.setHead("topic");
     t.equal(await sync(), "changed topic [topic,trunk] [heavy]", "another default branch, no new commit");
     source.setHead("unborn");
-    t.equal(await sync(), "changed topic [topic,trunk] [heavy]".replace("changed", "same"), "a HEAD that names nothing");
+    t.equal(
+      await sync(),
+      "changed topic [topic,trunk] [heavy]".replace("changed", "same"),
+      "a HEAD that names nothing",
+    );
     t.ok(await isWhole(mirror));
     t.notOk(existsSync(join(mirror.directory, "FETCH_HEAD")));
   });
@@ -72,7 +76,9 @@ t.test("a detached HEAD, with and without branches", async (t) => {
 t.test("strange names of refs", async (t) => {
   const source = fixture(t);
   const commit = source.commit({ branch: "main", files: { a: "1" } });
-  const names = ["-h", "--upload-pack=touch x", "größe", "a/b", "HEAD", "x;y", "$(z)", "'q'"].map((name) => name.replace(" ", "+"));
+  const names = ["-h", "--upload-pack=touch x", "größe", "a/b", "HEAD", "x;y", "$(z)", "'q'"].map((name) =>
+    name.replace(" ", "+"),
+  );
   for (const name of names) source.updateRef(`refs/heads/${name}`, commit);
   source.updateRef("refs/pull/1/head", commit);
   writeFileSync(join(source.path, "packed-refs"), Buffer.from(`${commit} refs/heads/caf\xe9\n`, "latin1"));
@@ -109,7 +115,11 @@ t.test("a source that belongs to somebody else", { skip: process.getuid?.() !== 
     source.commit({ branch: "main", files: { a: "2" } });
     t.equal(printSync(await mirror.sync(neverStop)), "changed main [main] []", kind);
     execFileSync("chown", ["-R", "65534:65534", mirror.directory]);
-    t.equal(printSync(await (await openMirror(source)).sync(neverStop)), "same main [main] []", `${kind}, and so does the mirror`);
+    t.equal(
+      printSync(await (await openMirror(source)).sync(neverStop)),
+      "same main [main] []",
+      `${kind}, and so does the mirror`,
+    );
     t.ok(await isWhole(mirror));
   }
 });
@@ -121,7 +131,10 @@ t.test("a source that vanishes leaves the mirror as it is", async (t) => {
   renameSync(source.path, `${source.path}.away`);
   const error = await errorOf(mirror.sync(neverStop));
   t.equal(error.code, "git");
-  t.match(error.message, /cannot read .*source: there is no such repository at .*git ls-remote failed: .*does not (exist|appear to be)/s);
+  t.match(
+    error.message,
+    /cannot read .*source: there is no such repository at .*git ls-remote failed: .*does not (exist|appear to be)/s,
+  );
   t.ok(await isWhole(mirror));
   renameSync(`${source.path}.away`, source.path);
   t.equal(printSync(await mirror.sync(neverStop)), "same main [main] []");
@@ -133,7 +146,11 @@ t.test("of a corrupt source the mirror takes what is there, and keeps what it ha
     const oid = source.git("rev-parse", revision);
     rmSync(join(source.path, "objects", oid.slice(0, 2), oid.slice(2)));
   };
-  const has = (revision: string): boolean => execFileSync("git", ["-C", mirror.directory, "cat-file", "--batch-check"], { input: `${revision}\n`, encoding: "latin1" }).includes(" blob ");
+  const has = (revision: string): boolean =>
+    execFileSync("git", ["-C", mirror.directory, "cat-file", "--batch-check"], {
+      input: `${revision}\n`,
+      encoding: "latin1",
+    }).includes(" blob ");
   source.commit({ branch: "main", files: { a: "1" } });
   const mirror = await mirrorOf(source);
   t.equal(mirror.isIncomplete, false);
@@ -144,7 +161,11 @@ t.test("of a corrupt source the mirror takes what is there, and keeps what it ha
   t.same([has("main:a"), has("main:b"), has("main:c")], [true, false, true]);
   t.equal(mirror.isIncomplete, true);
   const again = await mirror.sync(neverStop);
-  t.same([printSync(again), again.remade], ["same main [main] []", false], "nothing is done while the source stays as it is");
+  t.same(
+    [printSync(again), again.remade],
+    ["same main [main] []", false],
+    "nothing is done while the source stays as it is",
+  );
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "1" });
   execFileSync("git", ["-C", source.path, "hash-object", "-w", "--stdin"], { input: "2" });
   const repaired = await mirror.sync(neverStop);
@@ -154,10 +175,25 @@ t.test("of a corrupt source the mirror takes what is there, and keeps what it ha
 
 t.test("nothing of the source runs", async (t) => {
   const source = fixture(t);
-  source.commit({ branch: "main", files: { a: "1", ".gitattributes": "* filter=x", ".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = ext::touch\n' } });
+  source.commit({
+    branch: "main",
+    files: {
+      a: "1",
+      ".gitattributes": "* filter=x",
+      ".gitmodules": '[submodule "x"]\n\tpath = x\n\turl = ext::touch\n',
+    },
+  });
   const witness = source.sibling("owned");
   const command = `touch ${witness}`;
-  for (const key of ["core.fsmonitor", "core.sshCommand", "uploadpack.packObjectsHook", "core.alternateRefsCommand", "filter.x.smudge", "credential.helper", "core.gitProxy"]) {
+  for (const key of [
+    "core.fsmonitor",
+    "core.sshCommand",
+    "uploadpack.packObjectsHook",
+    "core.alternateRefsCommand",
+    "filter.x.smudge",
+    "credential.helper",
+    "core.gitProxy",
+  ]) {
     source.git("config", key, command);
   }
   for (const hook of ["post-checkout", "reference-transaction", "pre-auto-gc", "post-update"]) {
@@ -201,12 +237,18 @@ t.test("progress", async (t) => {
     t.equal(progress === null ? "none" : `${progress.phase} ${progress.percent}`, expected, line);
   }
   const source = fixture(t);
-  source.commit({ branch: "main", files: Array.from({ length: 300 }, (_, index) => [`f${index}`, String(index)] as const) });
+  source.commit({
+    branch: "main",
+    files: Array.from({ length: 300 }, (_, index) => [`f${index}`, String(index)] as const),
+  });
   const phases = new Set<string>();
   const options = { ...testMirrorOptions, onProgress: ({ phase }: { phase: string }) => void phases.add(phase) };
   const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(source.path), options);
   await mirror.sync(neverStop);
-  source.commit({ branch: "main", files: Array.from({ length: 300 }, (_, index) => [`f${index}`, `${index}+`] as const) });
+  source.commit({
+    branch: "main",
+    files: Array.from({ length: 300 }, (_, index) => [`f${index}`, `${index}+`] as const),
+  });
   await mirror.sync(neverStop);
   t.ok(phases.has("Counting objects"), [...phases].join());
 });

@@ -88,24 +88,72 @@ for (const format of ["sha1", "sha256"] as const) {
       "160000 -1 vendor/lib",
     ]);
     const plain = await listTree(repository.path, commit, "without-sizes", neverStop);
-    t.strictSame(plain, entries.map((entry) => ({ ...entry, size: -1 })), "sizes are the only difference");
-    t.strictSame(await readAll(openReader(t, repository.path), entries.map(({ oid }) => oid)), [
-      '"hello\n"', '"latin1 name"', '""', '"a.txt"', '"n"', '"#!/bin/sh\n"', "missing",
-    ]);
+    t.strictSame(
+      plain,
+      entries.map((entry) => ({ ...entry, size: -1 })),
+      "sizes are the only difference",
+    );
+    t.strictSame(
+      await readAll(
+        openReader(t, repository.path),
+        entries.map(({ oid }) => oid),
+      ),
+      ['"hello\n"', '"latin1 name"', '""', '"a.txt"', '"n"', '"#!/bin/sh\n"', "missing"],
+    );
   });
 
   t.test(`differences between commits, ${format}`, async (t) => {
     const repository = fixture(t, format);
-    const steps: readonly (readonly [name: string, files: [string | Buffer, import("./support/git-fixture.js").FixtureFile][], expected: string[]])[] = [
-      ["added, also in a new directory", [["d/e/f", "1"], ["g", "1"]], ["added 0>100644 d/e/f", "added 0>100644 g"]],
+    const steps: readonly (readonly [
+      name: string,
+      files: [string | Buffer, import("./support/git-fixture.js").FixtureFile][],
+      expected: string[],
+    ])[] = [
+      [
+        "added, also in a new directory",
+        [
+          ["d/e/f", "1"],
+          ["g", "1"],
+        ],
+        ["added 0>100644 d/e/f", "added 0>100644 g"],
+      ],
       ["modified", [["d/e/f", "2"]], ["modified 100644>100644 d/e/f"]],
       ["mode", [["d/e/f", { executable: "2" }]], ["modified 100644>100755 d/e/f"]],
       ["type", [["g", { symlink: "d" }]], ["modified 100644>120000 g"]],
-      ["file becomes a directory", [["g", { deleted: true }], ["g/h", "1"]], ["deleted 120000>0 g", "added 0>100644 g/h"]],
-      ["directory becomes a file", [["g/h", { deleted: true }], ["g", "1"]], ["added 0>100644 g", "deleted 100644>0 g/h"]],
+      [
+        "file becomes a directory",
+        [
+          ["g", { deleted: true }],
+          ["g/h", "1"],
+        ],
+        ["deleted 120000>0 g", "added 0>100644 g/h"],
+      ],
+      [
+        "directory becomes a file",
+        [
+          ["g/h", { deleted: true }],
+          ["g", "1"],
+        ],
+        ["added 0>100644 g", "deleted 100644>0 g/h"],
+      ],
       ["deleted", [["d/e/f", { deleted: true }]], ["deleted 100755>0 d/e/f"]],
-      ["renamed", [["g", { deleted: true }], ["h", "1"]], ["deleted 100644>0 g", "added 0>100644 h"]],
-      ["order by bytes", [["h.c", "1"], ["h", { deleted: true }], ["h/x", "1"]], ["deleted 100644>0 h", "added 0>100644 h.c", "added 0>100644 h/x"]],
+      [
+        "renamed",
+        [
+          ["g", { deleted: true }],
+          ["h", "1"],
+        ],
+        ["deleted 100644>0 g", "added 0>100644 h"],
+      ],
+      [
+        "order by bytes",
+        [
+          ["h.c", "1"],
+          ["h", { deleted: true }],
+          ["h/x", "1"],
+        ],
+        ["deleted 100644>0 h", "added 0>100644 h.c", "added 0>100644 h/x"],
+      ],
       ["name that is not UTF-8", [[latin1Name, "1"]], ["added 0>100644 caf\xe9/\xff\xfe.txt"]],
       ["nothing", [], []],
     ];
@@ -163,14 +211,18 @@ t.test("many blobs of all sizes come in order, whole", async (t) => {
   const repository = fixture(t);
   const sizes = Array.from({ length: 1300 }, (_, index) => (index % 97 === 0 ? 150_000 : (index * 7919) % 9000));
   const contents = sizes.map((size, index) => Buffer.alloc(size, `${index} `));
-  const commit = repository.commit({ branch: "main", files: contents.map((content, index) => [`f${index}`, content] as const) });
+  const commit = repository.commit({
+    branch: "main",
+    files: contents.map((content, index) => [`f${index}`, content] as const),
+  });
   const entries = await listTree(repository.path, commit, "without-sizes", neverStop);
   const oids = entries.map(({ oid }) => oid);
   const contentOf = (index: number): Buffer | undefined => contents[Number(entries[index]?.path.toString().slice(1))];
   const reader = openReader(t, repository.path);
   let seen = 0;
   await reader.read(oids, (index, outcome) => {
-    if (index !== seen++ || outcome.kind !== "content" || !contentOf(index)?.equals(outcome.content)) t.fail(`blob ${index}`);
+    if (index !== seen++ || outcome.kind !== "content" || !contentOf(index)?.equals(outcome.content))
+      t.fail(`blob ${index}`);
   });
   t.equal(seen, 1300);
   seen = 0;
@@ -188,7 +240,12 @@ t.test("large, missing and other objects", async (t) => {
   const oid = (revision: string): string => repository.git("rev-parse", revision);
   const oids = [oid("main:large"), oid("main:exact"), "0".repeat(40), commit, oid("main^{tree}"), oid("main:exact")];
   t.strictSame(await readAll(openReader(t, repository.path, 1000), oids), [
-    "too-large 1001", `"${"y".repeat(20)}"`, "missing", "missing", "missing", `"${"y".repeat(20)}"`,
+    "too-large 1001",
+    `"${"y".repeat(20)}"`,
+    "missing",
+    "missing",
+    "missing",
+    `"${"y".repeat(20)}"`,
   ]);
 });
 
@@ -233,8 +290,11 @@ t.test("a reader ends on close, stop, failure and damage", async (t) => {
 t.test("dates of commits are those of git, packed or not, of any size", async (t) => {
   const repository = GitFixture.create("bare");
   t.teardown(() => repository.remove());
-  const commits = ["short", "m".repeat(3 << 20), "\ncommitter A <a> 5 +0000\n"].map((message) => repository.commit({ branch: "main", files: { a: message.slice(0, 9) }, message }));
-  const datesOf = async (): Promise<number[]> => await Promise.all(commits.map((commit) => readCommitDate(repository.path, commit, neverStop)));
+  const commits = ["short", "m".repeat(3 << 20), "\ncommitter A <a> 5 +0000\n"].map((message) =>
+    repository.commit({ branch: "main", files: { a: message.slice(0, 9) }, message }),
+  );
+  const datesOf = async (): Promise<number[]> =>
+    await Promise.all(commits.map((commit) => readCommitDate(repository.path, commit, neverStop)));
   const theirs = commits.map((commit) => Number(repository.git("show", "-s", "--format=%ct", commit)));
   repository.git("repack", "-adfq");
   t.strictSame(await datesOf(), theirs, "packed");
@@ -248,5 +308,9 @@ t.test("dates of commits are those of git, packed or not, of any size", async (t
   const file = join(repository.path, "objects", first.slice(0, 2), first.slice(2));
   chmodSync(file, 0o600);
   writeFileSync(file, deflateSync(Buffer.concat([Buffer.from("commit 5\0"), Buffer.alloc(64 << 20)])));
-  await t.rejects(readCommitDate(repository.path, first, neverStop), { code: "git" }, "one that unpacks to 64 MiB is git's to refuse");
+  await t.rejects(
+    readCommitDate(repository.path, first, neverStop),
+    { code: "git" },
+    "one that unpacks to 64 MiB is git's to refuse",
+  );
 });

@@ -12,19 +12,65 @@ import { GitFixture } from "./support/git-fixture.js";
 const oidLengths = { sha1: 40, sha256: 64 } as const;
 
 /** Commits with files of many sizes and kinds, whose versions differ a little, in one pack. */
-function packed(t: Test, format: keyof typeof oidLengths, ...repack: string[]): { repository: GitFixture; commits: string[] } {
+function packed(
+  t: Test,
+  format: keyof typeof oidLengths,
+  ...repack: string[]
+): { repository: GitFixture; commits: string[] } {
   const repository = GitFixture.create("bare", format);
   t.teardown(() => repository.remove());
   const random = Buffer.from(Array.from({ length: 70_000 }, (_, i) => Math.imul(i, 2_654_435_761) >>> 23));
-  const lines = (count: number, changed: number): string => Array.from({ length: count }, (_, i) => (i % 97 === changed ? `changed ${changed * i}` : `line ${i} of some text`)).join("\n");
+  const lines = (count: number, changed: number): string =>
+    Array.from({ length: count }, (_, i) =>
+      i % 97 === changed ? `changed ${changed * i}` : `line ${i} of some text`,
+    ).join("\n");
   const commits = [
-    repository.commit({ branch: "main", files: [["empty", ""], ["byte", "x"], ["random", random], ["zeros", Buffer.alloc(300_000)], ["a/b/c/deep", "deep"], ["a.c", "beside"], ["same/x", "1"], [Buffer.from("caf\xe9/\xff", "latin1"), "name"]] }),
+    repository.commit({
+      branch: "main",
+      files: [
+        ["empty", ""],
+        ["byte", "x"],
+        ["random", random],
+        ["zeros", Buffer.alloc(300_000)],
+        ["a/b/c/deep", "deep"],
+        ["a.c", "beside"],
+        ["same/x", "1"],
+        [Buffer.from("caf\xe9/\xff", "latin1"), "name"],
+      ],
+    }),
   ];
   for (let i = 0; i < 12; i++) {
-    commits.push(repository.commit({ branch: "main", files: [["long", lines(4000, i)], ["a/b/short", lines(20, i)], [`more/${i}/file`, lines(200, i)]] }));
+    commits.push(
+      repository.commit({
+        branch: "main",
+        files: [
+          ["long", lines(4000, i)],
+          ["a/b/short", lines(20, i)],
+          [`more/${i}/file`, lines(200, i)],
+        ],
+      }),
+    );
   }
-  commits.push(repository.commit({ branch: "main", files: [["a", { deleted: true }], ["byte", { executable: "x" }], ["random", { symlink: "byte" }]] }));
-  commits.push(repository.commit({ branch: "main", files: [["a", "a file in place of a directory"], ["module", { gitlink: "1".repeat(oidLengths[format]) }], ["zeros/below", "a directory in place of a file"]] }));
+  commits.push(
+    repository.commit({
+      branch: "main",
+      files: [
+        ["a", { deleted: true }],
+        ["byte", { executable: "x" }],
+        ["random", { symlink: "byte" }],
+      ],
+    }),
+  );
+  commits.push(
+    repository.commit({
+      branch: "main",
+      files: [
+        ["a", "a file in place of a directory"],
+        ["module", { gitlink: "1".repeat(oidLengths[format]) }],
+        ["zeros/below", "a directory in place of a file"],
+      ],
+    }),
+  );
   repository.git("repack", "-adfq", "--depth=50", "--window=50", ...repack);
   repository.git("prune-packed");
   return { repository, commits };
@@ -32,7 +78,10 @@ function packed(t: Test, format: keyof typeof oidLengths, ...repack: string[]): 
 
 function allBlobs(repository: GitFixture): string[] {
   const listed = repository.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)");
-  return listed.split("\n").filter((line) => line.endsWith(" blob")).map((line) => line.split(" ")[0]);
+  return listed
+    .split("\n")
+    .filter((line) => line.endsWith(" blob"))
+    .map((line) => line.split(" ")[0]);
 }
 
 function output(repository: GitFixture, ...args: string[]): Buffer {
@@ -46,7 +95,12 @@ function open(t: Test, repository: GitFixture, format: keyof typeof oidLengths):
   return packs;
 }
 
-const kinds: readonly (readonly [name: string, format: keyof typeof oidLengths, repack: readonly string[], config: readonly (readonly [string, string])[]])[] = [
+const kinds: readonly (readonly [
+  name: string,
+  format: keyof typeof oidLengths,
+  repack: readonly string[],
+  config: readonly (readonly [string, string])[],
+])[] = [
   ["sha1", "sha1", [], []],
   ["sha256", "sha256", [], []],
   ["deltas that name their bases", "sha1", [], [["repack.useDeltaBaseOffset", "false"]]],
@@ -70,22 +124,50 @@ for (const [name, format, repack, config] of kinds) {
     }
     const trees = commits.map((commit) => repository.git("rev-parse", `${commit}^{tree}`));
     t.match(packs.readCommit(commits[3]), `tree ${trees[3]}`);
-    t.same(packs.blobSizes(trees), trees.map(() => -1), "a tree is no blob");
-    for (const [from, to] of [[0, 1], [1, 9], [9, 1], [13, 14], [0, 14], [14, 0], [5, 5]]) {
+    t.same(
+      packs.blobSizes(trees),
+      trees.map(() => -1),
+      "a tree is no blob",
+    );
+    for (const [from, to] of [
+      [0, 1],
+      [1, 9],
+      [9, 1],
+      [13, 14],
+      [0, 14],
+      [14, 0],
+      [5, 5],
+    ]) {
       const pieces: Buffer[] = [];
       t.ok(packs.diffTrees(trees[from], trees[to], (piece) => pieces.push(Buffer.from(piece)) > 0));
-      const theirs = output(repository, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", trees[from], trees[to]);
+      const theirs = output(
+        repository,
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        trees[from],
+        trees[to],
+      );
       t.equal(Buffer.concat(pieces).toString("latin1"), theirs.toString("latin1"), `trees of ${from} and ${to}`);
     }
     const listed: Buffer[] = [];
     t.ok(packs.diffTrees(undefined, trees[14], (piece) => listed.push(Buffer.from(piece)) > 0));
-    t.equal(Buffer.concat(listed).toString("latin1").split("\0:").length, repository.git("ls-tree", "-r", trees[14]).split("\n").length, "all files beside an empty tree");
+    t.equal(
+      Buffer.concat(listed).toString("latin1").split("\0:").length,
+      repository.git("ls-tree", "-r", trees[14]).split("\n").length,
+      "all files beside an empty tree",
+    );
   });
 }
 
 t.test("what is not in a pack is left to git", async (t) => {
   const { repository, commits } = packed(t, "sha1");
-  const loose = execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: "loose" }).toString().trim();
+  const loose = execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: "loose" })
+    .toString()
+    .trim();
   const missing = "0123456789".repeat(4);
   const [packedOid] = allBlobs(repository).filter((oid) => oid !== loose);
   const packs = open(t, repository, "sha1");
@@ -101,15 +183,21 @@ t.test("what is not in a pack is left to git", async (t) => {
     told[i] = outcome.kind === "content" ? `${outcome.content.length} bytes` : outcome.kind;
   });
   t.same(told, ["5 bytes", `${size} bytes`, "missing", "too-large"]);
-  await t.rejects(readBlobs({ ...options, stop: () => true }, [packedOid], () => undefined), { code: "cancelled" });
+  await t.rejects(
+    readBlobs({ ...options, stop: () => true }, [packedOid], () => undefined),
+    { code: "cancelled" },
+  );
 });
 
 t.test("trees that are loose are compared by git", async (t) => {
   const { repository, commits } = packed(t, "sha1");
-  const last = repository.commit({ branch: "main", files: { "long": "short" } });
+  const last = repository.commit({ branch: "main", files: { long: "short" } });
   const chain = await compareAlong(repository.path, commits[0], [last, commits[5]], 1000, neverStop);
   t.same(chain.commits, [commits[5], last]);
-  t.same(chain.paths.get("long")?.map(({ from }) => from), [-1, 0, 1]);
+  t.same(
+    chain.paths.get("long")?.map(({ from }) => from),
+    [-1, 0, 1],
+  );
 });
 
 t.test("a damaged pack gives right texts, or none", async (t) => {

@@ -26,7 +26,8 @@ for (const kind of ["http", "ssh"] as const) {
   t.test(`fetching over ${kind}`, async (t) => {
     const source = fixture(t);
     source.commit({ branch: "main", files: { a: "1" } });
-    const url = kind === "http" ? `http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/` : `git@example.org:${source.path}`;
+    const url =
+      kind === "http" ? `http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/` : `git@example.org:${source.path}`;
     const access = { ...strictRemoteAccess, sshCommand: kind === "ssh" ? fakeSsh(source) : null };
     const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), { ...testMirrorOptions, access });
     t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "main" }, "first");
@@ -96,7 +97,11 @@ t.test("redirects are refused", async (t) => {
 
 t.test("an ssh host that does not answer", async (t) => {
   const source = fixture(t);
-  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("ssh://git@127.0.0.1:1/x"), testMirrorOptions);
+  const mirror = await Mirror.open(
+    source.sibling("mirror"),
+    parseRemoteUrl("ssh://git@127.0.0.1:1/x"),
+    testMirrorOptions,
+  );
   const error = await errorOf(mirror.sync(neverStop));
   t.match({ code: error.code, message: error.message }, { code: "git", message: /Connection refused/ });
 });
@@ -119,22 +124,43 @@ async function listen(t: Test, serve: (socket: Socket) => void): Promise<string>
 }
 
 t.test("a remote that means harm is left in bounded time, and the mirror stays as it is", { jobs: 3 }, async (t) => {
-  const bounds = { silenceMs: 2_000, fetchTimeoutMs: 60_000, fetchBytesMax: 1 << 20, memoryBytesMax: 1 << 28, listTimeoutMs: 60_000 };
-  const rows: readonly (readonly [harm: Harm, changed: Partial<typeof bounds> & { readonly reserveBytes?: number }, message: RegExp])[] = [
+  const bounds = {
+    silenceMs: 2_000,
+    fetchTimeoutMs: 60_000,
+    fetchBytesMax: 1 << 20,
+    memoryBytesMax: 1 << 28,
+    listTimeoutMs: 60_000,
+  };
+  const rows: readonly (readonly [
+    harm: Harm,
+    changed: Partial<typeof bounds> & { readonly reserveBytes?: number },
+    message: RegExp,
+  ])[] = [
     ["endless references", {}, /git ls-remote needed more than 192 MiB of memory/],
     ["mere signs of life", {}, /git fetch made no progress for \d+ s: .* raise sync\.timeoutSeconds/],
     ["a byte now and then", {}, /git fetch made no progress for \d+ s/],
     ["counts that grow for ever", { fetchTimeoutMs: 5_000 }, /git fetch took longer than 5000 ms/],
     ["an endless pack", {}, /git fetch received more than 1048576 bytes; raise git\.maxFetchBytes/],
-    ["an object of 3 GiB", { silenceMs: 20_000 }, /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/],
+    [
+      "an object of 3 GiB",
+      { silenceMs: 20_000 },
+      /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/,
+    ],
   ];
   for (const [harm, changed, message] of rows) {
     void t.test(harm, async (t) => {
       const source = fixture(t);
       const access = { ...strictRemoteAccess, sshCommand: sshTo(t, harm) };
-      const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("git@example.org:x"), { ...testMirrorOptions, ...bounds, ...changed, access });
+      const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("git@example.org:x"), {
+        ...testMirrorOptions,
+        ...bounds,
+        ...changed,
+        access,
+      });
       let receivedBytes = 0;
-      const looks = callEvery(20, () => { receivedBytes = Math.max(receivedBytes, unfinishedBytes(source.sibling("."))); });
+      const looks = callEvery(20, () => {
+        receivedBytes = Math.max(receivedBytes, unfinishedBytes(source.sibling(".")));
+      });
       const error = await within(errorOf(mirror.sync(neverStop)), harm).finally(() => looks.cancel());
       t.match({ code: error.code, message: error.message }, { code: "git", message });
       t.equal(unfinishedBytes(source.sibling(".")), 0, "nothing of it is left");

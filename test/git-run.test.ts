@@ -12,7 +12,12 @@ import type { ProcessLimits } from "../src/kernel/process.js";
 import { fixture } from "./support/git-mirror.js";
 import { until, within } from "./support/waiting.js";
 
-const unlimited: ProcessLimits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
+const unlimited: ProcessLimits = {
+  dataBytesMax: Infinity,
+  cpuSecondsMax: Infinity,
+  fileBytesMax: Infinity,
+  descriptorCountMax: Infinity,
+};
 
 const common: RunOptions = {
   args: [],
@@ -100,12 +105,29 @@ t.test("a limit of the kernel says which it was, and what to do", async (t) => {
   const loop = "while :; do :; done";
   const rows: readonly (readonly [name: string, script: string, bounds: Partial<ProcessLimits>, message: RegExp])[] = [
     ["processor time", loop, { cpuSecondsMax: 1 }, /^git work used more than 1 s of processor time; ask for less/],
-    ["processor time of a descendant", `(${loop}); echo "error: index-pack died of signal 24" >&2; exit 128`, { cpuSecondsMax: 1 }, /used more than 1 s of processor time/],
-    ["size of a file", "exec head -c 3000000 /dev/zero >file", { fileBytesMax: 1 << 20 }, /writing a file of more than 1048576 bytes; raise git.maxFetchBytes/],
-    ["memory", "echo 'fatal: Out of memory, malloc failed (tried to allocate 9 bytes)' >&2; exit 128", { dataBytesMax: 64 << 20 }, /needed more than 64 MiB of memory; .*git.maxMemoryBytes/],
+    [
+      "processor time of a descendant",
+      `(${loop}); echo "error: index-pack died of signal 24" >&2; exit 128`,
+      { cpuSecondsMax: 1 },
+      /used more than 1 s of processor time/,
+    ],
+    [
+      "size of a file",
+      "exec head -c 3000000 /dev/zero >file",
+      { fileBytesMax: 1 << 20 },
+      /writing a file of more than 1048576 bytes; raise git.maxFetchBytes/,
+    ],
+    [
+      "memory",
+      "echo 'fatal: Out of memory, malloc failed (tried to allocate 9 bytes)' >&2; exit 128",
+      { dataBytesMax: 64 << 20 },
+      /needed more than 64 MiB of memory; .*git.maxMemoryBytes/,
+    ],
   ];
   for (const [name, script, bounds, message] of rows) {
-    const error = await errorOf(runGit({ ...fakeGit(t, script), process: { ...unlimited, ...bounds }, exitCodes: [128] }));
+    const error = await errorOf(
+      runGit({ ...fakeGit(t, script), process: { ...unlimited, ...bounds }, exitCodes: [128] }),
+    );
     t.match({ code: error.code, message: error.message }, { code: "git", message }, name);
   }
 });
@@ -121,7 +143,10 @@ t.test("memory of git's own regular expressions is bounded", async (t) => {
 });
 
 t.test("a guard ends git with its reason", async (t) => {
-  const error = await within(errorOf(runGit({ ...fakeGit(t, "sleep 60"), guard: () => "is not wanted" })), "the end of git");
+  const error = await within(
+    errorOf(runGit({ ...fakeGit(t, "sleep 60"), guard: () => "is not wanted" })),
+    "the end of git",
+  );
   t.match({ code: error.code, message: error.message }, { code: "git", message: "git work is not wanted" });
 });
 
@@ -137,13 +162,14 @@ t.test("a descendant that holds the pipes after success does not hold us", async
 });
 
 t.test("git whose input was not ended leaves no descriptor", async (t) => {
-  const pipes = (): number => readdirSync("/proc/self/fd").filter((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`).startsWith("pipe:");
-    } catch {
-      return false;
-    }
-  }).length;
+  const pipes = (): number =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith("pipe:");
+      } catch {
+        return false;
+      }
+    }).length;
   const before = pipes();
   for (let i = 0; i < 3; i++) {
     const child = new GitChild({ ...common, args: ["version"] }, common, null);

@@ -15,9 +15,32 @@ import { anonymous } from "../src/model/viewer.js";
 
 const oid = "a".repeat(40);
 const repository = (id: number): Repository => ({
-  id, name: `example.org/${id}`, url: "/nowhere", credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
-  intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: oid }], defaultBranch: "main", lastFetched: "2026-01-01T00:00:00Z",
-  lastChanged: "2026-01-01T00:00:00Z", lastError: "", documentCount: 1, contentBytes: 1, skippedCounts: {}, addedMetadata: {}, configured: true, removedAt: "",
+  id,
+  name: `example.org/${id}`,
+  url: "/nowhere",
+  credential: "",
+  branches: [],
+  fork: false,
+  archived: false,
+  private: false,
+  readers: [],
+  stars: 0,
+  description: "",
+  topics: [],
+  metadata: {},
+  intervalSeconds: 0,
+  generation: 1,
+  indexedBranches: [{ name: "main", bit: 0, commit: oid }],
+  defaultBranch: "main",
+  lastFetched: "2026-01-01T00:00:00Z",
+  lastChanged: "2026-01-01T00:00:00Z",
+  lastError: "",
+  documentCount: 1,
+  contentBytes: 1,
+  skippedCounts: {},
+  addedMetadata: {},
+  configured: true,
+  removedAt: "",
 });
 
 interface Read {
@@ -39,22 +62,39 @@ function executor(read: (read: Read) => Promise<unknown>, search: (sink: EventSi
         return read({ request, limits });
       },
     },
-    gitCache: new GitCache(), log: silentLog(), activityOf: () => "", externalUrl: () => "http://localhost", configuration: () => "{}", siteId: "x",
+    gitCache: new GitCache(),
+    log: silentLog(),
+    activityOf: () => "",
+    externalUrl: () => "http://localhost",
+    configuration: () => "{}",
+    siteId: "x",
   } as unknown as GraphqlServices;
   const limits = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 };
   const made = new GraphqlExecutor(createSchema(), services, limits, 5_000, silentLog(), createMetrics().metrics);
   const ask = async (query: string, onGone: (cancel: () => void) => void = () => undefined): Promise<unknown> => {
-    const { json } = await made.answer({ query, operationName: undefined, variables: {} }, anonymous, "192.0.2.1", (running) => onGone(() => running.cancel()));
+    const { json } = await made.answer(
+      { query, operationName: undefined, variables: {} },
+      anonymous,
+      "192.0.2.1",
+      (running) => onGone(() => running.cancel()),
+    );
     return JSON.parse(Buffer.from(json).toString());
   };
   return { ask, reads };
 }
 
-const commitData = { oid, parents: [], author: { name: "A", email: "a@example.org", date: "2026-01-01T00:00:00Z" }, committer: { name: "A", email: "a@example.org", date: "2026-01-01T00:00:00Z" }, message: "Subject\n\nBody" };
+const commitData = {
+  oid,
+  parents: [],
+  author: { name: "A", email: "a@example.org", date: "2026-01-01T00:00:00Z" },
+  committer: { name: "A", email: "a@example.org", date: "2026-01-01T00:00:00Z" },
+  message: "Subject\n\nBody",
+};
 
 t.test("reads of one turn are one task for each repository, and are kept", async (t) => {
   const { ask, reads } = executor(async () => ({ commits: [commitData] }));
-  const query = "{ a: repository(name: \"example.org/1\") { ...f } b: repository(name: \"example.org/1\") { ...f } } fragment f on Repository { commit(rev: \"\") { subject body author { person { name } } parents { oid } } }";
+  const query =
+    '{ a: repository(name: "example.org/1") { ...f } b: repository(name: "example.org/1") { ...f } } fragment f on Repository { commit(rev: "") { subject body author { person { name } } parents { oid } } }';
   const commit = { subject: "Subject", body: "Body", author: { person: { name: "A" } }, parents: [] };
   t.strictSame(await ask(query), { data: { a: { commit }, b: { commit } } });
   t.equal(reads.length, 1, "eight fields of two objects are one read");
@@ -67,9 +107,16 @@ t.test("a read that fails costs its fields", async (t) => {
     if (request["repositoryId"] === 1) throw new TrawlError("git", "the mirror is damaged");
     return { commits: [commitData] };
   });
-  const query = "{ repositories(first: 9) { nodes { name commit(rev: \"HEAD\") { oid message } } } }";
+  const query = '{ repositories(first: 9) { nodes { name commit(rev: "HEAD") { oid message } } } }';
   const expected = {
-    data: { repositories: { nodes: [{ name: "example.org/1", commit: null }, { name: "example.org/2", commit: { oid, message: "Subject\n\nBody" } }] } },
+    data: {
+      repositories: {
+        nodes: [
+          { name: "example.org/1", commit: null },
+          { name: "example.org/2", commit: { oid, message: "Subject\n\nBody" } },
+        ],
+      },
+    },
     errors: [{ message: "the mirror is damaged", path: ["repositories", "nodes", 0, "commit", "message"] }],
   };
   t.match(await ask(query), expected);
@@ -77,28 +124,45 @@ t.test("a read that fails costs its fields", async (t) => {
 });
 
 t.test("what is our fault is not told", async (t) => {
-  const { ask } = executor(async () => { throw new RangeError("secret"); });
-  const answer = await ask("{ repository(name: \"example.org/1\") { name commit(rev: \"\") { oid message } } }");
-  t.match(answer, { data: { repository: { name: "example.org/1", commit: null } }, errors: [{ message: "internal error" }] });
+  const { ask } = executor(async () => {
+    throw new RangeError("secret");
+  });
+  const answer = await ask('{ repository(name: "example.org/1") { name commit(rev: "") { oid message } } }');
+  t.match(answer, {
+    data: { repository: { name: "example.org/1", commit: null } },
+    errors: [{ message: "internal error" }],
+  });
   t.notMatch(JSON.stringify(answer), /secret/);
 });
 
 t.test("a request's time goes to its reads", async (t) => {
   const { ask, reads } = executor(async () => ({ commits: [] }));
-  await ask("{ repository(name: \"example.org/1\") { commit(rev: \"\") { message } } }");
+  await ask('{ repository(name: "example.org/1") { commit(rev: "") { message } } }');
   t.ok(reads[0].limits.timeoutMs > 0 && reads[0].limits.timeoutMs <= 5_000);
 });
 
 t.test("a client that leaves stops its reads and its search", async (t) => {
   let cancel = (): void => undefined;
   let isSearchClosed = false;
-  const { ask } = executor(async ({ limits: { stop } }) => {
-    cancel();
-    t.equal(Atomics.load(stop, 0), 1, "the worker sees it");
-    throw new TrawlError("cancelled", "stopped");
-  }, (sink) => sink.onClosed(() => { isSearchClosed = true; }));
-  const both = "{ repository(name: \"example.org/1\") { commit(rev: \"\") { message } } search(query: \"a\") { results { matchCount } } }";
-  t.match(await ask(both, (callback) => { cancel = callback; }), { errors: [{}, {}] });
+  const { ask } = executor(
+    async ({ limits: { stop } }) => {
+      cancel();
+      t.equal(Atomics.load(stop, 0), 1, "the worker sees it");
+      throw new TrawlError("cancelled", "stopped");
+    },
+    (sink) =>
+      sink.onClosed(() => {
+        isSearchClosed = true;
+      }),
+  );
+  const both =
+    '{ repository(name: "example.org/1") { commit(rev: "") { message } } search(query: "a") { results { matchCount } } }';
+  t.match(
+    await ask(both, (callback) => {
+      cancel = callback;
+    }),
+    { errors: [{}, {}] },
+  );
   await sleep(1);
   t.equal(isSearchClosed, true);
 });

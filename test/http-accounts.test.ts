@@ -26,7 +26,7 @@ interface Answer {
 }
 
 async function request(daemon: DaemonProcess, path: string, authorization?: string, method = "GET"): Promise<Answer> {
-  const headers = { origin: "https://editor.example", ...authorization === undefined ? {} : { authorization } };
+  const headers = { origin: "https://editor.example", ...(authorization === undefined ? {} : { authorization }) };
   const body = method === "POST" ? JSON.stringify({ query: "{ site { productVersion } }" }) : null;
   const response = await fetch(daemon.url + path, { method, headers, body });
   return { status: response.status, text: await response.text(), headers: response.headers };
@@ -39,7 +39,11 @@ t.test("private mode: a token opens what is closed without", async (t) => {
   const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
   await daemon.add("example.org/a", source(t));
   const closed: readonly (readonly [path: string, method: string])[] = [
-    [stream, "GET"], ["/search/stream?q=needle", "GET"], ["/.api/graphql", "POST"], ["/.api/search/trace/1", "GET"], ["/metrics", "GET"],
+    [stream, "GET"],
+    ["/search/stream?q=needle", "GET"],
+    ["/.api/graphql", "POST"],
+    ["/.api/search/trace/1", "GET"],
+    ["/metrics", "GET"],
   ];
   for (const [path, method] of closed) {
     const { status, text, headers } = await request(daemon, path, undefined, method);
@@ -47,7 +51,11 @@ t.test("private mode: a token opens what is closed without", async (t) => {
     t.equal(headers.get("content-type"), "text/plain; charset=utf-8");
     t.equal(headers.get("access-control-allow-origin"), null, "no page elsewhere learns more than that");
     const wrong = await request(daemon, path, "token wrong", method);
-    t.equal(wrong.headers.get("access-control-allow-origin"), path.startsWith("/.api/") ? "https://editor.example" : null, "one that sends a token may read why");
+    t.equal(
+      wrong.headers.get("access-control-allow-origin"),
+      path.startsWith("/.api/") ? "https://editor.example" : null,
+      "one that sends a token may read why",
+    );
   }
   t.equal((await request(daemon, "/healthz")).status, 200);
   t.same(JSON.parse((await request(daemon, "/readyz")).text), { ready: true, repositories: [] }, "nothing is named");
@@ -57,14 +65,26 @@ t.test("private mode: a token opens what is closed without", async (t) => {
   t.match(await lineOf("user", "create", "bob", "--data", data), /^bob {2}created /);
   const token = await lineOf("token", "create", "bob", "--note", "for a test", "--data", data);
   t.match(token, /^sgp_local_[0-9a-f]{40}$/, "the token alone");
-  for (const [path, method] of closed.slice(0, 3)) t.equal((await request(daemon, path, `token ${token}`, method)).status, 200, path);
+  for (const [path, method] of closed.slice(0, 3))
+    t.equal((await request(daemon, path, `token ${token}`, method)).status, 200, path);
   t.match((await request(daemon, stream, `token ${token}`)).text, /"path":"a\.txt"/);
   t.match((await request(daemon, `${stream}&token=${token}`)).text, /"path":"a\.txt"/);
-  t.match(JSON.parse((await request(daemon, "/readyz", `token ${token}`)).text), { repositories: [{ name: "example.org/a" }] });
-  t.equal((await runCommand("search", "--endpoint", daemon.url, "--token", token, "needle")).out, "example.org/a:a.txt:1:needle\n");
-  t.match((await runCommand("search", "--endpoint", daemon.url, "needle")).err, /answered 401: Private mode requires authentication\. Name an access token/);
+  t.match(JSON.parse((await request(daemon, "/readyz", `token ${token}`)).text), {
+    repositories: [{ name: "example.org/a" }],
+  });
+  t.equal(
+    (await runCommand("search", "--endpoint", daemon.url, "--token", token, "needle")).out,
+    "example.org/a:a.txt:1:needle\n",
+  );
+  t.match(
+    (await runCommand("search", "--endpoint", daemon.url, "needle")).err,
+    /answered 401: Private mode requires authentication\. Name an access token/,
+  );
 
-  const [, id] = /^(\d+) {2}bob {2}user:all {2}expires \S+ {2}last used \S+ {2}for a test$/.exec(await lineOf("token", "list", "bob", "--data", data)) ?? [];
+  const [, id] =
+    /^(\d+) {2}bob {2}user:all {2}expires \S+ {2}last used \S+ {2}for a test$/.exec(
+      await lineOf("token", "list", "bob", "--data", data),
+    ) ?? [];
   t.equal(await lineOf("token", "delete", id!, "--data", data), `deleted token ${id} of bob`);
   t.equal((await request(daemon, stream, `token ${token}`)).text, "Invalid access token.\n");
 });
@@ -80,7 +100,10 @@ t.test("public mode: anyone may search, a wrong token is refused all the same", 
   const sudo = await lineOf("token", "create", "admin", "--scope", "user:all,site-admin:sudo", "--data", data);
   await daemon.control("POST", "/.api/users", { name: "bob" });
   t.equal((await request(daemon, stream, `token-sudo user="bob",token="${sudo}"`)).status, 200);
-  t.equal((await request(daemon, stream, `token-sudo user="eve",token="${sudo}"`)).text, "Unable to sudo to nonexistent user.\n");
+  t.equal(
+    (await request(daemon, stream, `token-sudo user="eve",token="${sudo}"`)).text,
+    "Unable to sudo to nonexistent user.\n",
+  );
 
   const trace = async (authorization?: string): Promise<string> =>
     /"trace":"http:\/\/[^/"]+([^"]+)"/.exec((await request(daemon, stream, authorization)).text)?.[1] ?? "";
@@ -90,8 +113,14 @@ t.test("public mode: anyone may search, a wrong token is refused all the same", 
   t.match((await request(daemon, ofNobody)).text, /^query: needle/);
 
   t.equal(await daemon.stop(), 0);
-  const audited = readFileSync(join(data, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as { event: string });
-  t.same([...new Set(audited.map(({ event }) => event))], ["user-created", "credential-refused", "token-created", "sudo"]);
+  const audited = readFileSync(join(data, "audit.log"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string });
+  t.same(
+    [...new Set(audited.map(({ event }) => event))],
+    ["user-created", "credential-refused", "token-created", "sudo"],
+  );
   const again = await testDaemon(t, [], data);
   t.equal((await request(again, stream, `token ${sudo}`)).status, 200, "tokens outlive the process");
 });
@@ -114,7 +143,8 @@ t.test("what is refused, and what organisations look like", async (t) => {
     ["DELETE", "tokens/77", undefined, /there is no access token 77/],
     ["DELETE", "tokens/x", undefined, /"x" is no id of an access token/],
   ];
-  for (const [method, path, body, message] of refusals) await t.rejects(daemon.control(method, `/.api/${path}`, body), { message }, path);
+  for (const [method, path, body, message] of refusals)
+    await t.rejects(daemon.control(method, `/.api/${path}`, body), { message }, path);
   t.match(await lineOf("org", "create", "core", "--data", data), /^core {2}no members$/);
   t.match(await lineOf("org", "add", "core", "admin", "--data", data), /^core {2}admin$/);
   const { exitCode, out, err } = await runCommand("token", "create", "admin", "--data", data);
@@ -131,11 +161,26 @@ t.test("each refusal is a status and a line of plain text", async (t) => {
   const data = dataDirectory(t);
   const daemon = await testDaemon(t, ["--set", "auth.public=false"], data);
   const tokenOf = async (user: string, ...scopes: string[]): Promise<string> =>
-    (await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" }) as { text: string }).text;
+    (
+      (await daemon.control("POST", "/.api/tokens", {
+        user,
+        scopes: ["user:all", ...scopes],
+        note: "",
+        expires: "90d",
+      })) as { text: string }
+    ).text;
   await daemon.control("POST", "/.api/users", { name: "eve", isSiteAdmin: true });
-  const [plain, sudo, former] = [await tokenOf("admin"), await tokenOf("admin", "site-admin:sudo"), await tokenOf("eve", "site-admin:sudo")];
+  const [plain, sudo, former] = [
+    await tokenOf("admin"),
+    await tokenOf("admin", "site-admin:sudo"),
+    await tokenOf("eve", "site-admin:sudo"),
+  ];
   await daemon.control("POST", "/.api/users/eve", { isSiteAdmin: false });
-  const [malformed, invalid, closed] = ["401 Unauthorized: Invalid Authorization header.\n", "401 Unauthorized: Invalid access token.\n", "401 Unauthorized: Private mode requires authentication.\n"];
+  const [malformed, invalid, closed] = [
+    "401 Unauthorized: Invalid Authorization header.\n",
+    "401 Unauthorized: Invalid access token.\n",
+    "401 Unauthorized: Private mode requires authentication.\n",
+  ];
   const rows: readonly (readonly [header: string | undefined, answer: string])[] = [
     [undefined, closed],
     ["token", malformed],
@@ -145,7 +190,10 @@ t.test("each refusal is a status and a line of plain text", async (t) => {
     ["token nonsense", invalid],
     [`token sgp_local_${"0".repeat(40)}`, invalid],
     [`token-sudo token="${plain}",user="eve"`, invalid],
-    [`token-sudo token="${former}",user="admin"`, "403 Forbidden: The subject user of a sudo access token must be a site admin.\n"],
+    [
+      `token-sudo token="${former}",user="admin"`,
+      "403 Forbidden: The subject user of a sudo access token must be a site admin.\n",
+    ],
     [`token-sudo token="${sudo}",user="nobody"`, "403 Forbidden: Unable to sudo to nonexistent user.\n"],
     ["Digest abc", closed],
     ["Basic OnNlY3JldA==", closed],
@@ -153,7 +201,10 @@ t.test("each refusal is a status and a line of plain text", async (t) => {
   for (const path of [stream, "/.api/graphql"]) {
     for (const [header, answer] of rows) {
       const headers: Record<string, string> = header === undefined ? {} : { authorization: header };
-      const response = await fetch(daemon.url + path, path === stream ? { headers } : { headers, method: "POST", body: '{"query":"{ __typename }"}' });
+      const response = await fetch(
+        daemon.url + path,
+        path === stream ? { headers } : { headers, method: "POST", body: '{"query":"{ __typename }"}' },
+      );
       t.equal(`${response.status} ${response.statusText}: ${await response.text()}`, answer, `${path} ${header}`);
       t.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
     }

@@ -44,7 +44,9 @@ t.test("calls", async (t) => {
       progress("half");
       throw new TrawlError("storage", "disk full");
     },
-    "POST /bug": () => { throw new RangeError("deliberate"); },
+    "POST /bug": () => {
+      throw new RangeError("deliberate");
+    },
     "POST /nothing": () => undefined,
     "POST /wait": async ({ signal }) => {
       waiting = true;
@@ -52,15 +54,21 @@ t.test("calls", async (t) => {
       left = true;
     },
   });
-  const post = (path: string, body: unknown) => callDaemon(directory, { method: "POST", path, body, progress: noProgress });
+  const post = (path: string, body: unknown) =>
+    callDaemon(directory, { method: "POST", path, body, progress: noProgress });
 
-  t.same(await callDaemon(directory, { method: "GET", path: "/.api/repos", body: undefined, progress: noProgress }), [{ name: "a" }]);
+  t.same(await callDaemon(directory, { method: "GET", path: "/.api/repos", body: undefined, progress: noProgress }), [
+    { name: "a" },
+  ]);
   t.same(await post("/.api/repos", { name: "é\n" }), { name: "é\n" }, "bodies come as sent");
   t.equal(await post("/.api/repos/host/owner/x/sync", undefined), "host/owner/x", "slashes in names");
   t.equal(await post(`/.api/repos/${encodeURIComponent("a/b c%")}/sync`, undefined), "a/b c%");
   t.equal(await post("/nothing", undefined), null);
   const seen: unknown[] = [];
-  t.same(await callDaemon(directory, { method: "POST", path: "/check", body: {}, progress: (value) => seen.push(value) }), { faults: 0 });
+  t.same(
+    await callDaemon(directory, { method: "POST", path: "/check", body: {}, progress: (value) => seen.push(value) }),
+    { faults: 0 },
+  );
   t.same(seen, [{ shard: 1 }, { shard: 2 }], "progress comes before the result");
   await t.rejects(post("/late-failure", undefined), { code: "storage", message: "disk full" });
   await t.rejects(post("/bug", undefined), { code: "internal", message: "deliberate" });
@@ -86,8 +94,10 @@ t.test("the socket", async (t) => {
   await t.rejects(second.listen(directory), { code: "conflict", message: /another trawld is running/ });
   await server.close();
   await server.close();
-  await t.rejects(callDaemon(directory, { method: "GET", path: "/a", body: undefined, progress: noProgress }),
-    { code: "not-found", message: /no trawld runs with the data in/ });
+  await t.rejects(callDaemon(directory, { method: "GET", path: "/a", body: undefined, progress: noProgress }), {
+    code: "not-found",
+    message: /no trawld runs with the data in/,
+  });
 
   writeFileSync(path, "");
   await second.listen(directory);
@@ -101,8 +111,10 @@ t.test("the socket", async (t) => {
 
 t.test("a daemon that closes the connection in the middle", async (t) => {
   const directory = temporaryDirectory(t);
-  const rude = createServer((socket) => socket.end("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"progress\":1}\n"));
+  const rude = createServer((socket) => socket.end('HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"progress":1}\n'));
   await new Promise<void>((resolve) => rude.listen(join(directory, "control.sock"), resolve));
   t.teardown(() => rude.close());
-  await t.rejects(callDaemon(directory, { method: "GET", path: "/", body: undefined, progress: noProgress }), { code: "internal" });
+  await t.rejects(callDaemon(directory, { method: "GET", path: "/", body: undefined, progress: noProgress }), {
+    code: "internal",
+  });
 });

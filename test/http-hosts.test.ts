@@ -7,15 +7,60 @@ import { within } from "./support/waiting.js";
 const loopback: HostNames = { listenHost: "127.0.0.1", externalUrl: "", trustedHosts: [], machine: "box" };
 
 t.test("which names are ours", (t) => {
-  const rows: readonly (readonly [name: string, given: Partial<HostNames>, good: readonly string[], bad: readonly string[]])[] = [
-    ["on loopback", {},
-      ["localhost", "LOCALHOST:7080", "localhost.", "127.0.0.1:7080", "127.0.0.1", "[::1]:7080", "10.1.2.3:80", "[2001:db8::1]"],
-      ["", ":7080", "box", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:7080", "[::1", "[evil.example]", "[]", "localhost@evil.example", "localhost,evil.example"]],
-    ["on all addresses", { listenHost: "0.0.0.0" }, ["box", "box:7080", "localhost", "192.168.1.9:7080"], ["box.evil.example", "evil.example"]],
+  const rows: readonly (readonly [
+    name: string,
+    given: Partial<HostNames>,
+    good: readonly string[],
+    bad: readonly string[],
+  ])[] = [
+    [
+      "on loopback",
+      {},
+      [
+        "localhost",
+        "LOCALHOST:7080",
+        "localhost.",
+        "127.0.0.1:7080",
+        "127.0.0.1",
+        "[::1]:7080",
+        "10.1.2.3:80",
+        "[2001:db8::1]",
+      ],
+      [
+        "",
+        ":7080",
+        "box",
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example:7080",
+        "[::1",
+        "[evil.example]",
+        "[]",
+        "localhost@evil.example",
+        "localhost,evil.example",
+      ],
+    ],
+    [
+      "on all addresses",
+      { listenHost: "0.0.0.0" },
+      ["box", "box:7080", "localhost", "192.168.1.9:7080"],
+      ["box.evil.example", "evil.example"],
+    ],
     ["on all of IPv6", { listenHost: "::" }, ["[::]:7080", "box"], ["evil.example", ":"]],
     ["by a name", { listenHost: "trawl.internal" }, ["trawl.internal:7080"], ["trawl", "internal"]],
-    ["outside", { externalUrl: "https://Search.example.org:8443" }, ["search.example.org:8443", "search.example.org", "localhost"], ["example.org"]],
-    ["by configuration", { trustedHosts: ["trawl", "Search.example.org"] }, ["trawl:7080", "search.example.org"], ["box"]],
+    [
+      "outside",
+      { externalUrl: "https://Search.example.org:8443" },
+      ["search.example.org:8443", "search.example.org", "localhost"],
+      ["example.org"],
+    ],
+    [
+      "by configuration",
+      { trustedHosts: ["trawl", "Search.example.org"] },
+      ["trawl:7080", "search.example.org"],
+      ["box"],
+    ],
   ];
   for (const [name, given, good, bad] of rows) {
     const hosts = new TrustedHosts({ ...loopback, ...given });
@@ -24,7 +69,11 @@ t.test("which names are ours", (t) => {
     t.notOk(hosts.has(undefined));
   }
   for (const wrong of ["", "https://a.example", "a.example:80", "a.example/", "*.example", "a b"]) {
-    t.throws(() => new TrustedHosts({ ...loopback, trustedHosts: [wrong] }), { code: "bad-config", message: /trustedHosts/ }, JSON.stringify(wrong));
+    t.throws(
+      () => new TrustedHosts({ ...loopback, trustedHosts: [wrong] }),
+      { code: "bad-config", message: /trustedHosts/ },
+      JSON.stringify(wrong),
+    );
   }
   t.end();
 });
@@ -32,18 +81,30 @@ t.test("which names are ours", (t) => {
 t.test("a daemon that is asked by another name", async (t) => {
   const daemon = await testDaemon(t, ["--set", 'trustedHosts=["trawl.test"]']);
   const { port } = new URL(daemon.url);
-  const ask = (head: string): Promise<string> => within(new Promise((resolve, reject) => {
-    const socket = connect(Number(port), "127.0.0.1", () => socket.write(`${head}\r\nConnection: close\r\n\r\n`));
-    let answer = "";
-    socket.on("data", (bytes) => {
-      answer += bytes.toString();
-      if (/\r\n\r\n[^]*\n$/.test(answer)) socket.destroy();
-    }).on("close", () => resolve(answer)).on("error", reject);
-  }), head);
+  const ask = (head: string): Promise<string> =>
+    within(
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(port), "127.0.0.1", () => socket.write(`${head}\r\nConnection: close\r\n\r\n`));
+        let answer = "";
+        socket
+          .on("data", (bytes) => {
+            answer += bytes.toString();
+            if (/\r\n\r\n[^]*\n$/.test(answer)) socket.destroy();
+          })
+          .on("close", () => resolve(answer))
+          .on("error", reject);
+      }),
+      head,
+    );
   for (const path of ["/", "/metrics", "/.api/client-config", "/a/-/raw/", "/.api/search/stream?q=x", "/nothing"]) {
-    const answer = await ask(`GET ${path} HTTP/1.1\r\nHost: evil.example:${port}\r\nOrigin: http://evil.example:${port}`);
+    const answer = await ask(
+      `GET ${path} HTTP/1.1\r\nHost: evil.example:${port}\r\nOrigin: http://evil.example:${port}`,
+    );
     t.match(answer, /^HTTP\/1\.1 421 Misdirected Request\r\n/, path);
-    t.match(answer, /"evil\.example:\d+" is not a name of this server\. If it should be one, set externalUrl, or list it in trustedHosts\.\n$/);
+    t.match(
+      answer,
+      /"evil\.example:\d+" is not a name of this server\. If it should be one, set externalUrl, or list it in trustedHosts\.\n$/,
+    );
     t.notMatch(answer, /access-control-allow-origin/i);
   }
   t.match(await ask(`OPTIONS /.api/graphql HTTP/1.1\r\nHost: evil.example`), /^HTTP\/1\.1 421/);
@@ -64,7 +125,12 @@ t.test("what comes before every handler", async (t) => {
     ["a longer one", `/${"a".repeat(16_384)}`, {}, 414],
     ["cookies of 16 KiB", "/", { cookie: "a=b;".repeat(4_096) }, 200],
     ["more of them", "/", { cookie: "a=b;".repeat(4_097) }, 431],
-    ["headers of 64 KiB together", "/", Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`x-${i}`, "a".repeat(14_000)])), 431],
+    [
+      "headers of 64 KiB together",
+      "/",
+      Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`x-${i}`, "a".repeat(14_000)])),
+      431,
+    ],
   ];
   for (const [name, path, headers, status] of rows) {
     const answer = await fetch(`${daemon.url}${path}`, { headers });

@@ -4,7 +4,12 @@ import { lineBytesUnlimited } from "../src/model/search-request.js";
 import { fc } from "./support/property.js";
 
 const plain: RequestedSearch = {
-  query: "a", version: "", patternType: "", display: undefined, chunkMatches: false, contextLines: 1,
+  query: "a",
+  version: "",
+  patternType: "",
+  display: undefined,
+  chunkMatches: false,
+  contextLines: 1,
   lineBytesMax: lineBytesUnlimited,
   defaultCount: undefined,
 };
@@ -22,9 +27,14 @@ t.test("good parameters", async (t) => {
     ["q=a&display=0", { display: 0 }],
     ["q=a&display=%2B50", { display: 50 }],
     ["q=a&display=-9223372036854775808", { display: undefined }],
-    ...["1", "t", "T", "TRUE", "true", "True"].map((text): [string, Partial<RequestedSearch>] =>
-      [`q=a&cm=${text}`, { chunkMatches: true }]),
-    ...["0", "f", "F", "FALSE", "false", "False"].map((text): [string, Partial<RequestedSearch>] => [`q=a&cm=${text}`, {}]),
+    ...["1", "t", "T", "TRUE", "true", "True"].map((text): [string, Partial<RequestedSearch>] => [
+      `q=a&cm=${text}`,
+      { chunkMatches: true },
+    ]),
+    ...["0", "f", "F", "FALSE", "false", "False"].map((text): [string, Partial<RequestedSearch>] => [
+      `q=a&cm=${text}`,
+      {},
+    ]),
     ["q=a&cl=0", { contextLines: 0 }],
     ["q=a&cl=4294967295", { contextLines: 4294967295 }],
     ["q=a&max-line-len=200", { lineBytesMax: 200 }],
@@ -60,12 +70,21 @@ t.test("bad parameters", async (t) => {
 
 t.test("whatever comes in, a request or a message comes out", async () => {
   const name = fc.constantFrom("q", "v", "t", "display", "cm", "cl", "max-line-len", "other");
-  const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.integer().map(String), fc.constantFrom("V3", "true", "%", "%ff"));
-  fc.assert(fc.property(fc.array(fc.tuple(name, value)), fc.boolean(), (pairs, encoded) => {
-    const query = pairs.map(([n, v]) => `${n}=${encoded ? encodeURIComponent(v) : v}`).join("&");
-    const parsed = parseStreamParams(query);
-    if (parsed.kind === "bad") return parsed.message.length > 0 && !parsed.message.includes("\n");
-    return parsed.request.query !== "" && Number.isSafeInteger(parsed.request.lineBytesMax)
-      && (parsed.request.display ?? 0) >= 0;
-  }));
+  const value = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.integer().map(String),
+    fc.constantFrom("V3", "true", "%", "%ff"),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value)), fc.boolean(), (pairs, encoded) => {
+      const query = pairs.map(([n, v]) => `${n}=${encoded ? encodeURIComponent(v) : v}`).join("&");
+      const parsed = parseStreamParams(query);
+      if (parsed.kind === "bad") return parsed.message.length > 0 && !parsed.message.includes("\n");
+      return (
+        parsed.request.query !== "" &&
+        Number.isSafeInteger(parsed.request.lineBytesMax) &&
+        (parsed.request.display ?? 0) >= 0
+      );
+    }),
+  );
 });

@@ -24,15 +24,37 @@ class RecordingServer extends HttpServer {
 
 /** What nobody may ask: health, and what signing in takes. A hook has a secret of its own. */
 const open: readonly string[] = [
-  "GET /healthz", "GET /readyz", "GET /__version",
-  "POST /-/sign-in", "POST /-/sign-up", "POST /-/site-init", "POST /-/reset-password-init", "POST /-/reset-password-code", "GET /-/sign-out", "POST /-/sign-out",
-  "GET /robots.txt", "GET /favicon.ico", "POST /.api/webhooks/ID",
+  "GET /healthz",
+  "GET /readyz",
+  "GET /__version",
+  "POST /-/sign-in",
+  "POST /-/sign-up",
+  "POST /-/site-init",
+  "POST /-/reset-password-init",
+  "POST /-/reset-password-code",
+  "GET /-/sign-out",
+  "POST /-/sign-out",
+  "GET /robots.txt",
+  "GET /favicon.ico",
+  "POST /.api/webhooks/ID",
 ];
 
 /** Paths of no route. */
 const others: readonly (readonly [method: Method, path: string])[] = [
-  ["GET", "/.api/"], ["GET", "/.api/nothing"], ["POST", "/.api/nothing"], ["PUT", "/.api/repos/x"], ["GET", "/a/b"], ["GET", "/a/b/-/raw/c"], ["GET", "/a/b/-/blob/c"],
-  ["GET", "/search?q=a"], ["GET", "/site-admin"], ["GET", "/api/console"], ["GET", "/-/editor?search=a"], ["GET", "/-/nothing"], ["GET", "/%ff"], ["POST", "/a/b"],
+  ["GET", "/.api/"],
+  ["GET", "/.api/nothing"],
+  ["POST", "/.api/nothing"],
+  ["PUT", "/.api/repos/x"],
+  ["GET", "/a/b"],
+  ["GET", "/a/b/-/raw/c"],
+  ["GET", "/a/b/-/blob/c"],
+  ["GET", "/search?q=a"],
+  ["GET", "/site-admin"],
+  ["GET", "/api/console"],
+  ["GET", "/-/editor?search=a"],
+  ["GET", "/-/nothing"],
+  ["GET", "/%ff"],
+  ["POST", "/a/b"],
 ];
 
 const site = new AccountSite(t);
@@ -43,15 +65,28 @@ addRoutes(server, { ...hollowServices({}, true), gate: site.gate(false) });
 const url = `http://127.0.0.1:${server.listen("127.0.0.1", 0, () => {})}`;
 t.teardown(() => server.stop(0));
 
-async function ask(method: Method, path: string, authorization?: string): Promise<{ readonly status: number; readonly text: string; readonly location: string | null }> {
+async function ask(
+  method: Method,
+  path: string,
+  authorization?: string,
+): Promise<{ readonly status: number; readonly text: string; readonly location: string | null }> {
   const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
-  const response = await fetch(url + path, { method, headers, redirect: "manual", body: method === "GET" ? null : "{}" });
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    redirect: "manual",
+    body: method === "GET" ? null : "{}",
+  });
   return { status: response.status, text: await response.text(), location: response.headers.get("location") };
 }
 
 t.test("nobody is told anything by any route that is not for all", async (t) => {
   t.ok(server.routes.length > 25, "all routes are here");
-  t.same(open.filter((route) => !server.routes.some(([method, pattern]) => route === `${method} ${pattern}`)), [], "each open route is one");
+  t.same(
+    open.filter((route) => !server.routes.some(([method, pattern]) => route === `${method} ${pattern}`)),
+    [],
+    "each open route is one",
+  );
   const closed = server.routes.filter(([method, pattern]) => !open.includes(`${method} ${pattern}`));
   for (const [method, path] of [...closed.map(([method, pattern]) => [method, pattern] as const), ...others]) {
     const name = `${method} ${path}`;
@@ -59,18 +94,33 @@ t.test("nobody is told anything by any route that is not for all", async (t) => 
     if (status === 302) t.equal(location, `/sign-in?returnTo=${encodeURIComponent(path)}`, name);
     else t.match([status, text], [401, /^(Private mode requires authentication\.|not authenticated)\n$/], name);
     t.equal((await ask(method, path, "token nonsense")).status, 401, `${name}: a wrong token is told so`);
-    if (path.startsWith("/.api/")) t.not((await ask(method, path, `token ${token}`)).status, 401, `${name}: a good one opens it`);
+    if (path.startsWith("/.api/"))
+      t.not((await ask(method, path, `token ${token}`)).status, 401, `${name}: a good one opens it`);
   }
 });
 
 t.test("pages are led to sign in, programs are refused", async (t) => {
   for (const path of ["/", "/a/b", "/search?q=a"]) t.equal((await ask("GET", path)).status, 302, path);
-  for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"]) t.equal((await ask("GET", path)).status, 401, path);
-  t.equal((await ask("GET", "/.well-known/openid-configuration")).status, 404, "clients look for other ways to sign in, and take 404 for none");
+  for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"])
+    t.equal((await ask("GET", path)).status, 401, path);
+  t.equal(
+    (await ask("GET", "/.well-known/openid-configuration")).status,
+    404,
+    "clients look for other ways to sign in, and take 404 for none",
+  );
 });
 
 t.test("health and sign-in answer nobody", async (t) => {
-  for (const path of ["/healthz", "/readyz", "/__version", "/robots.txt", "/favicon.ico", "/sign-in", "/sign-up", "/password-reset?code=a&userID=1"]) {
+  for (const path of [
+    "/healthz",
+    "/readyz",
+    "/__version",
+    "/robots.txt",
+    "/favicon.ico",
+    "/sign-in",
+    "/sign-up",
+    "/password-reset?code=a&userID=1",
+  ]) {
     t.equal((await ask("GET", path)).status, 200, path);
   }
 });

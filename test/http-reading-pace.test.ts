@@ -14,10 +14,12 @@ type Quarter = readonly [kibibytes: number, isFull: boolean];
 
 function isEverTooSlow(quarters: readonly Quarter[]): boolean {
   const pace = new ReadingPace(60_000, 0);
-  return quarters.map(([kibibytes, isFull], i) => {
-    pace.noteTaken(kibibytes * kibibyte);
-    return pace.isTooSlow(15_000 * (i + 1), isFull);
-  }).includes(true);
+  return quarters
+    .map(([kibibytes, isFull], i) => {
+      pace.noteTaken(kibibytes * kibibyte);
+      return pace.isTooSlow(15_000 * (i + 1), isFull);
+    })
+    .includes(true);
 }
 
 t.test("who reads too slowly", (t) => {
@@ -30,7 +32,11 @@ t.test("who reads too slowly", (t) => {
     ["a little less", times(4, [255, true]), true],
     ["one that has all there is, however little that is", times(40, [0, false]), false],
     ["one that was fast and slept", [...times(8, [10_000, true]), ...times(4, [0, true])], true],
-    ["one that catches up in between", [...times(3, [0, true]), [2_000, false], ...times(3, [0, true]), [2_000, true]], false],
+    [
+      "one that catches up in between",
+      [...times(3, [0, true]), [2_000, false], ...times(3, [0, true]), [2_000, true]],
+      false,
+    ],
   ];
   for (const [name, quarters, isSlow] of rows) t.equal(isEverTooSlow(quarters), isSlow, name);
   t.end();
@@ -78,10 +84,20 @@ class Trickle implements ByteStream {
 
 t.test("a reader of a few bytes holds its answer until others wait for it", async (t) => {
   const stdout = new PassThrough();
-  const child = { stdout, ended: new Promise<number>(() => undefined), watchSilence: () => undefined, kill: () => undefined } as unknown as GitChild;
+  const child = {
+    stdout,
+    ended: new Promise<number>(() => undefined),
+    watchSilence: () => undefined,
+    kill: () => undefined,
+  } as unknown as GitChild;
   const client = new Trickle();
   let isContended = false;
-  const sent = sendOutput(child, { from: 0, to: Infinity }, { stallMs: 2_000, isContended: () => isContended }, () => client);
+  const sent = sendOutput(
+    child,
+    { from: 0, to: Infinity },
+    { stallMs: 2_000, isContended: () => isContended },
+    () => client,
+  );
   await client.takeUntil(() => client.blockCount >= 250, stdout);
   t.notOk(client.closed, "nobody waits");
   isContended = true;

@@ -29,8 +29,10 @@ t.test("stream", async (t) => {
 
     const bad = await fetch(`${url}${path}?q=a&display=many`);
     t.equal(bad.status, 200, "bad parameters are events, not a status");
-    t.equal(await bad.text(),
-      'event: error\ndata: {"message":"display must be an integer, got \\"many\\""}\n\nevent: done\ndata: {}\n\n');
+    t.equal(
+      await bad.text(),
+      'event: error\ndata: {"message":"display must be an integer, got \\"many\\""}\n\nevent: done\ndata: {}\n\n',
+    );
   }
   t.match(requests, [{ query: "hello world", display: 5 }, { query: "hello world" }]);
   t.equal(requests.length, 2, "a bad request does not reach the search");
@@ -50,10 +52,17 @@ t.test("browser clients on other origins", async (t) => {
     t.equal(response.headers.get("access-control-allow-credentials"), "true");
     await response.text();
     const anonymous = await fetch(`${url}/.api/search/stream?q=a`, { headers: { origin } });
-    t.equal(anonymous.headers.get("access-control-allow-origin"), null, "without a token a page elsewhere reads nothing");
+    t.equal(
+      anonymous.headers.get("access-control-allow-origin"),
+      null,
+      "without a token a page elsewhere reads nothing",
+    );
     await anonymous.text();
   }
-  const preflight = await fetch(`${url}/.api/search/stream`, { method: "OPTIONS", headers: { origin: "https://x.example", "access-control-request-headers": "authorization" } });
+  const preflight = await fetch(`${url}/.api/search/stream`, {
+    method: "OPTIONS",
+    headers: { origin: "https://x.example", "access-control-request-headers": "authorization" },
+  });
   t.equal(preflight.status, 200);
   t.equal(await preflight.text(), "");
   t.equal(preflight.headers.get("access-control-allow-methods"), "GET, POST, OPTIONS");
@@ -74,7 +83,14 @@ t.test("a refused search is a 503 before the stream begins", async (t) => {
 });
 
 t.test("a search that throws still ends its stream", async (t) => {
-  const { url } = startDaemonFront({ run: () => { throw new TypeError("deliberate"); } }, true);
+  const { url } = startDaemonFront(
+    {
+      run: () => {
+        throw new TypeError("deliberate");
+      },
+    },
+    true,
+  );
   const response = await fetch(`${url}/.api/search/stream?q=a`);
   t.equal(await response.text(), 'event: error\ndata: {"message":"internal error"}\n\nevent: done\ndata: {}\n\n');
 });
@@ -110,20 +126,22 @@ t.test("what clients, browsers and crawlers ask for", async (t) => {
   const { url } = startDaemonFront({}, true);
   const at = async (path: string, method = "GET") => {
     const response = await fetch(`${url}${path}`, { method, redirect: "manual" });
-    return [response.status, response.headers.get("location") ?? await response.text()];
+    return [response.status, response.headers.get("location") ?? (await response.text())];
   };
   t.match(JSON.parse(String((await at("/.api/src-cli/version"))[1])), { version: /^\d+\.\d+\.\d+$/ });
   t.match(await at("/.api/src-cli/src_linux_amd64"), [302, /^https:\/\/github\.com\/.*\/src_linux_amd64$/]);
   t.match(await at("/.api/src-cli/src_plan9_amd64"), [404, /no build/]);
   t.match(await at("/__version"), [200, /^\d+_\d{4}-\d\d-\d\d_/]);
   t.same(await at("/.api/repos/known/name/-/refresh", "POST"), [401, "not authenticated\n"]);
-  t.same(await at("/.api/repos/known/name/-/shield"), [200, "{\"value\":\" 0 projects\"}"]);
+  t.same(await at("/.api/repos/known/name/-/shield"), [200, '{"value":" 0 projects"}']);
   t.same(await at("/.api/scip/upload", "HEAD"), [200, ""]);
   t.match(await at("/.api/scip/upload", "POST"), [501, /code intelligence/]);
   t.match(await at("/.api/lsif/upload", "POST"), [501, /code intelligence/]);
   t.match(await at("/robots.txt"), [200, /^User-agent: \*/]);
   t.match(await at("/favicon.ico"), [200, /^<svg/]);
   t.match(await at("/opensearch.xml"), [200, /template="http:\/\/trawl\.example\/search\?q=\{searchTerms\}"/]);
-  for (const path of ["/.api/nothing", "/.api/repos/x", "/.api/"]) for (const method of ["GET", "POST", "PUT"]) t.same(await at(path, method), [404, "no route\n"], `${method} ${path}`);
+  for (const path of ["/.api/nothing", "/.api/repos/x", "/.api/"])
+    for (const method of ["GET", "POST", "PUT"])
+      t.same(await at(path, method), [404, "no route\n"], `${method} ${path}`);
   t.same(await at("/search", "POST"), [405, "method not allowed\n"]);
 });

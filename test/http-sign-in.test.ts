@@ -22,8 +22,17 @@ async function request(daemon: DaemonProcess, path: string, init: RequestInit = 
   return { status: response.status, text: await response.text(), headers: response.headers, cookie };
 }
 
-function post(daemon: DaemonProcess, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  return request(daemon, path, { method: "POST", headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+function post(
+  daemon: DaemonProcess,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return request(daemon, path, {
+    method: "POST",
+    headers,
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
 }
 
 async function signIn(daemon: DaemonProcess, email: string, pass = password): Promise<string> {
@@ -55,11 +64,16 @@ async function checkPrivate(t: Test, daemon: DaemonProcess, cookie: string): Pro
   };
   t.equal(await to("/"), "302 /sign-in?returnTo=%2F");
   t.equal(await to("/search?q=a%20b"), `302 /sign-in?returnTo=${encodeURIComponent("/search?q=a%20b")}`);
-  t.equal(await to("/example.org/a/-/blob/x"), `302 /sign-in?returnTo=${encodeURIComponent("/example.org/a/-/blob/x")}`);
+  t.equal(
+    await to("/example.org/a/-/blob/x"),
+    `302 /sign-in?returnTo=${encodeURIComponent("/example.org/a/-/blob/x")}`,
+  );
   t.equal(await to("/example.org/a/-/raw/x"), "401");
   t.equal(await to("/", { authorization: "token nonsense" }), "401", "a wrong token is told so");
-  for (const path of ["/search/stream?q=a", "/.api/search/stream?q=a", "/metrics"]) t.equal(await to(path), "401", path);
-  for (const path of ["/sign-in", "/password-reset?code=x&userID=1", "/healthz", "/readyz", "/__version"]) t.equal(await to(path), "200", path);
+  for (const path of ["/search/stream?q=a", "/.api/search/stream?q=a", "/metrics"])
+    t.equal(await to(path), "401", path);
+  for (const path of ["/sign-in", "/password-reset?code=x&userID=1", "/healthz", "/readyz", "/__version"])
+    t.equal(await to(path), "200", path);
   t.equal(await to("/", { cookie }), "200");
   t.equal(await to("/example.org/a/-/raw/x", { cookie }), "404");
 }
@@ -74,13 +88,40 @@ t.test("a session from sign-in to sign-out", async (t) => {
   t.equal(await whoIs(daemon, { ...asBrowser, cookie: cookie! }), "bob");
   t.equal(await whoIs(daemon, { ...asBrowser, cookie: `other=1; ${cookie}; last=2` }), "bob");
   const seen = async (headers: Record<string, string>): Promise<unknown> =>
-    JSON.parse((await post(daemon, "/.api/graphql", { query: "{ currentUser { session { canSignOut } usageStatistics { lastActiveTime } } }" }, headers)).text);
-  t.match(await seen({ ...asBrowser, cookie: cookie! }), { data: { currentUser: { session: { canSignOut: true }, usageStatistics: { lastActiveTime: /^20/ } } } });
-  const { text: token } = await daemon.control("POST", "/.api/tokens", { user: "bob", scopes: ["user:all"], note: "", expires: "1d" }) as { text: string };
-  t.match(await seen({ authorization: `token ${token}` }), { data: { currentUser: { session: { canSignOut: false } } } }, "a token has no session");
+    JSON.parse(
+      (
+        await post(
+          daemon,
+          "/.api/graphql",
+          { query: "{ currentUser { session { canSignOut } usageStatistics { lastActiveTime } } }" },
+          headers,
+        )
+      ).text,
+    );
+  t.match(await seen({ ...asBrowser, cookie: cookie! }), {
+    data: { currentUser: { session: { canSignOut: true }, usageStatistics: { lastActiveTime: /^20/ } } },
+  });
+  const { text: token } = (await daemon.control("POST", "/.api/tokens", {
+    user: "bob",
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
+  t.match(
+    await seen({ authorization: `token ${token}` }),
+    { data: { currentUser: { session: { canSignOut: false } } } },
+    "a token has no session",
+  );
   t.equal(await whoIs(daemon, asBrowser), "401 Private mode requires authentication.");
-  t.equal(await whoIs(daemon, { ...asBrowser, cookie: `sgs=${"0".repeat(64)}` }), "401 Private mode requires authentication.");
-  t.equal((await request(daemon, "/search/stream?q=a", { headers: { cookie: cookie! } })).status, 200, "pages of our own send no other header");
+  t.equal(
+    await whoIs(daemon, { ...asBrowser, cookie: `sgs=${"0".repeat(64)}` }),
+    "401 Private mode requires authentication.",
+  );
+  t.equal(
+    (await request(daemon, "/search/stream?q=a", { headers: { cookie: cookie! } })).status,
+    200,
+    "pages of our own send no other header",
+  );
   const byAddress = await signIn(daemon, "BOB@example.org");
   await t.test("pages lead to sign in, and programs are told no", (t) => checkPrivate(t, daemon, cookie!));
 
@@ -97,10 +138,19 @@ t.test("a session from sign-in to sign-out", async (t) => {
   t.equal(await whoIs(again, { ...asBrowser, cookie: byAddress }), "401 Private mode requires authentication.");
 
   const audit = readFileSync(join(again.data, "audit.log"), "utf8");
-  const events = audit.trim().split("\n").map((line) => JSON.parse(line) as { event: string; who?: string; from?: string });
-  t.match(events.filter(({ event }) => event.startsWith("sign-")), [
-    { event: "sign-in", who: "bob", from: "127.0.0.1" }, { event: "sign-in", who: "bob" }, { event: "sign-out", who: "bob" }, { event: "sign-out", who: "bob" },
-  ]);
+  const events = audit
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; who?: string; from?: string });
+  t.match(
+    events.filter(({ event }) => event.startsWith("sign-")),
+    [
+      { event: "sign-in", who: "bob", from: "127.0.0.1" },
+      { event: "sign-in", who: "bob" },
+      { event: "sign-out", who: "bob" },
+      { event: "sign-out", who: "bob" },
+    ],
+  );
   for (const secret of [password, cookie!.slice(4)]) t.notOk(audit.includes(secret));
 });
 
@@ -108,7 +158,10 @@ t.test("over TLS the cookie is for TLS only", async (t) => {
   const daemon = await withBob(t, ["--set", "externalUrl=https://trawl.example", "--set", "auth.sessionDays=1"]);
   const { headers } = await post(daemon, "/-/sign-in", { email: "bob", password });
   t.match(headers.get("set-cookie"), /; Max-Age=86400; HttpOnly; SameSite=Lax; Secure$/);
-  t.equal((await post(daemon, "/-/sign-in", { email: "bob", password }, { origin: "https://trawl.example" })).status, 200);
+  t.equal(
+    (await post(daemon, "/-/sign-in", { email: "bob", password }, { origin: "https://trawl.example" })).status,
+    200,
+  );
 });
 
 t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
@@ -128,7 +181,11 @@ t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
     ["one that begins alike", { origin: `${own}.elsewhere.example` }, ""],
   ];
   for (const [name, headers, who] of rows) t.equal(await whoIs(daemon, { ...headers, cookie }), who, name);
-  t.equal(await whoIs(daemon, { ...asBrowser, cookie, authorization: "token nonsense" }), "401 Invalid access token.", "a token that is wrong is not made good by it");
+  t.equal(
+    await whoIs(daemon, { ...asBrowser, cookie, authorization: "token nonsense" }),
+    "401 Invalid access token.",
+    "a token that is wrong is not made good by it",
+  );
   for (const path of ["/-/sign-in", "/-/sign-up", "/-/site-init", "/-/reset-password-code", "/-/sign-out"]) {
     t.equal((await post(daemon, path, { email: "bob", password }, { origin: elsewhere, cookie })).status, 403, path);
   }
@@ -136,8 +193,8 @@ t.test("a cookie counts only for pages that are ours or trusted", async (t) => {
 });
 
 /**
- * A page of any site runs in the network of whoever looks at it. So it may read nothing without a token, although the same
- * would be answered to anybody: before, each origin was reflected, and any page could read a daemon on loopback.
+ * A page of any site runs in the network of whoever looks at it. So it may read nothing without a token, although the
+ * same would be answered to anybody: before, each origin was reflected, and any page could read a daemon on loopback.
  */
 t.test("what pages elsewhere may read, and send", async (t) => {
   const daemon = shared;
@@ -150,24 +207,61 @@ t.test("what pages elsewhere may read, and send", async (t) => {
     return [of("origin"), of("credentials"), of("methods"), of("headers")];
   };
   const nothing = [null, null, null, null];
-  const token = await daemon.control("POST", "/.api/tokens", { user: "bob", note: "", scopes: ["user:all"], expires: "1d" }) as { text: string };
+  const token = (await daemon.control("POST", "/.api/tokens", {
+    user: "bob",
+    note: "",
+    scopes: ["user:all"],
+    expires: "1d",
+  })) as { text: string };
   for (const path of ["/.api/graphql", "/.api/search/stream?q=a", "/.api/nothing"]) {
     t.same(await allowedTo(path, "GET", {}), nothing, "a client that is no page");
     for (const origin of [elsewhere, "null"]) {
       t.same(await allowedTo(path, "OPTIONS", { origin }), nothing, "no preflight for a request without a token");
-      t.same(await allowedTo(path, "OPTIONS", { origin, "access-control-request-headers": "content-type, x-requested-with" }), nothing);
-      t.same(await allowedTo(path, "OPTIONS", { origin, "access-control-request-headers": "authorization,content-type" }),
-        [origin, "true", "GET, POST, OPTIONS", untrustedHeaders], "one with a token may be sent");
-      t.same(await allowedTo(path, "GET", { origin, authorization: `token ${token.text}` }), [origin, "true", null, null], "and read");
-      t.same(await allowedTo(path, "GET", { origin, authorization: "token-sudo user=bob" }), nothing, "a credential that holds no token is none");
+      t.same(
+        await allowedTo(path, "OPTIONS", {
+          origin,
+          "access-control-request-headers": "content-type, x-requested-with",
+        }),
+        nothing,
+      );
+      t.same(
+        await allowedTo(path, "OPTIONS", { origin, "access-control-request-headers": "authorization,content-type" }),
+        [origin, "true", "GET, POST, OPTIONS", untrustedHeaders],
+        "one with a token may be sent",
+      );
+      t.same(
+        await allowedTo(path, "GET", { origin, authorization: `token ${token.text}` }),
+        [origin, "true", null, null],
+        "and read",
+      );
+      t.same(
+        await allowedTo(path, "GET", { origin, authorization: "token-sudo user=bob" }),
+        nothing,
+        "a credential that holds no token is none",
+      );
       t.same(await allowedTo(path, "GET", { origin }), nothing, "one without a token is not read");
-      t.same(await allowedTo(path, "GET", { origin, cookie: await signIn(daemon, "bob"), ...asBrowser }), nothing, "nor one with a cookie");
+      t.same(
+        await allowedTo(path, "GET", { origin, cookie: await signIn(daemon, "bob"), ...asBrowser }),
+        nothing,
+        "nor one with a cookie",
+      );
     }
-    t.same(await allowedTo(path, "OPTIONS", { origin: trusted }), [trusted, "true", "GET, POST, OPTIONS", `${untrustedHeaders}, X-Requested-With, X-Sourcegraph-Client`]);
-    t.same(await allowedTo(path, "GET", { origin: trusted }), [trusted, "true", null, null], "a trusted page needs no token");
+    t.same(await allowedTo(path, "OPTIONS", { origin: trusted }), [
+      trusted,
+      "true",
+      "GET, POST, OPTIONS",
+      `${untrustedHeaders}, X-Requested-With, X-Sourcegraph-Client`,
+    ]);
+    t.same(
+      await allowedTo(path, "GET", { origin: trusted }),
+      [trusted, "true", null, null],
+      "a trusted page needs no token",
+    );
   }
   for (const path of ["/", "/search/stream?q=a", "/sign-in", "/-/sign-out", "/metrics"]) {
-    const { headers } = await request(daemon, path, { headers: { origin: elsewhere, authorization: `token ${token.text}` } });
+    const { headers } = await request(daemon, path, {
+      headers: { origin: elsewhere, authorization: `token ${token.text}` },
+    });
     t.equal(headers.get("access-control-allow-origin"), null, path);
   }
 });
@@ -203,10 +297,19 @@ t.test("the command line sets passwords, and ends sessions with them", async (t)
   await daemon.control("POST", "/.api/users", { name: "cid", password });
   const cookie = await signIn(daemon, "cid");
   const second = await signIn(daemon, "cid");
-  t.match(await piped(["user", "password", "cid", "--data", daemon.data], "another one of mine\n"), /^0 password of cid is set/);
+  t.match(
+    await piped(["user", "password", "cid", "--data", daemon.data], "another one of mine\n"),
+    /^0 password of cid is set/,
+  );
   t.equal(await whoIs(daemon, { ...asBrowser, cookie }), "");
   const third = await signIn(daemon, "cid", "another one of mine");
-  t.match(await piped(["user", "create", "ann", "--email", "ann@example.org", "--password-stdin", "--data", daemon.data], password), /^0 ann {2}created/);
+  t.match(
+    await piped(
+      ["user", "create", "ann", "--email", "ann@example.org", "--password-stdin", "--data", daemon.data],
+      password,
+    ),
+    /^0 ann {2}created/,
+  );
   const anns = await signIn(daemon, "ann@example.org");
   t.match(await piped(["user", "password", "cid", "--data", daemon.data], "short"), /^2 .*too short/s);
   await daemon.control("DELETE", "/.api/users/ann");
@@ -230,7 +333,13 @@ t.test("making an account", async (t) => {
   t.equal((await request(closed, "/-/check-username-taken/eve", { headers: { cookie } })).status, 404);
 
   const config = join(t.testdir(), "trawl.jsonc");
-  writeFileSync(config, JSON.stringify({ auth: { allowSignup: true }, repositories: [{ name: "host/plans", url: "/nonexistent", private: true, readers: ["Fay"] }] }));
+  writeFileSync(
+    config,
+    JSON.stringify({
+      auth: { allowSignup: true },
+      repositories: [{ name: "host/plans", url: "/nonexistent", private: true, readers: ["Fay"] }],
+    }),
+  );
   const open = await testDaemon(t, ["--config", config], dataDirectory(t));
   t.same(await open.control("GET", "/.api/users"), [], "nobody is there before the first one");
   const first = await post(open, "/-/site-init", ann);
@@ -256,7 +365,11 @@ t.test("making an account", async (t) => {
     t.match(answer.text, text);
   }
   t.equal((await request(open, "/-/check-username-taken/bob")).status, 200);
-  t.equal((await request(open, "/-/check-username-taken/fay")).status, 200, "a name that a repository has among its readers");
+  t.equal(
+    (await request(open, "/-/check-username-taken/fay")).status,
+    200,
+    "a name that a repository has among its readers",
+  );
   t.equal((await request(open, "/-/check-username-taken/eve")).status, 404);
 });
 
@@ -264,12 +377,17 @@ t.test("who tries too often waits, with the right password too", async (t) => {
   const daemon = shared;
   await daemon.control("POST", "/.api/users", { name: "tom", email: "tom@example.org", password });
   for (const name of ["tom", "nobody"]) {
-    const tries = await Promise.all(Array.from({ length: 12 }, () => post(daemon, "/-/sign-in", { email: name, password: "wrong" })));
+    const tries = await Promise.all(
+      Array.from({ length: 12 }, () => post(daemon, "/-/sign-in", { email: name, password: "wrong" })),
+    );
     t.equal(tries.filter(({ status }) => status === 401).length, 5, `five tries for ${name}, also at the same time`);
     t.equal(tries.filter(({ status }) => status === 422).length, 7);
   }
   const locked = await post(daemon, "/-/sign-in", { email: "tom@example.org", password });
-  t.match(`${locked.status} ${locked.text}`, /^422 Too many attempts\. Try again in [1-5] seconds, or ask a site admin for a link to set a password\.\n$/);
+  t.match(
+    `${locked.status} ${locked.text}`,
+    /^422 Too many attempts\. Try again in [1-5] seconds, or ask a site admin for a link to set a password\.\n$/,
+  );
   t.match(locked.headers.get("retry-after"), /^[1-5]$/);
   await signIn(daemon, "bob", password);
 
@@ -278,15 +396,25 @@ t.test("who tries too often waits, with the right password too", async (t) => {
   const parameters = new URL(link).searchParams;
   const reset = { userID: Number(parameters.get("userID")), code: parameters.get("code"), password: "a better one" };
   t.equal((await post(daemon, "/-/reset-password-code", { ...reset, password: "short" })).status, 400);
-  t.equal((await post(daemon, "/-/reset-password-code", { ...reset, code: "0".repeat(64) })).text, "Password reset code was invalid or expired.\n");
+  t.equal(
+    (await post(daemon, "/-/reset-password-code", { ...reset, code: "0".repeat(64) })).text,
+    "Password reset code was invalid or expired.\n",
+  );
   t.equal((await post(daemon, "/-/reset-password-code", reset)).status, 200);
   t.equal((await post(daemon, "/-/reset-password-code", reset)).status, 403, "once");
   await signIn(daemon, "tom", "a better one");
   t.equal((await post(daemon, "/-/reset-password-init", { email: "tom" })).status, 404);
 
-  const many = await Promise.all(Array.from({ length: 60 }, (_, at) => post(daemon, "/-/sign-in", { email: `name${at}`, password })));
-  t.ok(many.some(({ status }) => status === 422), "one address does not try all names");
-  const refused = readFileSync(join(daemon.data, "audit.log"), "utf8").split("\n").filter((line) => line.includes("sign-in-refused"));
+  const many = await Promise.all(
+    Array.from({ length: 60 }, (_, at) => post(daemon, "/-/sign-in", { email: `name${at}`, password })),
+  );
+  t.ok(
+    many.some(({ status }) => status === 422),
+    "one address does not try all names",
+  );
+  const refused = readFileSync(join(daemon.data, "audit.log"), "utf8")
+    .split("\n")
+    .filter((line) => line.includes("sign-in-refused"));
   t.ok(refused.some((line) => line.includes('"user":"tom"') && line.includes("wrong password")));
   t.ok(refused.length < 20, "and the log is bounded");
 });

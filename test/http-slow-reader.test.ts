@@ -1,6 +1,7 @@
 /**
  * Slow clients on real sockets, at the speed of the wall clock: a reader of 100 KB/s outlives uWebSockets.js' stall
- * timer, which cuts it after some 20 s unless the listening socket bounds unsent bytes; one that stops is cut, by it or by our own deadline.
+ * timer, which cuts it after some 20 s unless the listening socket bounds unsent bytes; one that stops is cut, by it or
+ * by our own deadline.
  */
 import { connect, type Socket } from "node:net";
 import t from "tap";
@@ -17,7 +18,10 @@ const resultBytes = 16_000_000;
 const slowMs = 25_000;
 const creditBytes = 256 * 1024;
 
-/** The uWebSockets.js of Node 20 cuts who stopped reading before our own deadline does; that of later releases does not in half a minute. */
+/**
+ * The uWebSockets.js of Node 20 cuts who stopped reading before our own deadline does; that of later releases does not
+ * in half a minute.
+ */
 const isCutByLibrary = Number(process.versions.modules) <= 115;
 const stallMs = isCutByLibrary ? 60_000 : 15_000;
 
@@ -28,7 +32,14 @@ t.test("slow clients", async (t) => {
   server.route("GET", "/", (_request, response) => {
     const startedMs = monotonicMs();
     const observer = { bytesSent: () => {}, stalled: () => t.notOk(isCutByLibrary, "our own deadline") };
-    const sink = new SseStream(response.startStream(200, sseHeaders("identity")), "identity", stallMs, new WriteTurns(), observer, silentLog());
+    const sink = new SseStream(
+      response.startStream(200, sseHeaders("identity")),
+      "identity",
+      stallMs,
+      new WriteTurns(),
+      observer,
+      silentLog(),
+    );
     response.onClosed(() => closedAfterMs.push(monotonicMs() - startedMs));
     const payload = Buffer.alloc(50_000, "x");
     let left = resultBytes;
@@ -70,7 +81,9 @@ async function readSlowly(socket: Socket): Promise<number> {
   let tail = "";
   while (!tail.endsWith("0\r\n\r\n")) {
     const elapsedMs = monotonicMs() - startedMs;
-    const chunk = socket.read(elapsedMs > slowMs ? undefined : Math.min(10_000, socket.readableLength || 1)) as Buffer | null;
+    const chunk = socket.read(
+      elapsedMs > slowMs ? undefined : Math.min(10_000, socket.readableLength || 1),
+    ) as Buffer | null;
     if (chunk === null) {
       if (socket.destroyed || socket.readableEnded) break;
       await sleep(10);
@@ -78,7 +91,7 @@ async function readSlowly(socket: Socket): Promise<number> {
     }
     received += chunk.length;
     tail = (tail + chunk.toString("latin1")).slice(-5);
-    const aheadMs = received / bytesPerSecond * 1000 - elapsedMs;
+    const aheadMs = (received / bytesPerSecond) * 1000 - elapsedMs;
     if (aheadMs > 0 && elapsedMs < slowMs) await sleep(aheadMs);
   }
   socket.destroy();

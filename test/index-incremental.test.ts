@@ -42,14 +42,19 @@ class Scene {
 
   async compare(t: Test, what: string, branches: readonly string[], head = "main"): Promise<void> {
     await this.#compareOne(t, `${what}: default branch`, "", this.#contentOf(head));
-    for (const branch of branches) await this.#compareOne(t, `${what}: ${branch}`, `@${branch}`, this.#contentOf(branch));
+    for (const branch of branches)
+      await this.#compareOne(t, `${what}: ${branch}`, `@${branch}`, this.#contentOf(branch));
   }
 
   async #compareOne(t: Test, what: string, revision: string, content: CommitContent): Promise<void> {
     const repository = `repo:^${this.name}$${revision}`;
     const lines = await this.daemon.search(`${repository} type:file ${needle}`);
     t.same(lines.found, linesWith(this.name, content, needle), what);
-    t.same(lines.skipped.filter((reason) => reason !== "repository-missing"), [], `${what}: nothing skipped`);
+    t.same(
+      lines.skipped.filter((reason) => reason !== "repository-missing"),
+      [],
+      `${what}: nothing skipped`,
+    );
     const paths = await this.daemon.search(`${repository} type:path ${pathNeedle}`);
     t.same(paths.found, pathsWith(this.name, content, pathNeedle), `${what}: paths`);
   }
@@ -64,8 +69,14 @@ const text = (label: string, lineCount = 3): string =>
   Array.from({ length: lineCount }, (_, i) => (i % 2 === 0 ? `${label} ${needle} ${i}\n` : `${label} ${i}\n`)).join("");
 
 const start: FixtureFiles = {
-  "a.txt": text("a"), "dir/b.txt": text("b"), "dir/deep/c.txt": text("c", 40), "same-1.txt": text("same"), "same-2.txt": text("same"),
-  "binary.txt": Buffer.from(`${needle}\0`), "empty.txt": "", "link.txt": { symlink: "a.txt" },
+  "a.txt": text("a"),
+  "dir/b.txt": text("b"),
+  "dir/deep/c.txt": text("c", 40),
+  "same-1.txt": text("same"),
+  "same-2.txt": text("same"),
+  "binary.txt": Buffer.from(`${needle}\0`),
+  "empty.txt": "",
+  "link.txt": { symlink: "a.txt" },
 };
 
 /** One commit to `main` each, on top of those above. */
@@ -82,8 +93,14 @@ const changes: readonly (readonly [what: string, files: FixtureFiles])[] = [
   ["a file becomes a folder", { "a.txt": { deleted: true }, "a.txt/inner.txt": text("inner") }],
   ["a folder becomes a file", { "a.txt/inner.txt": { deleted: true }, "a.txt": text("outer") }],
   ["a file becomes a submodule", { "a.txt": { gitlink: "1".repeat(40) } }],
-  ["the same blob on many paths", Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`many/${i}.txt`, text("same")]))],
-  ["half of these paths go", Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`many/${i * 2}.txt`, { deleted: true } as FixtureFile]))],
+  [
+    "the same blob on many paths",
+    Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`many/${i}.txt`, text("same")])),
+  ],
+  [
+    "half of these paths go",
+    Object.fromEntries(Array.from({ length: 25 }, (_, i) => [`many/${i * 2}.txt`, { deleted: true } as FixtureFile])),
+  ],
   ["one of these paths changes", { "many/1.txt": text("other") }],
   ["text becomes binary", { "dir/deep/c.txt": Buffer.from(`${needle}\0${needle}`) }],
   ["binary becomes text", { "binary.txt": text("binary") }],
@@ -116,9 +133,17 @@ t.test("branches", async (t) => {
   await scene.compare(t, "two branches", ["main", "dev"]);
 
   const stored = await scene.daemon.metric("trawl_index_content_bytes");
-  const distinct = new Map(["main", "dev"].flatMap((branch) => [...readCommit(source.path, branch).files.values()].map((bytes) => [bytes.toString("latin1"), bytes])));
+  const distinct = new Map(
+    ["main", "dev"].flatMap((branch) =>
+      [...readCommit(source.path, branch).files.values()].map((bytes) => [bytes.toString("latin1"), bytes]),
+    ),
+  );
   distinct.delete(`${needle}\0`);
-  t.equal(stored, [...distinct.values()].reduce((sum, bytes) => sum + bytes.length, 0), "a blob at two branches is stored once");
+  t.equal(
+    stored,
+    [...distinct.values()].reduce((sum, bytes) => sum + bytes.length, 0),
+    "a blob at two branches is stored once",
+  );
 
   source.updateRef("refs/heads/later", source.git("rev-parse", "dev"));
   await scene.syncAndCompare(t, "a configured branch appears", ["main", "dev", "later"]);
@@ -135,7 +160,11 @@ t.test("branches", async (t) => {
   await scene.syncAndCompare(t, "a branch is deleted", ["main", "dev"]);
   const { documentCount } = (await scene.daemon.list())[0]!;
   t.equal(documentCount, documentsOf(source, ["main", "dev"]), "its documents are not counted any more");
-  t.match((await scene.daemon.search(`repo:^${scene.name}$@later ${needle}`)).alert, /could not be searched/, "asking for it is told");
+  t.match(
+    (await scene.daemon.search(`repo:^${scene.name}$@later ${needle}`)).alert,
+    /could not be searched/,
+    "asking for it is told",
+  );
   source.updateRef("refs/heads/trunk", source.git("rev-parse", "main"));
   source.setHead("trunk");
   source.deleteBranch("main");
@@ -166,7 +195,11 @@ t.test("a repository that was empty from the start", async (t) => {
   const scene = new Scene("host/empty", source, await testDaemon(t));
   await scene.daemon.add(scene.name, source.path, ["dev"]);
   await scene.compare(t, "empty", []);
-  t.equal((await scene.daemon.get("/readyz")).status, 200, "an empty repository does not keep the daemon from being ready");
+  t.equal(
+    (await scene.daemon.get("/readyz")).status,
+    200,
+    "an empty repository does not keep the daemon from being ready",
+  );
   source.commit({ branch: "dev", files: { "dev.txt": text("dev") } });
   await scene.syncAndCompare(t, "the only branch is the default one, whatever HEAD names", ["dev"], "dev");
   source.commit({ branch: "main", files: start });
@@ -189,11 +222,22 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
   t.not(status!.error, "", "the list says what is wrong");
   const ready = await scene.daemon.get("/readyz");
   t.equal(ready.status, 200);
-  t.match(JSON.parse(ready.text), { repositories: [{ error: "The last fetch or indexing failed. A site admin can see why." }, {}] }, "and so does /readyz");
+  t.match(
+    JSON.parse(ready.text),
+    { repositories: [{ error: "The last fetch or indexing failed. A site admin can see why." }, {}] },
+    "and so does /readyz",
+  );
   t.notOk(ready.text.includes(source.path), "which names the remote to nobody");
-  const { data } = await ask(scene.daemon.url, "{ repository(name: \"host/vanishing\") { mirrorInfo { lastError } } statusMessages { ... on SyncError { message } } }") as { data: unknown };
+  const { data } = (await ask(
+    scene.daemon.url,
+    '{ repository(name: "host/vanishing") { mirrorInfo { lastError } } statusMessages { ... on SyncError { message } } }',
+  )) as { data: unknown };
   const told = "The last fetch or indexing failed. A site admin can see why.";
-  t.same(data, { repository: { mirrorInfo: { lastError: told } }, statusMessages: [{ message: `host/vanishing: ${told}` }] }, "nor does GraphQL");
+  t.same(
+    data,
+    { repository: { mirrorInfo: { lastError: told } }, statusMessages: [{ message: `host/vanishing: ${told}` }] },
+    "nor does GraphQL",
+  );
   renameSync(away, source.path);
   await scene.compare(t, "while it was away", []);
   await scene.syncAndCompare(t, "when it is back", []);
@@ -201,7 +245,11 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
 
   await scene.daemon.remove(scene.name);
   const found = (await scene.daemon.search(needle)).found;
-  t.same(found, linesWith("host/other", readCommit(other.path, "main"), needle), "of a removed repository nothing is found");
+  t.same(
+    found,
+    linesWith("host/other", readCommit(other.path, "main"), needle),
+    "of a removed repository nothing is found",
+  );
   t.match((await scene.daemon.search(`repo:^${scene.name}$ ${needle}`)).alert, /No repositories found/);
   await scene.daemon.add(scene.name, source.path);
   await scene.compare(t, "added again", []);
@@ -211,11 +259,17 @@ t.test("a repository that vanishes keeps its last generation, until it is remove
 function randomFile(random: (below: number) => number): FixtureFile {
   const content = text(`label ${random(15)}`, 1 + random(8));
   switch (random(8)) {
-    case 0: case 1: return { deleted: true };
-    case 2: return { executable: content };
-    case 3: return { symlink: content };
-    case 4: return Buffer.from(`${content}\0`);
-    default: return content;
+    case 0:
+    case 1:
+      return { deleted: true };
+    case 2:
+      return { executable: content };
+    case 3:
+      return { symlink: content };
+    case 4:
+      return Buffer.from(`${content}\0`);
+    default:
+      return content;
   }
 }
 
@@ -243,14 +297,27 @@ t.test("a random walk over two branches", async (t) => {
     const shardCount = await scene.daemon.metric("trawl_index_shards");
     if (shardCount > shardCountMax) t.fail(`step ${step}: ${shardCount} shards`);
   }
-  t.ok(scene.daemon.log.filter((line) => line["msg"] === "shards merged").length > 3, "shards were merged several times");
-  t.equal((await scene.daemon.list())[0]!.documentCount, documentsOf(source, ["main", "dev"]), "documents are counted right");
-  t.same(await scene.daemon.control("POST", "/check", {}), { shards: await scene.daemon.metric("trawl_index_shards"), faults: 0 });
+  t.ok(
+    scene.daemon.log.filter((line) => line["msg"] === "shards merged").length > 3,
+    "shards were merged several times",
+  );
+  t.equal(
+    (await scene.daemon.list())[0]!.documentCount,
+    documentsOf(source, ["main", "dev"]),
+    "documents are counted right",
+  );
+  t.same(await scene.daemon.control("POST", "/check", {}), {
+    shards: await scene.daemon.metric("trawl_index_shards"),
+    faults: 0,
+  });
 
   t.equal(await scene.daemon.stop(), 0);
   const again = new Scene(scene.name, source, await testDaemon(t, [], scene.daemon.data));
   await again.compare(t, "after a restart", ["main", "dev"]);
-  await until("retired shards are deleted", async () => storedShards(again.daemon) === await again.daemon.metric("trawl_index_shards"));
+  await until(
+    "retired shards are deleted",
+    async () => storedShards(again.daemon) === (await again.daemon.metric("trawl_index_shards")),
+  );
 });
 
 function storedShards(daemon: DaemonProcess): number {
@@ -260,7 +327,10 @@ function storedShards(daemon: DaemonProcess): number {
 
 t.test("a commit costs what it changes", async (t) => {
   const source = fixture(t);
-  source.commit({ branch: "main", files: Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`d${i % 40}/${i}.txt`, text(`file ${i}`)])) });
+  source.commit({
+    branch: "main",
+    files: Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`d${i % 40}/${i}.txt`, text(`file ${i}`)])),
+  });
   source.updateRef("refs/heads/dev", source.git("rev-parse", "main"));
   const scene = new Scene("host/large", source, await testDaemon(t));
   await scene.daemon.add(scene.name, source.path, ["dev"]);
@@ -271,16 +341,25 @@ t.test("a commit costs what it changes", async (t) => {
     ["one file", 1 + 1, () => source.commit({ branch: "main", files: { "d1/1.txt": text("other") } })],
     ["the same file again", 1, () => source.commit({ branch: "main", files: { "d1/1.txt": text("another") } })],
     ["a file deleted", 0 + 1, () => source.commit({ branch: "main", files: { "d2/2.txt": { deleted: true } } })],
-    ["the same file deleted in the other branch", 0, () => source.commit({ branch: "dev", files: { "d2/2.txt": { deleted: true } } })],
+    [
+      "the same file deleted in the other branch",
+      0,
+      () => source.commit({ branch: "dev", files: { "d2/2.txt": { deleted: true } } }),
+    ],
     ["only a mode", 0, () => source.commit({ branch: "main", files: { "d3/3.txt": { executable: text("file 3") } } })],
-    ["three files", 3 + 1, () => source.commit({ branch: "dev", files: { "x.txt": text("x"), "y.txt": text("y"), "d4/4.txt": text("four") } })],
+    [
+      "three files",
+      3 + 1,
+      () =>
+        source.commit({ branch: "dev", files: { "x.txt": text("x"), "y.txt": text("y"), "d4/4.txt": text("four") } }),
+    ],
     ["nothing", 0, () => undefined],
   ];
   for (const [what, blobCount, change] of steps) {
     const before = await blobsRead();
     change();
     await scene.daemon.sync(scene.name);
-    t.equal(await blobsRead() - before, blobCount, `${what}: blobs read`);
+    t.equal((await blobsRead()) - before, blobCount, `${what}: blobs read`);
   }
   const last = scene.daemon.log.filter((line) => line["msg"] === "indexed").at(-1);
   t.equal(last?.["whole"], false, "without indexing all anew");

@@ -25,16 +25,39 @@ const newlineStep = 8;
 function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesMax }: Encoding, room: number): unknown {
   const elements: unknown[] = [];
   const cursor = new Uint32Array(3);
-  const result = resultOf({ pathTo: 1, headTo: 0, tailTo: 1, contentFrom: from, contentTo: to, linesBefore: newlinesIn(text, from), rowTo: rows.length });
+  const result = resultOf({
+    pathTo: 1,
+    headTo: 0,
+    tailTo: 1,
+    contentFrom: from,
+    contentTo: to,
+    linesBefore: newlinesIn(text, from),
+    rowTo: rows.length,
+  });
   let isDone = rows.length === 0;
-  for (let size = room + objectBytes; !isDone;) {
+  for (let size = room + objectBytes; !isDone; ) {
     const out = new Uint8Array(size).fill(0x2a);
     const before = cursor[1];
     cursor[2] = 0;
-    isDone = kernel.encodeResults(text, bytes("p"), newlineTableOf(text), newlineStep, bytes("}"), result, 1, Uint32Array.from(rows.flat()),
-      contextLines !== undefined, contextLines ?? 0, lineBytesMax, out, size, cursor);
+    isDone = kernel.encodeResults(
+      text,
+      bytes("p"),
+      newlineTableOf(text),
+      newlineStep,
+      bytes("}"),
+      result,
+      1,
+      Uint32Array.from(rows.flat()),
+      contextLines !== undefined,
+      contextLines ?? 0,
+      lineBytesMax,
+      out,
+      size,
+      cursor,
+    );
     assert.ok(cursor[2] <= size && (isDone || cursor[1] >= before), "positions only grow");
-    if (cursor[2] > 0) elements.push(...elementsOf(new TextDecoder("utf-8", { fatal: true }).decode(out.subarray(0, cursor[2]))));
+    if (cursor[2] > 0)
+      elements.push(...elementsOf(new TextDecoder("utf-8", { fatal: true }).decode(out.subarray(0, cursor[2]))));
     size = cursor[2] === 0 ? size * 2 : room + objectBytes;
   }
   return elements;
@@ -57,7 +80,9 @@ function newlinesIn(text: Uint8Array, to: number): number {
 }
 
 function newlineTableOf(text: Uint8Array): Uint32Array {
-  return Uint32Array.from({ length: Math.floor(text.length / newlineStep) + 1 }, (_, i) => newlinesIn(text, i * newlineStep));
+  return Uint32Array.from({ length: Math.floor(text.length / newlineStep) + 1 }, (_, i) =>
+    newlinesIn(text, i * newlineStep),
+  );
 }
 
 /** A code point of the content, or one byte that belongs to none. */
@@ -91,7 +116,7 @@ function naiveLines({ text, from, to }: Encoding): NaiveLine[] {
   const lines: NaiveLine[] = [];
   let start = from;
   let units: Unit[] = [];
-  for (let at = from; at < to;) {
+  for (let at = from; at < to; ) {
     const unit = unitAt(text, at, to);
     if (unit.text === "\n") {
       lines.push({ start, end: at, number: lines.length, units });
@@ -258,28 +283,64 @@ forEachKernel("chunk matches", (t, kernel) => {
 
 /** Two results, one with rows and one without, and how they are written. */
 const objects = (() => {
-  const text = bytes("..a\n\tx\"y\u0001\n");
-  const paths = bytes("a\"b\0c\0");
+  const text = bytes('..a\n\tx"y\u0001\n');
+  const paths = bytes('a"b\0c\0');
   const fragments = bytes(',"m":1}},"language":"C"}');
   const results = Uint32Array.from([
-    ...resultOf({ pathFrom: 0, pathTo: 3, headFrom: 0, headTo: 6, tailFrom: 8, tailTo: fragments.length, contentFrom: 2, contentTo: text.length, rowTo: 1 }),
+    ...resultOf({
+      pathFrom: 0,
+      pathTo: 3,
+      headFrom: 0,
+      headTo: 6,
+      tailFrom: 8,
+      tailTo: fragments.length,
+      contentFrom: 2,
+      contentTo: text.length,
+      rowTo: 1,
+    }),
     ...resultOf({ pathFrom: 4, pathTo: 5, headFrom: 0, headTo: 6, tailFrom: 6, tailTo: 7, rowFrom: 1, rowTo: 1 }),
   ]);
   const rows = Uint32Array.of(5, 6);
-  const lineMatch = String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"lineMatches":[`
-    + String.raw`{"line":"\tx\"y\u0001","lineNumber":1,"offsetAndLengths":[[1,1]]}],"language":"C"}`;
-  const chunkMatch = String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"chunkMatches":[`
-    + String.raw`{"content":"a\n\tx","contentStart":{"offset":0,"line":0,"column":0},"ranges":[`
-    + `{"start":{"offset":3,"line":1,"column":1},"end":{"offset":4,"line":1,"column":2}}],"contentTruncated":true}],"language":"C"}`;
+  const lineMatch =
+    String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"lineMatches":[` +
+    String.raw`{"line":"\tx\"y\u0001","lineNumber":1,"offsetAndLengths":[[1,1]]}],"language":"C"}`;
+  const chunkMatch =
+    String.raw`{"type":"content","path":"a\"b","m":1,"hunks":null,"chunkMatches":[` +
+    String.raw`{"content":"a\n\tx","contentStart":{"offset":0,"line":0,"column":0},"ranges":[` +
+    `{"start":{"offset":3,"line":1,"column":1},"end":{"offset":4,"line":1,"column":2}}],"contentTruncated":true}],"language":"C"}`;
   const pathMatch = '{"type":"path","path":"c","m":1}';
-  const encodeInto = (kernel: Kernel, chunks: boolean, out: Uint8Array, pauseAt: number, cursor: Uint32Array): boolean =>
-    kernel.encodeResults(text, paths, newlineTableOf(text), newlineStep, fragments, results, 2, rows, chunks, 1, chunks ? 2 : 99, out, pauseAt, cursor);
+  const encodeInto = (
+    kernel: Kernel,
+    chunks: boolean,
+    out: Uint8Array,
+    pauseAt: number,
+    cursor: Uint32Array,
+  ): boolean =>
+    kernel.encodeResults(
+      text,
+      paths,
+      newlineTableOf(text),
+      newlineStep,
+      fragments,
+      results,
+      2,
+      rows,
+      chunks,
+      1,
+      chunks ? 2 : 99,
+      out,
+      pauseAt,
+      cursor,
+    );
   return { lineMatch, chunkMatch, pathMatch, encodeInto };
 })();
 
 forEachKernel("objects are written byte for byte as promised", (t, kernel) => {
   const out = new Uint8Array(600);
-  for (const [chunks, expected] of [[false, objects.lineMatch], [true, objects.chunkMatch]] as const) {
+  for (const [chunks, expected] of [
+    [false, objects.lineMatch],
+    [true, objects.chunkMatch],
+  ] as const) {
     const cursor = new Uint32Array(3);
     t.equal(objects.encodeInto(kernel, chunks, out, 999, cursor), true);
     t.equal(Buffer.from(out.subarray(0, cursor[2])).toString(), `${expected},${objects.pathMatch}`);
@@ -305,7 +366,11 @@ forEachKernel("writing pauses after a whole object, and leaves what does not fit
 
 forEachKernel("a cut does not look at what lies before the content", (t, kernel) => {
   const text = Uint8Array.of(0xe6, 0x80, 0x80, 0x80);
-  const elements = encode(kernel, { text, from: 1, to: 4, rows: [[3, 4]], contextLines: undefined, lineBytesMax: 1 }, 300);
+  const elements = encode(
+    kernel,
+    { text, from: 1, to: 4, rows: [[3, 4]], contextLines: undefined, lineBytesMax: 1 },
+    300,
+  );
   t.same(elements, [{ line: "\ufffd", lineNumber: 0, offsetAndLengths: [[2, 1]] }]);
 });
 
@@ -316,58 +381,114 @@ forEachKernel("a run of more than 1,000 rows goes on in a further chunk", (t, ke
   const rows = Array.from({ length: count }, (_, i) => [2 + 2 * i, 3 + 2 * i] as const);
   const encoding = { text, from: 0, to: text.length, rows, contextLines: 2, lineBytesMax: 99 };
   const elements = encode(kernel, encoding, 150_000) as ChunkMatch[];
-  t.same(elements.map((chunk) => chunk.ranges.length), [1000, 1000, 500]);
+  t.same(
+    elements.map((chunk) => chunk.ranges.length),
+    [1000, 1000, 500],
+  );
   t.equal(elements.map((chunk) => chunk.content).join("\n"), Buffer.from(text).toString().trimEnd(), "no line twice");
   t.same(elements, naive(encoding));
   const oneLine = { ...encoding, text: bytes("x".repeat(text.length)) };
-  t.same((encode(kernel, oneLine, 300_000) as ChunkMatch[]).map((chunk) => chunk.ranges.length), [count], "one line");
+  t.same(
+    (encode(kernel, oneLine, 300_000) as ChunkMatch[]).map((chunk) => chunk.ranges.length),
+    [count],
+    "one line",
+  );
 });
 
 /** Pieces of content: short lines, all lengths of code points, escapes, and bytes that are not UTF-8. */
 const anyPiece = fc.oneof(
-  fc.constantFrom("\n", "\n", "a", "bc", "\r\n", "\t", '"', "\\", "\u0001", "\u007f", "é", "漢", "😀", " ".repeat(40))
+  fc
+    .constantFrom("\n", "\n", "a", "bc", "\r\n", "\t", '"', "\\", "\u0001", "\u007f", "é", "漢", "😀", " ".repeat(40))
     .map((text) => [...bytes(text)]),
-  fc.constantFrom([0x80], [0xc3], [0xc0, 0x80], [0xe6, 0xbc], [0xed, 0xa0, 0x80], [0xf0, 0x9f, 0x98], [0xf4, 0x90, 0x80, 0x80],
-    [0xf5], [0xff], [0xe0, 0x80, 0x80], [0xef, 0xbb, 0xbf]),
+  fc.constantFrom(
+    [0x80],
+    [0xc3],
+    [0xc0, 0x80],
+    [0xe6, 0xbc],
+    [0xed, 0xa0, 0x80],
+    [0xf0, 0x9f, 0x98],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xf5],
+    [0xff],
+    [0xe0, 0x80, 0x80],
+    [0xef, 0xbb, 0xbf],
+  ),
 );
 
-const anyEncoding: fc.Arbitrary<Encoding> = fc.record({
-  content: fc.array(anyPiece, { maxLength: 80 }).map((pieces) => Uint8Array.from(pieces.flat())),
-  before: fc.nat(40),
-  after: fc.nat(4),
-  bounds: fc.array(fc.nat(2000), { minLength: 2, maxLength: 24 }),
-  contextLines: fc.constantFrom(undefined, 0, 1, 3),
-  lineBytesMax: fc.oneof(fc.nat(12), fc.constant(0xffff_ffff)),
-}).map(({ content, before, after, bounds, contextLines, lineBytesMax }) => {
-  const to = before + Math.max(0, content.length - after);
-  // What lies before the content would be a line, or the beginning of a code point.
-  const others = new Uint8Array(before).fill(before % 2 === 0 ? 10 : 0xe6);
-  const text = amidOthers(Uint8Array.from([...others, ...content]), before);
-  const sorted = bounds.map((bound) => before + (bound % (to - before + 1))).sort((a, b) => a - b);
-  const rows: Pair[] = [];
-  for (let i = 0; i + 1 < sorted.length; i += 2) rows.push([sorted[i], sorted[i + 1]]);
-  return { text, from: before, to, rows, contextLines, lineBytesMax };
-});
+const anyEncoding: fc.Arbitrary<Encoding> = fc
+  .record({
+    content: fc.array(anyPiece, { maxLength: 80 }).map((pieces) => Uint8Array.from(pieces.flat())),
+    before: fc.nat(40),
+    after: fc.nat(4),
+    bounds: fc.array(fc.nat(2000), { minLength: 2, maxLength: 24 }),
+    contextLines: fc.constantFrom(undefined, 0, 1, 3),
+    lineBytesMax: fc.oneof(fc.nat(12), fc.constant(0xffff_ffff)),
+  })
+  .map(({ content, before, after, bounds, contextLines, lineBytesMax }) => {
+    const to = before + Math.max(0, content.length - after);
+    // What lies before the content would be a line, or the beginning of a code point.
+    const others = new Uint8Array(before).fill(before % 2 === 0 ? 10 : 0xe6);
+    const text = amidOthers(Uint8Array.from([...others, ...content]), before);
+    const sorted = bounds.map((bound) => before + (bound % (to - before + 1))).sort((a, b) => a - b);
+    const rows: Pair[] = [];
+    for (let i = 0; i + 1 < sorted.length; i += 2) rows.push([sorted[i], sorted[i + 1]]);
+    return { text, from: before, to, rows, contextLines, lineBytesMax };
+  });
 
 forEachKernel("matches equal the contract spelled out, in buffers of any size", (t, kernel) => {
   const room = fc.oneof(fc.nat(400), fc.constant(100_000));
-  holds(t, 1500, fc.property(anyEncoding, room, (encoding, size) => {
-    assert.deepEqual(encode(kernel, encoding, size + 1), naive(encoding));
-  }));
+  holds(
+    t,
+    1500,
+    fc.property(anyEncoding, room, (encoding, size) => {
+      assert.deepEqual(encode(kernel, encoding, size + 1), naive(encoding));
+    }),
+  );
 });
 
 forEachKernel("paths", (t, kernel) => {
-  const pieces = fc.oneof(fc.array(anyPiece, { maxLength: 60 }).map((list) => list.flat()), fc.array(fc.nat(255)));
-  holds(t, 1000, fc.property(pieces, fc.nat(40), fc.nat(9), (list, before, from) => {
-    const paths = amidOthers(Uint8Array.from(list), before);
-    const start = Math.min(from, paths.length);
-    const [line] = naiveLines({ text: paths.map((byte) => byte === 10 ? 9 : byte), from: start, to: paths.length, rows: [], contextLines: 0, lineBytesMax: 0 });
-    const expected = JSON.stringify(line.units.map((unit) => unit.text).join(""));
-    const out = new Uint8Array(6 * paths.length + 60);
-    const cursor = new Uint32Array(3);
-    const result = resultOf({ pathFrom: start, pathTo: paths.length, tailTo: 1 });
-    assert.ok(kernel.encodeResults(bytes(""), paths, Uint32Array.of(0), newlineStep, bytes("}"), result, 1, new Uint32Array(0), false, 0, 9, out, 999, cursor));
-    const json = Buffer.from(out.subarray(0, cursor[2])).toString().replaceAll("\\n", "\\t");
-    assert.equal(json, `{"type":"path","path":${expected}}`);
-  }));
+  const pieces = fc.oneof(
+    fc.array(anyPiece, { maxLength: 60 }).map((list) => list.flat()),
+    fc.array(fc.nat(255)),
+  );
+  holds(
+    t,
+    1000,
+    fc.property(pieces, fc.nat(40), fc.nat(9), (list, before, from) => {
+      const paths = amidOthers(Uint8Array.from(list), before);
+      const start = Math.min(from, paths.length);
+      const [line] = naiveLines({
+        text: paths.map((byte) => (byte === 10 ? 9 : byte)),
+        from: start,
+        to: paths.length,
+        rows: [],
+        contextLines: 0,
+        lineBytesMax: 0,
+      });
+      const expected = JSON.stringify(line.units.map((unit) => unit.text).join(""));
+      const out = new Uint8Array(6 * paths.length + 60);
+      const cursor = new Uint32Array(3);
+      const result = resultOf({ pathFrom: start, pathTo: paths.length, tailTo: 1 });
+      assert.ok(
+        kernel.encodeResults(
+          bytes(""),
+          paths,
+          Uint32Array.of(0),
+          newlineStep,
+          bytes("}"),
+          result,
+          1,
+          new Uint32Array(0),
+          false,
+          0,
+          9,
+          out,
+          999,
+          cursor,
+        ),
+      );
+      const json = Buffer.from(out.subarray(0, cursor[2])).toString().replaceAll("\\n", "\\t");
+      assert.equal(json, `{"type":"path","path":${expected}}`);
+    }),
+  );
 });

@@ -10,7 +10,12 @@ import { until } from "./support/waiting.js";
 
 type Start = typeof startProcess;
 
-const limits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
+const limits = {
+  dataBytesMax: Infinity,
+  cpuSecondsMax: Infinity,
+  fileBytesMax: Infinity,
+  descriptorCountMax: Infinity,
+};
 const environment = { PATH: process.env["PATH"] ?? "" };
 
 function shell(start: Start, script: string, directory = "/"): StartedProcess {
@@ -37,7 +42,10 @@ function temporaryFolder(t: Test): string {
   return folder;
 }
 
-for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]] as const) {
+for (const [name, start] of [
+  ["the addon", startProcess],
+  ["Node", forkProcess],
+] as const) {
   t.test(`${name}: streams, arguments, directory and exit code`, async (t) => {
     const folder = temporaryFolder(t);
     const child = shell(start, "cat; printf '%s|' \"$@\"; pwd; echo complaint >&2; exit 3", folder);
@@ -49,9 +57,16 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
   });
 
   t.test(`${name}: the environment is the one given`, async (t) => {
-    const child = start({ name: "env", args: ["-0"], environment: { ...environment, EMPTY: "", NAME: "a=b\nc" }, directory: "/", limits });
+    const child = start({
+      name: "env",
+      args: ["-0"],
+      environment: { ...environment, EMPTY: "", NAME: "a=b\nc" },
+      directory: "/",
+      limits,
+    });
     const variables = (await textOf(child.stdout)).split("\0");
-    for (const variable of [`PATH=${environment.PATH}`, "EMPTY=", "NAME=a=b\nc"]) t.ok(variables.includes(variable), variable);
+    for (const variable of [`PATH=${environment.PATH}`, "EMPTY=", "NAME=a=b\nc"])
+      t.ok(variables.includes(variable), variable);
     // The test runner adds variables to what Node starts; the addon's children have no others.
     if (start === startProcess) t.equal(variables.length, 4);
     await endingOf(child);
@@ -84,7 +99,13 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
     const child = start({ name: "sh", args: ["-c", script], environment, directory: "/", limits: bounds });
     child.stdin.end();
     const text = await textOf(child.stdout);
-    const rows = [["Max data size", 64 << 20, 64 << 20], ["Max cpu time", 7, 12], ["Max file size", 3 << 20, 3 << 20], ["Max open files", 40, 40], ["Max core file size", 0, 0]] as const;
+    const rows = [
+      ["Max data size", 64 << 20, 64 << 20],
+      ["Max cpu time", 7, 12],
+      ["Max file size", 3 << 20, 3 << 20],
+      ["Max open files", 40, 40],
+      ["Max core file size", 0, 0],
+    ] as const;
     for (const [row, soft, hard] of rows) t.match(text, new RegExp(`^${row} +${soft} +${hard} `, "m"), row);
     t.ok(Number(text.trim().split("\n").at(-1)) >= 500, "it goes before us when memory is short");
     await endingOf(child);
@@ -97,7 +118,13 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
       ["exec head -c 3000000 /dev/zero >file", { fileBytesMax: 1 << 20 }, "SIGXFSZ"],
     ];
     for (const [script, bounds, signal] of rows) {
-      const child = start({ name: "sh", args: ["-c", script], environment, directory: folder, limits: { ...limits, ...bounds } });
+      const child = start({
+        name: "sh",
+        args: ["-c", script],
+        environment,
+        directory: folder,
+        limits: { ...limits, ...bounds },
+      });
       t.same(await endingOf(child), { code: null, signal }, script);
     }
     t.equal(statSync(join(folder, "file")).size, 1 << 20);
@@ -119,8 +146,14 @@ for (const [name, start] of [["the addon", startProcess], ["Node", forkProcess]]
       for (const child of children) child.stdin.end();
       const texts = await Promise.all(children.map((child) => textOf(child.stdout)));
       await Promise.all(children.map((child) => textOf(child.stderr)));
-      t.same(texts, children.map((_, i) => `${i}\n`));
-      t.same(await Promise.all(children.map(endingOf)), children.map((_, code) => ({ code, signal: null })));
+      t.same(
+        texts,
+        children.map((_, i) => `${i}\n`),
+      );
+      t.same(
+        await Promise.all(children.map(endingOf)),
+        children.map((_, code) => ({ code, signal: null })),
+      );
     }
     await until("no descriptor is left", () => count() <= before + 2);
   });

@@ -20,13 +20,19 @@ const newline = 10;
 const unlimited = 0xffffffff;
 
 /** All rows, taken from a kernel in portions of `capacity`, by calls of so much work. */
-function rowsOf(kernel: Kernel, { text, needle, ranges, fold }: Scan, byLine: boolean, capacity: number, workMax = unlimited): Pair[] {
+function rowsOf(
+  kernel: Kernel,
+  { text, needle, ranges, fold }: Scan,
+  byLine: boolean,
+  capacity: number,
+  workMax = unlimited,
+): Pair[] {
   const stride = byLine ? 4 : 3;
   const words = Uint32Array.from(ranges.flatMap((range) => range.slice(0, stride)));
   const rows = new Uint32Array(2 * capacity);
   const cursor = new Uint32Array(4);
   const found: Pair[] = [];
-  for (let isDone = false; !isDone;) {
+  for (let isDone = false; !isDone; ) {
     isDone = byLine
       ? kernel.scanLines(text, words, ranges.length, needle, fold, newline, workMax, rows, cursor)
       : kernel.scan(text, words, ranges.length, needle, fold, workMax, rows, cursor);
@@ -113,7 +119,9 @@ forEachKernel("scan finds matches", (t, kernel) => {
 forEachKernel("scanLines finds lines", (t, kernel) => {
   for (const [name, text, needle, expected] of lineTable) {
     const scan = wholeText(text, needle, false);
-    const found = rowsOf(kernel, scan, true, 4).map(([from, to]) => Buffer.from(scan.text.subarray(from, to)).toString());
+    const found = rowsOf(kernel, scan, true, 4).map(([from, to]) =>
+      Buffer.from(scan.text.subarray(from, to)).toString(),
+    );
     t.equal(found.join("|"), expected, name);
   }
 });
@@ -124,13 +132,34 @@ forEachKernel("ranges bound starts, ends and lines", (t, kernel) => {
   const scan = (ranges: Range[]) => rowsOf(kernel, { text, needle, ranges, fold: false }, false, 9);
   t.same(scan([[1, 2, 9, 0]]), [[1, 3]], "a match may end past the range it starts in");
   t.same(scan([[0, 9, 3, 0]]), [[0, 2]], "but not past the content");
-  t.same(scan([[0, 1, 9, 0], [1, 9, 9, 0]]), [[0, 2], [2, 4], [5, 7], [7, 9]], "no overlap across ranges");
+  t.same(
+    scan([
+      [0, 1, 9, 0],
+      [1, 9, 9, 0],
+    ]),
+    [
+      [0, 2],
+      [2, 4],
+      [5, 7],
+      [7, 9],
+    ],
+    "no overlap across ranges",
+  );
   t.same(scan([]), [], "no range");
   const lines = rowsOf(kernel, { text, needle: bytes("|"), ranges: [[4, 5, 7, 2]], fold: false }, true, 9);
   t.same(lines, [[2, 7]], "a line does not reach out of its content");
-  const touching: Range[] = [[0, 4, 4, 0], [4, 9, 9, 4]];
-  t.same(rowsOf(kernel, { text, needle, ranges: touching, fold: false }, true, 9), [[0, 4], [4, 9]],
-    "contents without a newline between them");
+  const touching: Range[] = [
+    [0, 4, 4, 0],
+    [4, 9, 9, 4],
+  ];
+  t.same(
+    rowsOf(kernel, { text, needle, ranges: touching, fold: false }, true, 9),
+    [
+      [0, 4],
+      [4, 9],
+    ],
+    "contents without a newline between them",
+  );
 });
 
 forEachKernel("rows are added after those that the cursor counts", (t, kernel) => {
@@ -157,32 +186,39 @@ forEachKernel("a list of names is scanned by its own delimiter", (t, kernel) => 
 });
 
 /** Texts in which needles are frequent, as are near misses; sometimes any bytes at all. */
-const anyText = fc.oneof(
-  fc.array(fc.constantFrom(...bytes("ab")), { maxLength: 400 }),
-  fc.array(fc.constantFrom(...bytes("  \n/")), { maxLength: 400 }),
-  fc.array(fc.constantFrom(...bytes("aAbB[{\n")), { maxLength: 200 }),
-  fc.array(fc.nat(255), { maxLength: 200 }),
-).map((list) => Uint8Array.from(list));
+const anyText = fc
+  .oneof(
+    fc.array(fc.constantFrom(...bytes("ab")), { maxLength: 400 }),
+    fc.array(fc.constantFrom(...bytes("  \n/")), { maxLength: 400 }),
+    fc.array(fc.constantFrom(...bytes("aAbB[{\n")), { maxLength: 200 }),
+    fc.array(fc.nat(255), { maxLength: 200 }),
+  )
+  .map((list) => Uint8Array.from(list));
 
-const anyScan: fc.Arbitrary<Scan> = fc.record({
-  text: anyText,
-  cuts: fc.array(fc.nat(400), { maxLength: 6 }),
-  ends: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-  needleAt: fc.nat(400),
-  needleLength: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 80 })),
-  isRepeated: fc.boolean(),
-  fold: fc.boolean(),
-  offset: fc.nat(40),
-}).map(({ text, cuts, ends, needleAt, needleLength, isRepeated, fold, offset }) => {
-  const taken = [...text.subarray(needleAt % (text.length + 1)), 0x61].slice(0, needleLength);
-  const chosen = isRepeated ? taken.map(() => taken[0]) : taken;
-  return {
-    text: amidOthers(text, offset),
-    needle: Uint8Array.from(chosen, (byte) => (fold ? lower(byte) : byte)),
-    ranges: rangesBetween([0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b), ends),
-    fold,
-  };
-});
+const anyScan: fc.Arbitrary<Scan> = fc
+  .record({
+    text: anyText,
+    cuts: fc.array(fc.nat(400), { maxLength: 6 }),
+    ends: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+    needleAt: fc.nat(400),
+    needleLength: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 80 })),
+    isRepeated: fc.boolean(),
+    fold: fc.boolean(),
+    offset: fc.nat(40),
+  })
+  .map(({ text, cuts, ends, needleAt, needleLength, isRepeated, fold, offset }) => {
+    const taken = [...text.subarray(needleAt % (text.length + 1)), 0x61].slice(0, needleLength);
+    const chosen = isRepeated ? taken.map(() => taken[0]) : taken;
+    return {
+      text: amidOthers(text, offset),
+      needle: Uint8Array.from(chosen, (byte) => (fold ? lower(byte) : byte)),
+      ranges: rangesBetween(
+        [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b),
+        ends,
+      ),
+      fold,
+    };
+  });
 
 /** Neighbouring cuts bound a range; where `ends` is true a content ends there too. Every third range is left out. */
 function rangesBetween(cuts: readonly number[], ends: readonly boolean[]): Range[] {
@@ -198,15 +234,29 @@ function rangesBetween(cuts: readonly number[], ends: readonly boolean[]): Range
 }
 
 forEachKernel("equals the contract spelled out, in portions of any size", (t, kernel) => {
-  holds(t, 1500, fc.property(anyScan, fc.boolean(), fc.integer({ min: 1, max: 9 }), (scan, byLine, capacity) => {
-    assert.deepEqual(rowsOf(kernel, scan, byLine, capacity), naiveRows(scan, byLine));
-  }));
+  holds(
+    t,
+    1500,
+    fc.property(anyScan, fc.boolean(), fc.integer({ min: 1, max: 9 }), (scan, byLine, capacity) => {
+      assert.deepEqual(rowsOf(kernel, scan, byLine, capacity), naiveRows(scan, byLine));
+    }),
+  );
 });
 
 forEachKernel("equals the contract spelled out, by calls of little work", (t, kernel) => {
-  holds(t, 1500, fc.property(anyScan, fc.boolean(), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), (scan, byLine, capacity, workMax) => {
-    assert.deepEqual(rowsOf(kernel, scan, byLine, capacity, workMax), naiveRows(scan, byLine));
-  }));
+  holds(
+    t,
+    1500,
+    fc.property(
+      anyScan,
+      fc.boolean(),
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 60 }),
+      (scan, byLine, capacity, workMax) => {
+        assert.deepEqual(rowsOf(kernel, scan, byLine, capacity, workMax), naiveRows(scan, byLine));
+      },
+    ),
+  );
 });
 
 interface Work {
@@ -220,15 +270,23 @@ function workOf(kernel: Kernel, { text, needle, ranges, fold }: Scan, capacity: 
   const rows = new Uint32Array(2 * capacity);
   const cursor = new Uint32Array(4);
   for (let callCount = 1; ; callCount++) {
-    if (kernel.scan(text, words, ranges.length, needle, fold, workMax, rows, cursor)) return { callCount, contentWork: cursor[3] };
+    if (kernel.scan(text, words, ranges.length, needle, fold, workMax, rows, cursor))
+      return { callCount, contentWork: cursor[3] };
     cursor[2] = 0;
   }
 }
 
 forEachKernel("work on a content is the same wherever calls end", (t, kernel) => {
-  holds(t, 500, fc.property(anyScan, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), (scan, capacity, workMax) => {
-    assert.equal(workOf(kernel, scan, capacity, workMax).contentWork, workOf(kernel, scan, 1000, unlimited).contentWork);
-  }));
+  holds(
+    t,
+    500,
+    fc.property(anyScan, fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 60 }), (scan, capacity, workMax) => {
+      assert.equal(
+        workOf(kernel, scan, capacity, workMax).contentWork,
+        workOf(kernel, scan, 1000, unlimited).contentWork,
+      );
+    }),
+  );
 });
 
 /** A needle that fits for most of its length at every second byte of the text. */
@@ -251,16 +309,23 @@ forEachKernel("newlines", (t, kernel) => {
   const manyNewlines = fc.array(fc.constantFrom(10, 10, 13, 0x61, 0x8a), { maxLength: 300 });
   const position = fc.nat(300);
   const step = fc.integer({ min: 1, max: 70 });
-  holds(t, 300, fc.property(manyNewlines, position, position, step, (list, a, b, step) => {
-    const text = amidOthers(Uint8Array.from(list), a % 40);
-    const naive = (from: number, to: number) => list.slice(from, to).filter((byte) => byte === newline).length;
-    const from = Math.min(a, b, text.length);
-    const to = Math.min(Math.max(a, b), text.length);
-    assert.equal(kernel.countNewlines(text, from, to), naive(from, to));
-    const table = new Uint32Array(Math.floor(text.length / step) + 1);
-    kernel.newlineTable(text, step, table);
-    assert.deepEqual([...table], [...table.keys()].map((i) => naive(0, i * step)));
-  }));
+  holds(
+    t,
+    300,
+    fc.property(manyNewlines, position, position, step, (list, a, b, step) => {
+      const text = amidOthers(Uint8Array.from(list), a % 40);
+      const naive = (from: number, to: number) => list.slice(from, to).filter((byte) => byte === newline).length;
+      const from = Math.min(a, b, text.length);
+      const to = Math.min(Math.max(a, b), text.length);
+      assert.equal(kernel.countNewlines(text, from, to), naive(from, to));
+      const table = new Uint32Array(Math.floor(text.length / step) + 1);
+      kernel.newlineTable(text, step, table);
+      assert.deepEqual(
+        [...table],
+        [...table.keys()].map((i) => naive(0, i * step)),
+      );
+    }),
+  );
 });
 
 // With work in proportion to text times needle or to matches times text, none of these would end within the time that
@@ -304,16 +369,39 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
   const rows = new Uint32Array(4);
   const cursor = new Uint32Array(4);
   const { scan } = kernel;
-  const range = (...words: number[]) => () => scan(text, Uint32Array.from(words), 1, needle, false, unlimited, rows, cursor);
+  const range =
+    (...words: number[]) =>
+    () =>
+      scan(text, Uint32Array.from(words), 1, needle, false, unlimited, rows, cursor);
   t.throws(range(0, 4, 4), TypeError, "range past the text");
   t.throws(range(0, 3, 4), TypeError, "end past the text");
   t.throws(range(2, 1, 3), TypeError, "from after to");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 2, needle, false, unlimited, rows, cursor), TypeError, "too few ranges");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes(""), false, unlimited, rows, cursor), TypeError, "empty needle");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, bytes("A"), true, unlimited, rows, cursor), TypeError, "needle not lowered");
-  t.throws(() => scan("abc" as never, Uint32Array.of(0, 3, 3), 1, needle, false, unlimited, rows, cursor), TypeError, "a string");
+  t.throws(
+    () => scan(text, Uint32Array.of(0, 3, 3), 2, needle, false, unlimited, rows, cursor),
+    TypeError,
+    "too few ranges",
+  );
+  t.throws(
+    () => scan(text, Uint32Array.of(0, 3, 3), 1, bytes(""), false, unlimited, rows, cursor),
+    TypeError,
+    "empty needle",
+  );
+  t.throws(
+    () => scan(text, Uint32Array.of(0, 3, 3), 1, bytes("A"), true, unlimited, rows, cursor),
+    TypeError,
+    "needle not lowered",
+  );
+  t.throws(
+    () => scan("abc" as never, Uint32Array.of(0, 3, 3), 1, needle, false, unlimited, rows, cursor),
+    TypeError,
+    "a string",
+  );
   t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, needle, false, 0, rows, cursor), TypeError, "no work");
-  t.throws(() => scan(text, Uint32Array.of(0, 3, 3), 1, needle, false, 9, rows, new Uint32Array(3)), TypeError, "no place for the work");
+  t.throws(
+    () => scan(text, Uint32Array.of(0, 3, 3), 1, needle, false, 9, rows, new Uint32Array(3)),
+    TypeError,
+    "no place for the work",
+  );
   t.throws(() => kernel.countNewlines(text, 0, 4), TypeError, "past the text");
   t.throws(() => kernel.countNewlines(text, -1, 3), TypeError, "negative");
   t.throws(() => kernel.countNewlines(text, 0.5, 3), TypeError, "a fraction");
@@ -323,8 +411,22 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
     const words = new Uint32Array(resultWordCount);
     const result = { pathTo: 1, tailTo: 1, contentTo: 3, rowTo: row.length / 2, ...changed };
     for (const [name, value] of Object.entries(result)) words[resultWords[name as keyof typeof resultWords]] = value;
-    kernel.encodeResults(text, bytes("p"), Uint32Array.of(0), 8, bytes("}"), words, 1, Uint32Array.from(row), false, 0, 99, new Uint8Array(999), 999,
-      new Uint32Array(4));
+    kernel.encodeResults(
+      text,
+      bytes("p"),
+      Uint32Array.of(0),
+      8,
+      bytes("}"),
+      words,
+      1,
+      Uint32Array.from(row),
+      false,
+      0,
+      99,
+      new Uint8Array(999),
+      999,
+      new Uint32Array(4),
+    );
   };
   t.doesNotThrow(encode([1, 2], {}), "sound");
   t.throws(encode([1, 4], {}), TypeError, "row past the content");

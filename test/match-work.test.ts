@@ -37,7 +37,14 @@ const oneLine = Buffer.from("lorem ipsum dolor_sit amet ".repeat(8_000));
 const manyLines = Buffer.from("let value_x = compute(foo, bar_baz);\n    return value; // note\n".repeat(3_000));
 
 /** Patterns that read on behind each match, up to the end of the line or of the text. */
-const quadratic = ["\\w(?s:.*zqz)?", "(?s:.*zqz)?", "\\w(.*zqz)?", "(?i)m(?s:.*ZQZ|)", "\\pL(?s:.{0,}zqz)?", "e(?:(?s:.)*zqz|u)?"];
+const quadratic = [
+  "\\w(?s:.*zqz)?",
+  "(?s:.*zqz)?",
+  "\\w(.*zqz)?",
+  "(?i)m(?s:.*ZQZ|)",
+  "\\pL(?s:.{0,}zqz)?",
+  "e(?:(?s:.)*zqz|u)?",
+];
 
 t.test("a pattern that reads on behind each match is given up", async (t) => {
   for (const source of quadratic) {
@@ -48,8 +55,25 @@ t.test("a pattern that reads on behind each match is given up", async (t) => {
 });
 
 const usual = [
-  "\\w", "\\w+", "[a-z]+_[a-z]+", "(?s).*", "(?s).", "x*", "foo.*bar", "\\w+(\\s*=\\s*\\w+)?", '"[^"]*"', "\\b", "(a|b|c|d)", "[^x]{1,1000}",
-  "(?:a.*b.*c.*d){30}", "\\pL+", "(lorem|value|compute|return).*?(sit|;)", "\\w+$", "^.*$", "(?i)é|[k-s]+", "\\((?:[^()]|\\n)*\\)",
+  "\\w",
+  "\\w+",
+  "[a-z]+_[a-z]+",
+  "(?s).*",
+  "(?s).",
+  "x*",
+  "foo.*bar",
+  "\\w+(\\s*=\\s*\\w+)?",
+  '"[^"]*"',
+  "\\b",
+  "(a|b|c|d)",
+  "[^x]{1,1000}",
+  "(?:a.*b.*c.*d){30}",
+  "\\pL+",
+  "(lorem|value|compute|return).*?(sit|;)",
+  "\\w+$",
+  "^.*$",
+  "(?i)é|[k-s]+",
+  "\\((?:[^()]|\\n)*\\)",
 ];
 
 t.test("usual patterns stay far from that, however dense their matches are", async (t) => {
@@ -83,7 +107,12 @@ t.test("where RE2 is slow, one call reads little", async (t) => {
 
 t.test("a search that is stopped ends at its next look", async (t) => {
   let looks = 0;
-  const stop = { spend: () => { if (++looks === 3) throw new TrawlError("cancelled", "stopped"); return true; } };
+  const stop = {
+    spend: () => {
+      if (++looks === 3) throw new TrawlError("cancelled", "stopped");
+      return true;
+    },
+  };
   t.throws(() => compileRegexp("\\w", false).findAll(oneLine, 0, noSink, stop), { code: "cancelled" });
   t.equal(looks, 3);
 });
@@ -103,36 +132,74 @@ for (const kernel of [nativeKernel(), portableKernel]) {
     };
     const others = { paths: ["after.txt", "before.txt"], leftOut: ["long.txt"], counted: 1 };
     t.same(found("/\\w(?s:.*zqz)?/ type:file"), others, "others are found");
-    t.same(found("NOT /(?s:.*zqz)?/ type:file"), { ...others, paths: ["after.txt"] }, "what is not known is not a result of `not` either");
-    t.same(found("/lorem/ type:file"), { paths: ["after.txt", "long.txt"], leftOut: [], counted: 0 }, "of this search only");
+    t.same(
+      found("NOT /(?s:.*zqz)?/ type:file"),
+      { ...others, paths: ["after.txt"] },
+      "what is not known is not a result of `not` either",
+    );
+    t.same(
+      found("/lorem/ type:file"),
+      { paths: ["after.txt", "long.txt"], leftOut: [], counted: 0 },
+      "of this search only",
+    );
   });
 
   t.test(`a long literal that nearly fits everywhere is given up: ${kernel.name} kernel`, async (t) => {
     const unit = "ab".repeat(1000);
     const text = `${unit}cc`.repeat(200);
-    const shard = testShard(kernel, [{ path: "periodic.txt", content: text }, { path: "match.txt", content: `${unit}ab` }], [testRepository(1, "r")]);
+    const shard = testShard(
+      kernel,
+      [
+        { path: "periodic.txt", content: text },
+        { path: "match.txt", content: `${unit}ab` },
+      ],
+      [testRepository(1, "r")],
+    );
     const { matches, leftOut } = runEngine(kernel, [shard], planQuery(`${unit}ab type:file`, "standard"), {});
-    t.same(matches.map(({ path }) => path), ["match.txt"]);
+    t.same(
+      matches.map(({ path }) => path),
+      ["match.txt"],
+    );
     t.same(leftOut, kernel.name === "ts" ? [] : ["periodic.txt"], "the other kernel looks at no byte twice");
   });
 }
 
-t.test("a line with more matches than an event holds is left out, and so is a file with more than memory holds", async (t) => {
-  const kernel = nativeKernel();
-  const countMax = lineMatchCountMax(true);
-  const content = { full: "a".repeat(countMax + 1), allowed: `${"a".repeat(countMax)}\n${"a".repeat(countMax)}`, file: "a\n".repeat(contentMatchCountMax + 1) };
-  const shard = testShard(kernel, [
-    { path: "full.txt", content: `a\nb\n${content.full}\na` }, { path: "allowed.txt", content: content.allowed }, { path: "file.txt", content: content.file },
-  ], [testRepository(1, "r")]);
-  const { matches, leftOut, matchCount } = runEngine(kernel, [shard], planQuery("a type:file", "standard"), { useIndex: false });
-  t.same([...new Set(matches.map(({ path }) => path))], ["allowed.txt"]);
-  t.equal(matchCount, 2 * countMax);
-  t.same([...leftOut].sort(), ["file.txt", "full.txt"]);
-});
+t.test(
+  "a line with more matches than an event holds is left out, and so is a file with more than memory holds",
+  async (t) => {
+    const kernel = nativeKernel();
+    const countMax = lineMatchCountMax(true);
+    const content = {
+      full: "a".repeat(countMax + 1),
+      allowed: `${"a".repeat(countMax)}\n${"a".repeat(countMax)}`,
+      file: "a\n".repeat(contentMatchCountMax + 1),
+    };
+    const shard = testShard(
+      kernel,
+      [
+        { path: "full.txt", content: `a\nb\n${content.full}\na` },
+        { path: "allowed.txt", content: content.allowed },
+        { path: "file.txt", content: content.file },
+      ],
+      [testRepository(1, "r")],
+    );
+    const { matches, leftOut, matchCount } = runEngine(kernel, [shard], planQuery("a type:file", "standard"), {
+      useIndex: false,
+    });
+    t.same([...new Set(matches.map(({ path }) => path))], ["allowed.txt"]);
+    t.equal(matchCount, 2 * countMax);
+    t.same([...leftOut].sort(), ["file.txt", "full.txt"]);
+  },
+);
 
 t.test("the stop flag ends a block within", async (t) => {
   const kernel = nativeKernel();
   const shard = testShard(kernel, documents, [testRepository(1, "r")]);
-  const result = () => runEngine(kernel, [shard], planQuery("/\\w+/ type:file", "standard"), { onContent: (control) => { control[controlWords.stop] = stopReasons.cancelled; } });
+  const result = () =>
+    runEngine(kernel, [shard], planQuery("/\\w+/ type:file", "standard"), {
+      onContent: (control) => {
+        control[controlWords.stop] = stopReasons.cancelled;
+      },
+    });
   t.throws(result, { code: "cancelled" });
 });

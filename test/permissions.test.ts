@@ -22,15 +22,28 @@ const chance = (percent: number): boolean => random(100) < percent;
 
 const organisations = Array.from({ length: organisationCount }, (_, i) => `org${i}`);
 const users: readonly Viewer[] = Array.from({ length: userCount }, (_, i) => ({
-  userId: i + 1, name: `user${i}`, isSiteAdmin: i === 0, sudoBy: undefined, isSignedIn: false,
+  userId: i + 1,
+  name: `user${i}`,
+  isSiteAdmin: i === 0,
+  sudoBy: undefined,
+  isSignedIn: false,
   readerNames: [`user${i}`, ...organisations.filter(() => chance(10))].sort(),
 }));
 
-const repositories: readonly Repository[] = Array.from({ length: repositoryCount }, (_, i) => testRepository(i + 1, `host/${oneOf(["a", "b", "c"])}/r${i}`, {
-  private: chance(60), fork: chance(15), archived: chance(10), stars: random(5), topics: chance(20) ? ["secret"] : [],
-  readers: Array.from({ length: random(6) }, () => (chance(30) ? oneOf(organisations).toUpperCase() : oneOf(users).name)),
-  generation: chance(90) ? 1 : 0, lastError: chance(5) ? "unreachable" : "",
-}));
+const repositories: readonly Repository[] = Array.from({ length: repositoryCount }, (_, i) =>
+  testRepository(i + 1, `host/${oneOf(["a", "b", "c"])}/r${i}`, {
+    private: chance(60),
+    fork: chance(15),
+    archived: chance(10),
+    stars: random(5),
+    topics: chance(20) ? ["secret"] : [],
+    readers: Array.from({ length: random(6) }, () =>
+      chance(30) ? oneOf(organisations).toUpperCase() : oneOf(users).name,
+    ),
+    generation: chance(90) ? 1 : 0,
+    lastError: chance(5) ? "unreachable" : "",
+  }),
+);
 
 /** The rule, said another way than in the code. */
 function maySee(viewer: Viewer, repository: Repository): boolean {
@@ -39,29 +52,65 @@ function maySee(viewer: Viewer, repository: Repository): boolean {
 }
 
 const queries = [
-  "x", "repo:a/ x", "repo:^host/a/r1$ x", "repo:^host/b/r7$", "repo:r1.*@nope x", "-repo:a x", "fork:yes archived:yes x", "fork:only x", "archived:only",
-  "visibility:private type:repo", "visibility:public x", "repo:has.topic(secret) x", "repo:r12 or repo:r34 fork:yes", "repo:^nothing$ x", "repo:a rev:v1 x",
+  "x",
+  "repo:a/ x",
+  "repo:^host/a/r1$ x",
+  "repo:^host/b/r7$",
+  "repo:r1.*@nope x",
+  "-repo:a x",
+  "fork:yes archived:yes x",
+  "fork:only x",
+  "archived:only",
+  "visibility:private type:repo",
+  "visibility:public x",
+  "repo:has.topic(secret) x",
+  "repo:r12 or repo:r34 fork:yes",
+  "repo:^nothing$ x",
+  "repo:a rev:v1 x",
 ];
-const plans = queries.map((query) => ({ query, plan: planQuery(query, choosePatternType(query, "V3", ""), new Map()) }));
+const plans = queries.map((query) => ({
+  query,
+  plan: planQuery(query, choosePatternType(query, "V3", ""), new Map()),
+}));
 
 /** All that a search tells of repositories, in one text. */
 function told(table: RepositoryTable): string {
-  return plans.map(({ query, plan }) => {
-    const resolutions = plan.alternatives.map((alternative) => resolveRepositories(table, alternative.repositories));
-    const alert = chooseAlert({
-      queryText: query, plan, resolutions, leftOut: [], unownedResults: 0, repositoryCount: table.count, hasResults: false, timedOutAfterMs: undefined,
-    });
-    return JSON.stringify([query, alert, ...resolutions.map((resolution) => shownResolution(resolution, table))]);
-  }).join("\n");
+  return plans
+    .map(({ query, plan }) => {
+      const resolutions = plan.alternatives.map((alternative) => resolveRepositories(table, alternative.repositories));
+      const alert = chooseAlert({
+        queryText: query,
+        plan,
+        resolutions,
+        leftOut: [],
+        unownedResults: 0,
+        repositoryCount: table.count,
+        hasResults: false,
+        timedOutAfterMs: undefined,
+      });
+      return JSON.stringify([query, alert, ...resolutions.map((resolution) => shownResolution(resolution, table))]);
+    })
+    .join("\n");
 }
 
-function shownResolution({ tableId, selection, repositories: chosen, ...resolution }: Resolution, table: RepositoryTable) {
+function shownResolution(
+  { tableId, selection, repositories: chosen, ...resolution }: Resolution,
+  table: RepositoryTable,
+) {
   const { repositoryIds, revisions } = selection;
   // A store with nothing else may be searched as a whole, one with hidden repositories never.
-  const searched = repositoryIds === undefined
-    ? (table.isWhole ? table.values().map(({ id }) => id) : ["everything"])
-    : repositories.map(({ id }) => id).filter((id) => hasBit(repositoryIds, id));
-  return { ...resolution, chosen: chosen.map(({ name }) => name), searched: [...searched].sort(), revisions: [...revisions ?? []] };
+  const searched =
+    repositoryIds === undefined
+      ? table.isWhole
+        ? table.values().map(({ id }) => id)
+        : ["everything"]
+      : repositories.map(({ id }) => id).filter((id) => hasBit(repositoryIds, id));
+  return {
+    ...resolution,
+    chosen: chosen.map(({ name }) => name),
+    searched: [...searched].sort(),
+    revisions: [...(revisions ?? [])],
+  };
 }
 
 t.test(`${userCount} users and nobody × ${repositoryCount} repositories`, async (t) => {
@@ -75,7 +124,8 @@ t.test(`${userCount} users and nobody × ${repositoryCount} repositories`, async
     if (got !== want) t.equal(got, want, viewer.name);
     for (const { id, name } of repositories) {
       const isThere = visible.some((repository) => repository.id === id);
-      if ((table.byId(id) !== undefined) !== isThere || (table.byName(name) !== undefined) !== isThere) t.fail(`${viewer.name}: ${name}`);
+      if ((table.byId(id) !== undefined) !== isThere || (table.byName(name) !== undefined) !== isThere)
+        t.fail(`${viewer.name}: ${name}`);
     }
   }
   t.ok(counts.size > 30, `the users see ${counts.size} different numbers of repositories`);
@@ -85,7 +135,12 @@ t.test("a change is seen by the next search", async (t) => {
   const records = new Map([1, 2].map((id) => [id, testRepository(id, `r${id}`, { private: id === 2 })]));
   const tables = new VisibleTables(() => records.values());
   const ann: Viewer = { ...anonymous, userId: 1, name: "ann", readerNames: ["ann"] };
-  const seen = (): readonly string[] => tables.of(ann).values().map(({ name }) => name).sort();
+  const seen = (): readonly string[] =>
+    tables
+      .of(ann)
+      .values()
+      .map(({ name }) => name)
+      .sort();
   const change = (id: number, fields: Partial<Repository>): void => {
     const changed = { ...records.get(id)!, ...fields };
     records.set(id, changed);

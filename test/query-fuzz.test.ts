@@ -30,7 +30,10 @@ const spacedSoup = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.joi
 
 t.test("any text gives a plan or an error with a place", async () => {
   for (const text of [anyText, soup, spacedSoup]) {
-    fc.assert(fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""), { numRuns: runCount });
+    fc.assert(
+      fc.property(text, anyType, (query, type) => outcomeOf(query, type) !== ""),
+      { numRuns: runCount },
+    );
   }
 });
 
@@ -50,28 +53,45 @@ function wordEndOf(text: string, from: number): number | undefined {
 }
 
 t.test("words with parentheses end where they should, in whatever order they are asked for", async () => {
-  const short = fc.array(fc.constantFrom("(", "(", ")", ")", " ", "a", "\\", "or ", "f:"), { maxLength: 14 }).map((all) => all.join(""));
-  fc.assert(fc.property(short, fc.array(fc.nat(14), { maxLength: 6 }), (text, places) => {
-    const scanner = new BalancedScanner(text);
-    return places.filter((place) => place <= text.length).every((place) => scanner.wordEnd(place) === wordEndOf(text, place));
-  }), { numRuns: runCount });
+  const short = fc
+    .array(fc.constantFrom("(", "(", ")", ")", " ", "a", "\\", "or ", "f:"), { maxLength: 14 })
+    .map((all) => all.join(""));
+  fc.assert(
+    fc.property(short, fc.array(fc.nat(14), { maxLength: 6 }), (text, places) => {
+      const scanner = new BalancedScanner(text);
+      return places
+        .filter((place) => place <= text.length)
+        .every((place) => scanner.wordEnd(place) === wordEndOf(text, place));
+    }),
+    { numRuns: runCount },
+  );
 });
 
 t.test("a tree prints whenever a plan is made", async () => {
-  fc.assert(fc.property(fc.oneof(soup, spacedSoup), anyType, (query, type) => {
-    outcomeOf(query, type);
-    try {
-      return printTree(parseQuery(query, type)) !== "";
-    } catch (error) {
-      return error instanceof QueryError;
-    }
-  }), { numRuns: Math.ceil(runCount / 4) });
+  fc.assert(
+    fc.property(fc.oneof(soup, spacedSoup), anyType, (query, type) => {
+      outcomeOf(query, type);
+      try {
+        return printTree(parseQuery(query, type)) !== "";
+      } catch (error) {
+        return error instanceof QueryError;
+      }
+    }),
+    { numRuns: Math.ceil(runCount / 4) },
+  );
 });
 
 t.test("leading space means nothing", async () => {
   const space = fc.constantFrom(" ", "\t", "\n ", "\u3000");
-  fc.assert(fc.property(fc.oneof(soup, spacedSoup), space, anyType, (query, before, type) =>
-    withoutPlaces(outcomeOf(before + query, type)) === withoutPlaces(outcomeOf(query, type))), { numRuns: Math.ceil(runCount / 4) });
+  fc.assert(
+    fc.property(
+      fc.oneof(soup, spacedSoup),
+      space,
+      anyType,
+      (query, before, type) => withoutPlaces(outcomeOf(before + query, type)) === withoutPlaces(outcomeOf(query, type)),
+    ),
+    { numRuns: Math.ceil(runCount / 4) },
+  );
 });
 
 /** `expected operand at 5` holds a place. */
@@ -80,7 +100,10 @@ function withoutPlaces(outcome: string): string {
 }
 
 t.test("the pattern type is found in any text", async () => {
-  fc.assert(fc.property(fc.oneof(anyText, soup), (query) => types.includes(choosePatternType(query, "", "keyword"))), { numRuns: Math.ceil(runCount / 4) });
+  fc.assert(
+    fc.property(fc.oneof(anyText, soup), (query) => types.includes(choosePatternType(query, "", "keyword"))),
+    { numRuns: Math.ceil(runCount / 4) },
+  );
 });
 
 /** `text` as often as it fits into the limit on the length of a query. */
@@ -115,20 +138,20 @@ t.test("long and deep texts end soon", async (t) => {
     "calls and groups": filled("f(a) (b "),
     "refused words": filled("f(a or "),
     "pairs and one that stays open": `${filled(":()").slice(3)}(`,
-    "flags": filled("(?i)-"),
+    flags: filled("(?i)-"),
     "filters with pairs and one that stays open": `${filled("file:\\\\r:(?i)").slice(14)}(`,
     colons: filled("a:"),
     minuses: filled("-"),
     "repository filters": "repo:a ".repeat(9000),
     "excluded files": "-file:a ".repeat(8000),
-    "contents": filled(`content:"a" `),
+    contents: filled(`content:"a" `),
     "alternatives that split": filled("(repo:a or repo:b) "),
     "alternatives that split, all of it patterns": `${"(repo:a or repo:b) ".repeat(8)}${"x ".repeat(9000)}`,
     "open predicates": filled("repo:has.path("),
     "nested predicates": `${"repo:has.file(".repeat(2000)}a${")".repeat(2000)}`,
     "a predicate of 60 KiB": `repo:has.file(${"path:a ".repeat(8000)})`,
-    "revisions": `repo:a@${"b:".repeat(30_000)}`,
-    "ats": filled("a@"),
+    revisions: `repo:a@${"b:".repeat(30_000)}`,
+    ats: filled("a@"),
     "a regexp with 10,000 groups": `/${"(".repeat(10_000)}a${")".repeat(10_000)}/`,
     "a regexp with 10,000 classes": `/${"[a-z]".repeat(10_000)}/`,
     "a regexp with 30,000 optional letters": `/${"a?".repeat(30_000)}/`,

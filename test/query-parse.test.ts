@@ -141,7 +141,11 @@ table("filters around an expression", "standard", [
   ["in front of or", "repo:r a or b", `and(repo:"r" or("a" "b"))`],
   ["in front, and tighter and", "repo:r a or b and c", `and(repo:"r" or("a" and("b" "c")))`],
   ["on both sides", "repo:r a or b file:f", `and(repo:"r" file:"f" or("a" "b"))`],
-  ["several on both sides", "repo:r lang:go a or b or c file:f case:yes", `and(repo:"r" lang:"go" file:"f" case:"yes" or("a" "b" "c"))`],
+  [
+    "several on both sides",
+    "repo:r lang:go a or b or c file:f case:yes",
+    `and(repo:"r" lang:"go" file:"f" case:"yes" or("a" "b" "c"))`,
+  ],
   ["negated", "-repo:r a or b", `and(-repo:"r" or("a" "b"))`],
   ["around several words", "repo:r a b or c d", `and(repo:"r" or("a b" "c d"))`],
   ["between: each side keeps its own", "a or repo:r b", `or("a" and(repo:"r" "b"))`],
@@ -179,18 +183,24 @@ table("parentheses that dangle are text", "regexp", [
   ["at the end", "open (", String.raw`/(?:open).*?(?:\()/`],
 ]);
 
-table("a template", "structural", [
-  ["words", "foo(:[a]) bar", `"foo(:[a]) bar"`],
-]);
+table("a template", "structural", [["words", "foo(:[a]) bar", `"foo(:[a]) bar"`]]);
 
-const notBeforeGroup = "it looks like you tried to use an expression after NOT. The NOT operator can only be used with simple search patterns or filters, and is not supported for expressions or subqueries";
-const mixed = "i'm having trouble understanding that query. The combination of parentheses is the problem. Try using the content: filter to quote patterns that contain parentheses";
-const unclear = "unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter to quote patterns that contain parentheses";
+const notBeforeGroup =
+  "it looks like you tried to use an expression after NOT. The NOT operator can only be used with simple search patterns or filters, and is not supported for expressions or subqueries";
+const mixed =
+  "i'm having trouble understanding that query. The combination of parentheses is the problem. Try using the content: filter to quote patterns that contain parentheses";
+const unclear =
+  "unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter to quote patterns that contain parentheses";
 const unclearKeyword = `unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote patterns that contain parentheses`;
 
 errors("refused", "standard", [
   ["not before a group", "not (a)", notBeforeGroup, "not ("],
-  ["not before a negated filter", "a NOT -repo:x", `unexpected NOT before "-repo:x". Remove NOT and try again`, "NOT -repo:x"],
+  [
+    "not before a negated filter",
+    "a NOT -repo:x",
+    `unexpected NOT before "-repo:x". Remove NOT and try again`,
+    "NOT -repo:x",
+  ],
   ["nothing after or", "a or ", "expected operand", ""],
   ["nothing after not", "a not ", "expected operand", ""],
   ["two operators", "a and or b", "expected operand", "or"],
@@ -201,7 +211,12 @@ errors("refused", "standard", [
   ["a group beside a word, inside", "x or (a (b or c))", mixed, "a (b or c"],
   ["a bad filter value", `a repo:"b`, `unterminated literal: expected "`, `repo:"b`],
   ["a bad escape", String.raw`repo:"\." a`, "unrecognized escape sequence", String.raw`repo:"\.`],
-  ["a bad escape outside of the first plane", `repo:"\\\u{1f600}" a`, "unrecognized escape sequence", `repo:"\\\u{1f600}`],
+  [
+    "a bad escape outside of the first plane",
+    `repo:"\\\u{1f600}" a`,
+    "unrecognized escape sequence",
+    `repo:"\\\u{1f600}`,
+  ],
   ["a bad filter value after not", "not repo:'b", "unterminated literal: expected '", "repo:'b"],
 ]);
 
@@ -245,7 +260,13 @@ t.test("limits", async (t) => {
 
 t.test("the pattern type", async (t) => {
   /** Query, `v`, `t`, type. */
-  const rows: readonly (readonly [name: string, query: string, version: string, patternType: string, type: QueryType])[] = [
+  const rows: readonly (readonly [
+    name: string,
+    query: string,
+    version: string,
+    patternType: string,
+    type: QueryType,
+  ])[] = [
     ["nothing given", "a", "", "", "standard"],
     ["V1", "a", "V1", "", "regexp"],
     ["V2", "a", "V2", "", "literal"],
@@ -270,10 +291,20 @@ t.test("the pattern type", async (t) => {
     ["inside a predicate: none", "repo:has.path(patterntype:regexp) a", "", "", "standard"],
     ["in a text that is no literal query", "a) patterntype:regexp", "", "keyword", "keyword"],
   ];
-  for (const [name, query, version, patternType, type] of rows) t.equal(choosePatternType(query, version, patternType), type, name);
-  t.throws(() => choosePatternType("a", "V9", ""), { code: "bad-request", message: `unrecognized version: want "V1", "V2", or "V3", got "V9"` });
+  for (const [name, query, version, patternType, type] of rows)
+    t.equal(choosePatternType(query, version, patternType), type, name);
+  t.throws(() => choosePatternType("a", "V9", ""), {
+    code: "bad-request",
+    message: `unrecognized version: want "V1", "V2", or "V3", got "V9"`,
+  });
   t.throws(() => choosePatternType("a", "", "x"), { code: "bad-request", message: `unrecognized patternType "x"` });
   t.throws(() => choosePatternType("a", "toString", ""), { code: "bad-request", message: /^unrecognized version: / });
-  t.throws(() => choosePatternType("a", "", "constructor"), { code: "bad-request", message: `unrecognized patternType "constructor"` });
-  t.throws(() => choosePatternType("a", "", "regex"), { code: "bad-request", message: `unrecognized patternType "regex"` });
+  t.throws(() => choosePatternType("a", "", "constructor"), {
+    code: "bad-request",
+    message: `unrecognized patternType "constructor"`,
+  });
+  t.throws(() => choosePatternType("a", "", "regex"), {
+    code: "bad-request",
+    message: `unrecognized patternType "regex"`,
+  });
 });

@@ -5,19 +5,27 @@ import { scan, type Token } from "../src/query/scan.js";
 /** Name, query text, tokens as `print` writes them. */
 type Row = readonly [name: string, text: string, tokens: string];
 
-/** `(` `)` `AND` `OR` `NOT`, `"literal"`, `/regexp/`, `field:"value"`, `field:predicate("argument")`, `!what is wrong`. */
+/**
+ * `(` `)` `AND` `OR` `NOT`, `"literal"`, `/regexp/`, `field:"value"`, `field:predicate("argument")`, `!what is wrong`.
+ */
 function print(token: Token): string {
   switch (token.kind) {
-    case "open": return "(";
-    case "close": return ")";
+    case "open":
+      return "(";
+    case "close":
+      return ")";
     case "and":
     case "or":
-    case "not": return token.kind.toUpperCase();
-    case "broken": return `!${token.message}`;
-    case "pattern": return token.form === "regexp" ? `/${token.value}/` : JSON.stringify(token.value);
+    case "not":
+      return token.kind.toUpperCase();
+    case "broken":
+      return `!${token.message}`;
+    case "pattern":
+      return token.form === "regexp" ? `/${token.value}/` : JSON.stringify(token.value);
     case "field": {
       const { name, negated, value, predicate } = token;
-      const shown = predicate === undefined ? JSON.stringify(value) : `${predicate.name}(${JSON.stringify(predicate.argument)})`;
+      const shown =
+        predicate === undefined ? JSON.stringify(value) : `${predicate.name}(${JSON.stringify(predicate.argument)})`;
       return `${negated ? "-" : ""}${name}:${shown}`;
     }
   }
@@ -38,7 +46,11 @@ table("white space", "standard", [
   ["blank", " \t\n ", ""],
   ["around words", "  a  b  ", `"a" "b"`],
   ["all kinds", "a\tb\nc\r\nd\ve\ff", `"a" "b" "c" "d" "e" "f"`],
-  ["outside ASCII", "a\u0085b\u00a0c\u1680d\u2003e\u2028f\u2029g\u202fh\u205fi\u3000j", `"a" "b" "c" "d" "e" "f" "g" "h" "i" "j"`],
+  [
+    "outside ASCII",
+    "a\u0085b\u00a0c\u1680d\u2003e\u2028f\u2029g\u202fh\u205fi\u3000j",
+    `"a" "b" "c" "d" "e" "f" "g" "h" "i" "j"`,
+  ],
   ["what only looks like it", "a\u200bb\u2060c\ufeffd", `"a\u200bb\u2060c\ufeffd"`],
 ]);
 
@@ -121,7 +133,11 @@ table("field values", "standard", [
 table("predicates", "standard", [
   ["a predicate", "repo:has.path(a)", `repo:has.path("a")`],
   ["of an alias", "r:has.path(a) f:has.content(b)", `repo:has.path("a") file:has.content("b")`],
-  ["space, fields and quotes inside", `repo:has.file(path:"a b" content:c)`, `repo:has.file("path:\\"a b\\" content:c")`],
+  [
+    "space, fields and quotes inside",
+    `repo:has.file(path:"a b" content:c)`,
+    `repo:has.file("path:\\"a b\\" content:c")`,
+  ],
   ["an operator inside", "repo:has.path(a or b)", `repo:has.path("a or b")`],
   ["parentheses inside", "file:has.content((a)(b)) c", `file:has.content("(a)(b)") "c"`],
   ["escaped parenthesis inside", String.raw`repo:has.path(a\)b)`, String.raw`repo:has.path("a\\)b")`],
@@ -210,20 +226,30 @@ table("patterns: structural", "structural", [
   ["quotes and slashes are text", `"a" /b/ f(:[x])`, String.raw`"\"a\"" "/b/" "f(:[x])"`],
 ]);
 
-table("parentheses as text: standard", "standard", [
-  ["open", "open (", `"open" "("`],
-  ["close", "a) b", `"a)" "b"`],
-  ["around an operator", "(fox or", `"(fox" "or"`],
-  ["operators stay", "(a or b c", `"(a" OR "b" "c"`],
-  ["fields stay", "(repo:a", `"(repo:a"`],
-  ["field values end at a parenthesis", "repo:a( b", `repo:"a" "(" "b"`],
-  ["balanced words stay whole", "f(a, b) (", `"f(a, b)" "("`],
-], true);
+table(
+  "parentheses as text: standard",
+  "standard",
+  [
+    ["open", "open (", `"open" "("`],
+    ["close", "a) b", `"a)" "b"`],
+    ["around an operator", "(fox or", `"(fox" "or"`],
+    ["operators stay", "(a or b c", `"(a" OR "b" "c"`],
+    ["fields stay", "(repo:a", `"(repo:a"`],
+    ["field values end at a parenthesis", "repo:a( b", `repo:"a" "(" "b"`],
+    ["balanced words stay whole", "f(a, b) (", `"f(a, b)" "("`],
+  ],
+  true,
+);
 
-table("parentheses as text: regexp", "regexp", [
-  ["open", "foo(bar baz", "/foo(bar/ /baz/"],
-  ["escapes are kept together", String.raw`a\ b( c`, String.raw`/a\ b(/ /c/`],
-], true);
+table(
+  "parentheses as text: regexp",
+  "regexp",
+  [
+    ["open", "foo(bar baz", "/foo(bar/ /baz/"],
+    ["escapes are kept together", String.raw`a\ b( c`, String.raw`/a\ b(/ /c/`],
+  ],
+  true,
+);
 
 t.test("places are UTF-16 indexes of the text", async (t) => {
   const text = `é repo:"x y" (a or b)`;

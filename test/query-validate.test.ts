@@ -61,21 +61,46 @@ t.test("basic queries", async (t) => {
     ["or over filters, and a pattern", "(repo:a or repo:b) c", [`repo:"a" → "c"`, `repo:"b" → "c"`]],
     ["or over a filter and a pattern", "repo:a or b", [`repo:"a"`, `→ "b"`]],
     ["each side its own", "a repo:r or b repo:s", [`repo:"r" → "a"`, `repo:"s" → "b"`]],
-    ["and multiplies", "(repo:a or repo:b) (file:c or file:d)", [`repo:"a" file:"c"`, `repo:"a" file:"d"`, `repo:"b" file:"c"`, `repo:"b" file:"d"`]],
-    ["only what has filters is distributed", "repo:a (file:b or file:c) (x or y)", [`repo:"a" file:"b" → or("x" "y")`, `repo:"a" file:"c" → or("x" "y")`]],
-    ["patterns on the way are anded", "(repo:a x or repo:b y) and z", [`repo:"a" → and("x" "z")`, `repo:"b" → and("y" "z")`]],
-    ["nested", "repo:a and (file:b or (file:c and (lang:go or lang:c)))", [`repo:"a" file:"b"`, `repo:"a" file:"c" lang:"go"`, `repo:"a" file:"c" lang:"c"`]],
+    [
+      "and multiplies",
+      "(repo:a or repo:b) (file:c or file:d)",
+      [`repo:"a" file:"c"`, `repo:"a" file:"d"`, `repo:"b" file:"c"`, `repo:"b" file:"d"`],
+    ],
+    [
+      "only what has filters is distributed",
+      "repo:a (file:b or file:c) (x or y)",
+      [`repo:"a" file:"b" → or("x" "y")`, `repo:"a" file:"c" → or("x" "y")`],
+    ],
+    [
+      "patterns on the way are anded",
+      "(repo:a x or repo:b y) and z",
+      [`repo:"a" → and("x" "z")`, `repo:"b" → and("y" "z")`],
+    ],
+    [
+      "nested",
+      "repo:a and (file:b or (file:c and (lang:go or lang:c)))",
+      [`repo:"a" file:"b"`, `repo:"a" file:"c" lang:"go"`, `repo:"a" file:"c" lang:"c"`],
+    ],
   ];
   for (const [name, text, queries] of rows) {
     const printed = basicQueries(parseQuery(text, "keyword")).map(({ fields: given, pattern }) =>
-      [...given.map(printNode), ...(pattern === undefined ? [] : ["→", printNode(pattern)])].join(" "));
+      [...given.map(printNode), ...(pattern === undefined ? [] : ["→", printNode(pattern)])].join(" "),
+    );
     t.same(printed, queries, name);
   }
 });
 
-bad("too many basic queries", [
-  [`(${"(repo:a or repo:b) ".repeat(9)}c)`, "into more than 500 queries", `repo:a or repo:b) ${"(repo:a or repo:b) ".repeat(8)}c`],
-], "keyword");
+bad(
+  "too many basic queries",
+  [
+    [
+      `(${"(repo:a or repo:b) ".repeat(9)}c)`,
+      "into more than 500 queries",
+      `repo:a or repo:b) ${"(repo:a or repo:b) ".repeat(8)}c`,
+    ],
+  ],
+  "keyword",
+);
 
 bad("negation", [
   ["-type:file a", `field "type" does not support negation`, "-type:file"],
@@ -92,12 +117,19 @@ bad("negation", [
   ["-context:global", `field "context" does not support negation`, "-context:global"],
   ["type:commit -before:yesterday", `field "before" does not support negation`, "-before:yesterday"],
   ["type:commit -since:yesterday", `field "after" does not support negation`, "-since:yesterday"],
-  ["-repohascommitafter:yesterday", `field "repohascommitafter" does not support negation`, "-repohascommitafter:yesterday"],
+  [
+    "-repohascommitafter:yesterday",
+    `field "repohascommitafter" does not support negation`,
+    "-repohascommitafter:yesterday",
+  ],
   ["-rule:x", `field "rule" does not support negation`, "-rule:x"],
 ]);
 
 good("negation", [
-  "-repo:a -file:b -lang:go -content:c d", "type:commit -author:a -committer:b -message:c", "-repohasfile:a", "-repo:has.path(a)",
+  "-repo:a -file:b -lang:go -content:c d",
+  "type:commit -author:a -committer:b -message:c",
+  "-repohasfile:a",
+  "-repo:has.path(a)",
 ]);
 
 bad("at most once", [
@@ -110,15 +142,29 @@ bad("at most once", [
   ["select:repo select:repo", `field "select" may not be used more than once`, "select:repo"],
   ["count:1 count:2", `field "count" may not be used more than once`, "count:2"],
   ["timeout:1s timeout:2s", `field "timeout" may not be used more than once`, "timeout:2s"],
-  ["patterntype:regexp patterntype:literal", `field "patterntype" may not be used more than once`, "patterntype:literal"],
+  [
+    "patterntype:regexp patterntype:literal",
+    `field "patterntype" may not be used more than once`,
+    "patterntype:literal",
+  ],
   ["context:global context:global", `field "context" may not be used more than once`, "context:global"],
-  ["repohascommitafter:yesterday repohascommitafter:today", `field "repohascommitafter" may not be used more than once`, "repohascommitafter:today"],
+  [
+    "repohascommitafter:yesterday repohascommitafter:today",
+    `field "repohascommitafter" may not be used more than once`,
+    "repohascommitafter:today",
+  ],
   ["rule:a rule:b", `field "rule" may not be used more than once`, "rule:b"],
 ]);
 
-good("at most once in each alternative", [
-  "repo:a (rev:b or rev:c)", "(count:1 a) or (count:2 b)", "repo:a repo:b file:c file:d lang:go lang:c type:file type:path content:a content:b",
-], "keyword");
+good(
+  "at most once in each alternative",
+  [
+    "repo:a (rev:b or rev:c)",
+    "(count:1 a) or (count:2 b)",
+    "repo:a repo:b file:c file:d lang:go lang:c type:file type:path content:a content:b",
+  ],
+  "keyword",
+);
 
 bad("count", [
   ["count:ten", "field count has value ten, ten is not a number", "count:ten"],
@@ -127,7 +173,11 @@ bad("count", [
   ["count:0", "field count requires a positive number", "count:0"],
   ["count:-5", "field count requires a positive number", "count:-5"],
   ["count:2147483648", "field count has a value that is out of range, try making it smaller", "count:2147483648"],
-  ["count:99999999999999999999", "field count has a value that is out of range, try making it smaller", "count:99999999999999999999"],
+  [
+    "count:99999999999999999999",
+    "field count has a value that is out of range, try making it smaller",
+    "count:99999999999999999999",
+  ],
 ]);
 
 good("count", ["count:1", "count:2147483647", "count:all", "count:ALL", `count:"7"`, "count:+7"]);
@@ -139,7 +189,29 @@ bad("case", [
   ["case:only", `invalid boolean "only"`, "case:only"],
 ]);
 
-good("case", ["y", "Y", "yes", "yEs", "n", "NO", "1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"].map((word) => `case:${word}`));
+good(
+  "case",
+  [
+    "y",
+    "Y",
+    "yes",
+    "yEs",
+    "n",
+    "NO",
+    "1",
+    "t",
+    "T",
+    "TRUE",
+    "true",
+    "True",
+    "0",
+    "f",
+    "F",
+    "FALSE",
+    "false",
+    "False",
+  ].map((word) => `case:${word}`),
+);
 
 bad("yes, no, only", [
   ["fork:maybe", `invalid value "maybe" for field "fork". Valid values are: yes, only, no`, "fork:maybe"],
@@ -147,8 +219,31 @@ bad("yes, no, only", [
   ["index:yEs", `invalid value "yEs" for field "index". Valid values are: yes, only, no`, "index:yEs"],
 ]);
 
-good("yes, no, only", ["y", "Y", "yes", "YES", "Yes", "n", "N", "no", "NO", "No", "o", "only", "ONLY", "Only", "1", "0", "t", "F", "true", "False"]
-  .flatMap((word) => [`fork:${word}`, `archived:${word}`, `index:${word}`]));
+good(
+  "yes, no, only",
+  [
+    "y",
+    "Y",
+    "yes",
+    "YES",
+    "Yes",
+    "n",
+    "N",
+    "no",
+    "NO",
+    "No",
+    "o",
+    "only",
+    "ONLY",
+    "Only",
+    "1",
+    "0",
+    "t",
+    "F",
+    "true",
+    "False",
+  ].flatMap((word) => [`fork:${word}`, `archived:${word}`, `index:${word}`]),
+);
 
 good("visibility", ["visibility:any", "visibility:public", "visibility:Private", "visibility:whatever"]);
 
@@ -161,7 +256,10 @@ bad("timeout", [
   ["timeout:99999999999999999h", "invalid value for field 'timeout'", "timeout:99999999999999999h"],
 ]);
 
-good("timeout", ["10s", "1m30s", "200ms", "1.5h", ".5s", "5us", "5µs", "7ns", "0", "+3s"].map((duration) => `timeout:${duration}`));
+good(
+  "timeout",
+  ["10s", "1m30s", "200ms", "1.5h", ".5s", "5us", "5µs", "7ns", "0", "+3s"].map((duration) => `timeout:${duration}`),
+);
 
 bad("lang", [
   ["lang:klingon", `unknown language: "klingon"`, "lang:klingon"],
@@ -169,21 +267,67 @@ bad("lang", [
   ["lang:", `unknown language: ""`, "lang:"],
 ]);
 
-good("lang", ["Go", "go", "golang", "GOLANG", "js", "ts", "py", "bash", "sh", "c++", "cpp", "c#", "csharp", "md", "yml", "rb", "rs", "objc", "Objective-C++",
-  `"Jupyter Notebook"`, "jupyter_notebook"].map((name) => `lang:${name}`));
+good(
+  "lang",
+  [
+    "Go",
+    "go",
+    "golang",
+    "GOLANG",
+    "js",
+    "ts",
+    "py",
+    "bash",
+    "sh",
+    "c++",
+    "cpp",
+    "c#",
+    "csharp",
+    "md",
+    "yml",
+    "rb",
+    "rs",
+    "objc",
+    "Objective-C++",
+    `"Jupyter Notebook"`,
+    "jupyter_notebook",
+  ].map((name) => `lang:${name}`),
+);
 
 bad("select", [
   ["select:nothing", `invalid field "nothing" on select path "nothing"`, "select:nothing"],
   ["select:", `invalid field "" on select path ""`, "select:"],
   ["select:file.nothing", `invalid field "nothing" on select path "file.nothing"`, "select:file.nothing"],
   ["select:repo.file", `invalid field "file" on select path "repo.file"`, "select:repo.file"],
-  ["select:commit.diff.changed", `invalid field "changed" on select path "commit.diff.changed"`, "select:commit.diff.changed"],
+  [
+    "select:commit.diff.changed",
+    `invalid field "changed" on select path "commit.diff.changed"`,
+    "select:commit.diff.changed",
+  ],
   ["select:symbol.thing", `invalid field "thing" on select path "symbol.thing"`, "select:symbol.thing"],
   ["select:Repo", `invalid field "Repo" on select path "Repo"`, "select:Repo"],
 ]);
 
-good("select", ["repo", "content", "file", "file.path", "file.directory", "file.owners", "symbol", "symbol.class", "symbol.enum-member", "symbol.type-parameter", "symbol.enum",
-  "commit", "commit.diff", "commit.diff.added", "commit.diff.removed"].map((path) => `select:${path}`));
+good(
+  "select",
+  [
+    "repo",
+    "content",
+    "file",
+    "file.path",
+    "file.directory",
+    "file.owners",
+    "symbol",
+    "symbol.class",
+    "symbol.enum-member",
+    "symbol.type-parameter",
+    "symbol.enum",
+    "commit",
+    "commit.diff",
+    "commit.diff.added",
+    "commit.diff.removed",
+  ].map((path) => `select:${path}`),
+);
 
 bad("regexps in filters", [
   ["x repo:[a", /^error parsing regexp: /, "repo:[a"],
@@ -202,31 +346,62 @@ bad("regexps as patterns", [
   ["/a**b(/", /^error parsing regexp: /, "/a**b(/"],
 ]);
 
-bad("regexps in the regexp type", [
-  ["a[ or b", /^error parsing regexp: /, "a["],
-  ["content:+", /^error parsing regexp: /, "content:+"],
-  [String.raw`a(?!b)`, /^error parsing regexp: /, String.raw`a(?!b)`],
-], "regexp");
+bad(
+  "regexps in the regexp type",
+  [
+    ["a[ or b", /^error parsing regexp: /, "a["],
+    ["content:+", /^error parsing regexp: /, "content:+"],
+    [String.raw`a(?!b)`, /^error parsing regexp: /, String.raw`a(?!b)`],
+  ],
+  "regexp",
+);
 
 good("regexps", [String.raw`repo:^github\.com/a/b$@v1:v2 file:(a|b)+\.c$ /\bfoo(bar)?\b/`, "a[ b(", "content:+"]);
 
 bad("revisions", [
-  ["repo:a@b rev:c", "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. Remove either @ or rev: and try again", "repo:a@b"],
+  [
+    "repo:a@b rev:c",
+    "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. Remove either @ or rev: and try again",
+    "repo:a@b",
+  ],
   ["rev:c a", "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again", "rev:c"],
   ["-repo:a rev:c", "invalid syntax. The query contains `rev:` without `repo:`", "rev:c"],
-  ["repo:a@b:^c", `the revision "^c" leaves history out, which requires type:commit or type:diff in the query`, "repo:a@b:^c"],
+  [
+    "repo:a@b:^c",
+    `the revision "^c" leaves history out, which requires type:commit or type:diff in the query`,
+    "repo:a@b:^c",
+  ],
   ["repo:a rev:*!main", `the revision "*!main" must begin with *!refs/`, "rev:*!main"],
   ["repo:a rev:b^{/c}", `the revision "b^{/c}" is none that can be searched`, "rev:b^{/c}"],
   ["repo:a@b^{/c}", `the revision "b^{/c}" is none that can be searched`, "repo:a@b^{/c}"],
   ["repo:a@b@{1}", `the revision "b@{1}" is none that can be searched`, "repo:a@b@{1}"],
   ["repo:a rev:at.time(2030-01-01, b^{/c})", "the revision of at.time goes on with", "rev:at.time(2030-01-01, b^{/c})"],
-  ["repo: rev:c", "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again", "rev:c"],
+  [
+    "repo: rev:c",
+    "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again",
+    "rev:c",
+  ],
 ]);
 
-good("revisions", ["repo:a rev:b^{commit}~2^", "repo:a@@", "repo:a rev:at.time(2030-01-01, refs/tags/v1~3)", "repo:a rev:c", "repo:a rev:c:d", "repo:a@b -repo:c@d", "repo:a -repo:b@c rev:d", "r:a revision:b", "repo:a@b:^c type:commit", "repo:a@*!refs/heads/b:*"]);
+good("revisions", [
+  "repo:a rev:b^{commit}~2^",
+  "repo:a@@",
+  "repo:a rev:at.time(2030-01-01, refs/tags/v1~3)",
+  "repo:a rev:c",
+  "repo:a rev:c:d",
+  "repo:a@b -repo:c@d",
+  "repo:a -repo:b@c rev:d",
+  "r:a revision:b",
+  "repo:a@b:^c type:commit",
+  "repo:a@*!refs/heads/b:*",
+]);
 
 bad("fields that need a type", [
-  ["author:a", "your query contains the field 'author', which requires type:commit or type:diff in the query", "author:a"],
+  [
+    "author:a",
+    "your query contains the field 'author', which requires type:commit or type:diff in the query",
+    "author:a",
+  ],
   ["before:yesterday", "your query contains the field 'before', which requires", "before:yesterday"],
   ["until:yesterday", "your query contains the field 'before', which requires", "until:yesterday"],
   ["after:yesterday", "your query contains the field 'after', which requires", "after:yesterday"],
@@ -240,7 +415,11 @@ good("fields that need a type", ["author:a type:commit", "author:a type:diff typ
 
 bad("the rest", [
   ["g:x", `unrecognized field "g"`, "g:x"],
-  ["repo:a@*refs/heads/* index:only", "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)", "index:only"],
+  [
+    "repo:a@*refs/heads/* index:only",
+    "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)",
+    "index:only",
+  ],
   ["repo:a rev:*!refs/heads/x index:o", "invalid index:only", "index:o"],
 ]);
 
@@ -255,16 +434,48 @@ bad("the first error counts", [
 
 bad("predicates", [
   ["repo:has.path()", "invalid predicate value: contains.path argument should not be empty", "repo:has.path()"],
-  ["repo:contains.path([)", /^invalid predicate value: contains.path argument: error parsing regexp: /, "repo:contains.path([)"],
-  ["repo:has.content()", "invalid predicate value: contains.content argument should not be empty", "repo:has.content()"],
-  ["r:contains.content(*)", /^invalid predicate value: contains.content argument: error parsing regexp: /, "r:contains.content(*)"],
+  [
+    "repo:contains.path([)",
+    /^invalid predicate value: contains.path argument: error parsing regexp: /,
+    "repo:contains.path([)",
+  ],
+  [
+    "repo:has.content()",
+    "invalid predicate value: contains.content argument should not be empty",
+    "repo:has.content()",
+  ],
+  [
+    "r:contains.content(*)",
+    /^invalid predicate value: contains.content argument: error parsing regexp: /,
+    "r:contains.content(*)",
+  ],
   ["repo:has.file()", "invalid predicate value: one of path or content must be set", "repo:has.file()"],
-  ["repo:contains.file(path:a path:b)", "invalid predicate value: cannot specify path multiple times", "repo:contains.file(path:a path:b)"],
-  ["repo:contains(content:a content:b)", "invalid predicate value: cannot specify content multiple times", "repo:contains(content:a content:b)"],
-  ["repo:has.file(-path:a)", "invalid predicate value: predicates do not currently support negated values", "repo:has.file(-path:a)"],
-  ["repo:has.file(path:a or content:b)", "invalid predicate value: predicates do not currently support 'or' queries", "repo:has.file(path:a or content:b)"],
+  [
+    "repo:contains.file(path:a path:b)",
+    "invalid predicate value: cannot specify path multiple times",
+    "repo:contains.file(path:a path:b)",
+  ],
+  [
+    "repo:contains(content:a content:b)",
+    "invalid predicate value: cannot specify content multiple times",
+    "repo:contains(content:a content:b)",
+  ],
+  [
+    "repo:has.file(-path:a)",
+    "invalid predicate value: predicates do not currently support negated values",
+    "repo:has.file(-path:a)",
+  ],
+  [
+    "repo:has.file(path:a or content:b)",
+    "invalid predicate value: predicates do not currently support 'or' queries",
+    "repo:has.file(path:a or content:b)",
+  ],
   ["repo:has.description()", /^invalid predicate value: /, "repo:has.description()"],
-  ["-repo:has.description(a)", `invalid predicate value: search predicate "repo:has.description" does not support negation`, "-repo:has.description(a)"],
+  [
+    "-repo:has.description(a)",
+    `invalid predicate value: search predicate "repo:has.description" does not support negation`,
+    "-repo:has.description(a)",
+  ],
   ["repo:has.topic()", "invalid predicate value: topic must be non-empty", "repo:has.topic()"],
   ["repo:has.tag()", "invalid predicate value: tag must be non-empty", "repo:has.tag()"],
   ["repo:has.key()", "invalid predicate value: key must be non-empty", "repo:has.key()"],
@@ -274,18 +485,45 @@ bad("predicates", [
   [`repo:has.meta("a"b)`, "invalid predicate value: unexpected extra content", `repo:has.meta("a"b)`],
   ["repo:has(a)", "invalid predicate value: expected params of the form key:value", "repo:has(a)"],
   ["repo:has.commit.after()", /^invalid predicate value: /, "repo:has.commit.after()"],
-  ["file:has.content()", "invalid predicate value: contains.content argument should not be empty", "file:has.content()"],
-  ["file:has.contributor([)", /^invalid predicate value: the file:has.contributor\(\) predicate has invalid argument: /, "file:has.contributor([)"],
+  [
+    "file:has.content()",
+    "invalid predicate value: contains.content argument should not be empty",
+    "file:has.content()",
+  ],
+  [
+    "file:has.contributor([)",
+    /^invalid predicate value: the file:has.contributor\(\) predicate has invalid argument: /,
+    "file:has.contributor([)",
+  ],
   ["repo:a rev:at.time(someday)", "invalid date format", "rev:at.time(someday)"],
   ["repo:a rev:at.time(yesterday,b,c)", /^invalid predicate value: /, "rev:at.time(yesterday,b,c)"],
 ]);
 
 good("predicates", [
-  "repo:has.path(a) repo:contains.path(b.*c)", "-repo:has.path(a)", String.raw`repo:has.content(foo\(bar\))`, "repo:has.file(path:a content:b)", "repo:has.file(a)",
-  "repo:has.file(content:b)", "-repo:contains.file(content:b)", "repo:contains(file:a content:b)", "repo:has.commit.after(1 month ago)", "-repo:contains.commit.after(yesterday)",
-  "repo:has.description(a b)", "repo:has.topic(x) -repo:has.topic(y)", "repo:has.meta(k) repo:has.meta(k:) repo:has.meta(k:v)", `repo:has.meta("a b":"c:d")`, "repo:has.meta(/k+/:/v/)",
-  "repo:has(k:v)", "repo:has.key(k) -repo:has.tag(t)", "file:has.content(a)", "-file:has.content(a)", "file:has.owner() -file:has.owner(@me)", "file:has.contributor(a.*)",
-  "repo:a rev:at.time(yesterday)", "repo:a rev:at.time(2024-01-02, main)", "repo:has.nothing(a)",
+  "repo:has.path(a) repo:contains.path(b.*c)",
+  "-repo:has.path(a)",
+  String.raw`repo:has.content(foo\(bar\))`,
+  "repo:has.file(path:a content:b)",
+  "repo:has.file(a)",
+  "repo:has.file(content:b)",
+  "-repo:contains.file(content:b)",
+  "repo:contains(file:a content:b)",
+  "repo:has.commit.after(1 month ago)",
+  "-repo:contains.commit.after(yesterday)",
+  "repo:has.description(a b)",
+  "repo:has.topic(x) -repo:has.topic(y)",
+  "repo:has.meta(k) repo:has.meta(k:) repo:has.meta(k:v)",
+  `repo:has.meta("a b":"c:d")`,
+  "repo:has.meta(/k+/:/v/)",
+  "repo:has(k:v)",
+  "repo:has.key(k) -repo:has.tag(t)",
+  "file:has.content(a)",
+  "-file:has.content(a)",
+  "file:has.owner() -file:has.owner(@me)",
+  "file:has.contributor(a.*)",
+  "repo:a rev:at.time(yesterday)",
+  "repo:a rev:at.time(2024-01-02, main)",
+  "repo:has.nothing(a)",
 ]);
 
 t.test("each predicate of the field table has a check", async (t) => {
@@ -334,9 +572,28 @@ t.test("dates", async (t) => {
   // Which moment of these days is meant is not fixed; that it is one of them is.
   t.equal(new Date(readDateMs("yesterday", nowMs)).toISOString().slice(0, 10), "2024-03-19", "yesterday");
   t.equal(new Date(readDateMs("last thursday", nowMs)).toISOString().slice(0, 10), "2024-03-14", "last thursday");
-  for (const text of ["", `""`, `"2006-01-02`, "1234", "2006-13-01", "2006-02-30", "99/99/2006", "gestern", "nov 31, 2020", "nov 31", "friday at", "friday tomorrow", "25:00", "5 parsecs ago", "2006-01-02T25:00:00"]) {
+  for (const text of [
+    "",
+    `""`,
+    `"2006-01-02`,
+    "1234",
+    "2006-13-01",
+    "2006-02-30",
+    "99/99/2006",
+    "gestern",
+    "nov 31, 2020",
+    "nov 31",
+    "friday at",
+    "friday tomorrow",
+    "25:00",
+    "5 parsecs ago",
+    "2006-01-02T25:00:00",
+  ]) {
     t.throws(() => readDateMs(text, nowMs), { code: "bad-query", message: "invalid date format" }, text);
   }
 });
 
-bad("dates in filters", [["type:commit before:someday", "invalid date format", "before:someday"], ["type:diff since:", "invalid date format", "since:"]]);
+bad("dates in filters", [
+  ["type:commit before:someday", "invalid date format", "before:someday"],
+  ["type:diff since:", "invalid date format", "since:"],
+]);

@@ -5,10 +5,26 @@ import { compileRegexp } from "../src/regexp/compile.js";
 
 /** Regexp, text, the matches in it. */
 const rows: readonly (readonly [typed: string, text: string, ...matches: string[]])[] = [
-  ["ab", "abcab", "0-2", "3-5"], ["a*", "aabaa", "0-2", "3-5"], ["a*?", "aa"], ["|a", "aa"], ["a|", "aba", "0-1", "2-3"], ["aa", "aaaaa", "0-2", "2-4"],
-  ["^a", "aa\na", "0-1", "3-4"], ["a$", "aa\na", "1-2", "3-4"], ["\\Aa", "aa\na", "0-1"], ["a\\z", "aa\na", "3-4"], ["\\ba", "aa a", "0-1", "3-4"], ["\\Ba", "aa a", "1-2"],
-  ["\\bé|x\\b", "éx x", "2-3", "4-5"], ["\\B.", "éab", "0-2", "3-4"], ["(?s).", "é\n😀", "0-2", "2-3", "3-7"], ["[^a]+", "é\na\xff", "0-3", "4-6"],
-  ["é", "éé", "0-2", "2-4"], ["x", ""], ["", "abc"], ["$", "a\n"],
+  ["ab", "abcab", "0-2", "3-5"],
+  ["a*", "aabaa", "0-2", "3-5"],
+  ["a*?", "aa"],
+  ["|a", "aa"],
+  ["a|", "aba", "0-1", "2-3"],
+  ["aa", "aaaaa", "0-2", "2-4"],
+  ["^a", "aa\na", "0-1", "3-4"],
+  ["a$", "aa\na", "1-2", "3-4"],
+  ["\\Aa", "aa\na", "0-1"],
+  ["a\\z", "aa\na", "3-4"],
+  ["\\ba", "aa a", "0-1", "3-4"],
+  ["\\Ba", "aa a", "1-2"],
+  ["\\bé|x\\b", "éx x", "2-3", "4-5"],
+  ["\\B.", "éab", "0-2", "3-4"],
+  ["(?s).", "é\n😀", "0-2", "2-3", "3-7"],
+  ["[^a]+", "é\na\xff", "0-3", "4-6"],
+  ["é", "éé", "0-2", "2-4"],
+  ["x", ""],
+  ["", "abc"],
+  ["$", "a\n"],
 ];
 
 t.test("every match that is not empty, leftmost first", async (t) => {
@@ -28,7 +44,11 @@ t.test("offsets are counted from the base, and bytes that are not UTF-8 match no
 
 t.test("what does not parse and what RE2 gives up on are the caller's mistakes", async (t) => {
   for (const source of ["(", "(?=a)", "((((a{100}){10}\\pL){100}){10}", "[a-zé\\pL]{1000}".repeat(50)]) {
-    t.throws(() => compileRegexp(source, false), { code: "bad-query", message: /^error parsing regexp: / }, source.slice(0, 30));
+    t.throws(
+      () => compileRegexp(source, false),
+      { code: "bad-query", message: /^error parsing regexp: / },
+      source.slice(0, 30),
+    );
   }
   t.throws(() => compileRegexp("\\pL{1000}".repeat(99), false), TrawlError);
 });

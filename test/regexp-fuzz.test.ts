@@ -1,7 +1,7 @@
 /**
- * For each regexp, text and case: the regexp as typed, its canonical source and the `Matcher` find the same matches, and
- * what `RegexpAnalysis` promises holds for each of them. `FAULTS=1 SEED=random` tries a hundred
- * times as many others.
+ * For each regexp, text and case: the regexp as typed, its canonical source and the `Matcher` find the same matches,
+ * and what `RegexpAnalysis` promises holds for each of them. `FAULTS=1 SEED=random` tries a hundred times as many
+ * others.
  */
 import RE2 from "re2";
 import t from "tap";
@@ -48,17 +48,26 @@ function foundByMatcher(source: string, foldCase: boolean, text: Buffer, base: n
 }
 
 /** So small that most matches go on past a window. */
-const smallWindows: WindowSizes = { wholeBytesMax: 0, bytesMin: 4, bytesFirst: 4, bytesMax: 8, attemptCountMax: 2, longTimes: Infinity };
+const smallWindows: WindowSizes = {
+  wholeBytesMax: 0,
+  bytesMin: 4,
+  bytesFirst: 4,
+  bytesMax: 8,
+  attemptCountMax: 2,
+  longTimes: Infinity,
+};
 
 function foundInWindows(source: string, foldCase: boolean, text: Buffer, longTimes: number): Match[] {
   const found: Match[] = [];
-  new Matcher(parseRegexp(source, foldCase), foldCase, { ...smallWindows, longTimes }).findAll(text, 0, { push: (start, end) => found.push([start, end]) });
+  new Matcher(parseRegexp(source, foldCase), foldCase, { ...smallWindows, longTimes }).findAll(text, 0, {
+    push: (start, end) => found.push([start, end]),
+  });
   return found;
 }
 
 function foundInLines(source: string, foldCase: boolean, text: Buffer): Match[] {
   const found: Match[] = [];
-  for (let start = 0; start <= text.length;) {
+  for (let start = 0; start <= text.length; ) {
     const newline = text.indexOf(10, start);
     const end = newline < 0 ? text.length : newline;
     found.push(...foundByMatcher(source, foldCase, text.subarray(start, end), start));
@@ -72,13 +81,16 @@ function foundByPlainSearch(literal: string, foldCase: boolean, text: Buffer, st
   const needle = Buffer.from(literal);
   const haystack = foldCase ? lowerBytes(text) : text;
   const found: Match[] = [];
-  for (let at = haystack.indexOf(needle); at >= 0; at = haystack.indexOf(needle, at + (step ?? needle.length))) found.push([at, at + needle.length]);
+  for (let at = haystack.indexOf(needle); at >= 0; at = haystack.indexOf(needle, at + (step ?? needle.length)))
+    found.push([at, at + needle.length]);
   return found;
 }
 
 /** The places of all of them, by start and the longer first, without those that overlap an earlier one. */
 function foundByPlainSearches(texts: readonly string[], foldCase: boolean, text: Buffer): Match[] {
-  const all = texts.flatMap((one) => foundByPlainSearch(one, foldCase, text, 1)).sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  const all = texts
+    .flatMap((one) => foundByPlainSearch(one, foldCase, text, 1))
+    .sort((a, b) => a[0] - b[0] || b[1] - a[1]);
   const found: Match[] = [];
   for (const match of all) if (match[0] >= (found.at(-1)?.[1] ?? 0)) found.push(match);
   return found;
@@ -97,10 +109,15 @@ function checkAnalysis(analysis: RegexpAnalysis, source: string, foldCase: boole
   const matches = notEmpty(all);
   same(foundByMatcher(source, foldCase, text, 0), matches, "the matcher finds what a loop over exec finds");
   same(foundInWindows(source, foldCase, text, Infinity), matches, "the matcher finds it in small windows as well");
-  same(foundInWindows(source, foldCase, text, 0), matches, "and in small windows with as much more in view as a match may take");
+  same(
+    foundInWindows(source, foldCase, text, 0),
+    matches,
+    "and in small windows with as much more in view as a match may take",
+  );
   assert(compileRegexp(source, foldCase).test(text) === all.length > 0, "test says whether there is a match");
   if (matches.length < all.length) assert(matchesEmpty, "a match is empty");
-  if (!/[$^]|\\[AbBz]/.test(source)) assert(matchesEmpty === new RE2(`^(?:${source})$`, "u").test(""), "no match is empty");
+  if (!/[$^]|\\[AbBz]/.test(source))
+    assert(matchesEmpty === new RE2(`^(?:${source})$`, "u").test(""), "no match is empty");
   if (!crossesLines) {
     for (const [start, end] of matches) assert(!text.subarray(start, end).includes(10), "a match holds a newline");
     same(foundInLines(source, foldCase, text), matches, "lines alone hold the same matches");
@@ -108,10 +125,16 @@ function checkAnalysis(analysis: RegexpAnalysis, source: string, foldCase: boole
   if (foldCase && foldsIntoAscii(text)) return;
   for (const [start, end] of all) {
     const match = foldCase ? lowerBytes(text.subarray(start, end)) : text.subarray(start, end);
-    for (const clause of clauses) assert(clause.some((one) => match.includes(one)), `a match has no literal of ${clause.join(" | ")}`);
+    for (const clause of clauses)
+      assert(
+        clause.some((one) => match.includes(one)),
+        `a match has no literal of ${clause.join(" | ")}`,
+      );
   }
-  if (literal !== undefined) same(foundByPlainSearch(literal, foldCase, text), matches, "a plain search finds the same");
-  if (alternatives !== undefined) same(foundByPlainSearches(alternatives, foldCase, text), matches, "plain searches find the same");
+  if (literal !== undefined)
+    same(foundByPlainSearch(literal, foldCase, text), matches, "a plain search finds the same");
+  if (alternatives !== undefined)
+    same(foundByPlainSearches(alternatives, foldCase, text), matches, "plain searches find the same");
 }
 
 function same(actual: unknown, expected: unknown, message: string): void {
@@ -121,45 +144,65 @@ function same(actual: unknown, expected: unknown, message: string): void {
 
 t.test(`generated regexps keep what their analysis promises (seed ${seed})`, async (t) => {
   const seen = { matched: 0, withClauses: 0, withLiteral: 0, withAlternatives: 0, lineBound: 0, empty: 0 };
-  fc.assert(fc.property(regexpCases, fc.boolean(), ({ source, text }, foldCase) => {
-    const analysis = analyseRegexp(source, foldCase);
-    const canonical = printSource(parseRegexp(source, foldCase), foldCase);
-    checkAnalysis(analysis, canonical, foldCase, text);
-    const matches = naiveMatches(source, foldCase, text);
-    same(matches, naiveMatches(canonical, foldCase, text), "the canonical source means what was typed");
-    if (matches.length === 0) return;
-    seen.matched++;
-    if (analysis.clauses.length > 0) seen.withClauses++;
-    if (analysis.literal !== undefined) seen.withLiteral++;
-    if (analysis.alternatives !== undefined) seen.withAlternatives++;
-    if (!analysis.crossesLines) seen.lineBound++;
-    if (analysis.matchesEmpty) seen.empty++;
-  }), parameters);
+  fc.assert(
+    fc.property(regexpCases, fc.boolean(), ({ source, text }, foldCase) => {
+      const analysis = analyseRegexp(source, foldCase);
+      const canonical = printSource(parseRegexp(source, foldCase), foldCase);
+      checkAnalysis(analysis, canonical, foldCase, text);
+      const matches = naiveMatches(source, foldCase, text);
+      same(matches, naiveMatches(canonical, foldCase, text), "the canonical source means what was typed");
+      if (matches.length === 0) return;
+      seen.matched++;
+      if (analysis.clauses.length > 0) seen.withClauses++;
+      if (analysis.literal !== undefined) seen.withLiteral++;
+      if (analysis.alternatives !== undefined) seen.withAlternatives++;
+      if (!analysis.crossesLines) seen.lineBound++;
+      if (analysis.matchesEmpty) seen.empty++;
+    }),
+    parameters,
+  );
   t.ok(seen.matched > parameters.numRuns / 4, "a good part of the cases match");
-  for (const [what, count] of Object.entries(seen)) t.ok(count > parameters.numRuns / 200, `${what}: ${count} of ${parameters.numRuns}`);
+  for (const [what, count] of Object.entries(seen))
+    t.ok(count > parameters.numRuns / 200, `${what}: ${count} of ${parameters.numRuns}`);
 });
 
 t.test(`the canonical source is a fixed point (seed ${seed})`, async (t) => {
-  fc.assert(fc.property(regexpCases, fc.boolean(), fc.boolean(), ({ source }, foldTyped, foldCase) => {
-    const tree = parseRegexp(source, foldTyped);
-    const canonical = printSource(tree, foldCase);
-    same(parseRegexp(canonical, foldCase), tree, "the tree comes back");
-    same(printSource(parseRegexp(canonical, foldCase), foldCase), canonical, "the source comes back");
-  }), parameters);
+  fc.assert(
+    fc.property(regexpCases, fc.boolean(), fc.boolean(), ({ source }, foldTyped, foldCase) => {
+      const tree = parseRegexp(source, foldTyped);
+      const canonical = printSource(tree, foldCase);
+      same(parseRegexp(canonical, foldCase), tree, "the tree comes back");
+      same(printSource(parseRegexp(canonical, foldCase), foldCase), canonical, "the source comes back");
+    }),
+    parameters,
+  );
   t.pass("holds");
 });
 
 t.test(`a literal pattern finds what a plain search finds (seed ${seed})`, async (t) => {
-  const characters = fc.array(fc.constantFrom(...alphabet, "\\", ".", "*", "(", "[", "{", "|", "^", "$", "\0", "\ud800"), { minLength: 1, maxLength: 4 }).map((all) => all.join(""));
-  fc.assert(fc.property(characters, fc.array(characters), fc.boolean(), (pattern, parts, foldCase) => {
-    const analysis = analyseLiteral(pattern, foldCase);
-    const text = Buffer.from([...parts, pattern.toUpperCase(), pattern, ...parts].join(""));
-    const source = escapeRegexp(wellFormed(pattern));
-    checkAnalysis(analysis, source, foldCase, text);
-    if (!foldCase) same(foundByPlainSearch(pattern, false, text), notEmpty(naiveMatches(source, false, text)), "the pattern itself");
-    const plain = foldCase ? !/[éÉ\u212A\u017F]/.test(pattern) : true;
-    same(analysis.literal, plain ? wellFormed(foldCase ? lowerAscii(pattern) : pattern) : undefined, "the literal");
-  }), parameters);
+  const characters = fc
+    .array(fc.constantFrom(...alphabet, "\\", ".", "*", "(", "[", "{", "|", "^", "$", "\0", "\ud800"), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    .map((all) => all.join(""));
+  fc.assert(
+    fc.property(characters, fc.array(characters), fc.boolean(), (pattern, parts, foldCase) => {
+      const analysis = analyseLiteral(pattern, foldCase);
+      const text = Buffer.from([...parts, pattern.toUpperCase(), pattern, ...parts].join(""));
+      const source = escapeRegexp(wellFormed(pattern));
+      checkAnalysis(analysis, source, foldCase, text);
+      if (!foldCase)
+        same(
+          foundByPlainSearch(pattern, false, text),
+          notEmpty(naiveMatches(source, false, text)),
+          "the pattern itself",
+        );
+      const plain = foldCase ? !/[éÉ\u212A\u017F]/.test(pattern) : true;
+      same(analysis.literal, plain ? wellFormed(foldCase ? lowerAscii(pattern) : pattern) : undefined, "the literal");
+    }),
+    parameters,
+  );
   t.pass("holds");
 });
 

@@ -43,7 +43,12 @@ const rows: readonly Row[] = [
   ["negated Perl classes", "\\D[\\S\\W]", "seq([\\D] [\\S\\W])", "[\\D][\\S\\W]"],
   ["POSIX classes", "[[:alpha:][:^digit:]_]", "[A-Z_a-z[:^digit:]]", "[A-Z_a-z[:^digit:]]"],
   ["brackets that name no class", "[[:]", "[:\\[]", "[:\\[]"],
-  ["Unicode classes", "\\pN\\p{Greek}\\PL\\p{^Lu}[\\pZ]", "seq([\\pN] [\\p{Greek}] [\\PL] [\\P{Lu}] [\\pZ])", "[\\pN][\\p{Greek}][\\PL][\\P{Lu}][\\pZ]"],
+  [
+    "Unicode classes",
+    "\\pN\\p{Greek}\\PL\\p{^Lu}[\\pZ]",
+    "seq([\\pN] [\\p{Greek}] [\\PL] [\\P{Lu}] [\\pZ])",
+    "[\\pN][\\p{Greek}][\\PL][\\P{Lu}][\\pZ]",
+  ],
   ["escaped characters", "\\a\\f\\t\\n\\r\\v", `"\\u0007\\f\\t\\n\\r\\u000b"`, "\\x{7}\\f\\t\\n\\r\\v"],
   ["octal and hexadecimal", "\\0\\07\\101\\x41\\x{1F600}", `"\\u0000\\u0007AA😀"`, "\\x{0}\\x{7}AA\\x{1f600}"],
   ["escaped punctuation", "\\.\\/\\_\\-\\ ", `"./_- "`, "\\./_\\- "],

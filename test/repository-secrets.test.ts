@@ -44,11 +44,19 @@ t.test("a token comes from a file, which is read at each fetch", async (t) => {
   t.equal((await daemon.search("needle")).found.length, 1);
 
   accepted = "ada:new:pass";
-  t.match((await runCommand("repo", "sync", "host/private", "--data", data)).err, /Authentication failed|credential/, "the old one is good no longer");
+  t.match(
+    (await runCommand("repo", "sync", "host/private", "--data", data)).err,
+    /Authentication failed|credential/,
+    "the old one is good no longer",
+  );
   writeFileSync(file, accepted);
   t.equal((await daemon.sync("host/private")).error, "", "a new one in the file needs no restart");
 
-  t.equal((await runCommand("repo", "set", "host/private", "--credential", "file:/nonexistent/token", "--data", data)).exitCode, 2);
+  t.equal(
+    (await runCommand("repo", "set", "host/private", "--credential", "file:/nonexistent/token", "--data", data))
+      .exitCode,
+    2,
+  );
   t.match((await daemon.list())[0]?.error, /^host\/private: cannot read its secret: .*\/nonexistent\/token/);
   t.equal(await daemon.stop(), 0);
   t.same(filesWith(data, accepted), []);
@@ -62,16 +70,27 @@ t.test("the user and password of a URL are in a file of their own, and nowhere e
   const daemon = await testDaemon(t, ["--repository", `host/listed=http://ada:${token}@127.0.0.1:${port}/`], data);
   await daemon.add("host/private", `http://ada:${token}@127.0.0.1:${port}/`);
   await until("both are there", async () => (await daemon.search("needle")).found.length === 2);
-  t.same((await daemon.list()).map((status) => status.url), [url, url]);
+  t.same(
+    (await daemon.list()).map((status) => status.url),
+    [url, url],
+  );
   await t.rejects(daemon.add("host/private", `http://ada:other@127.0.0.1:${port}/`), /there is a repository named/);
   t.equal((await daemon.sync("host/private")).error, "", "an order that is refused changes no secret");
 
   const other = await serveHttp(t, source(t), () => "nobody:");
-  await t.rejects(daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://127.0.0.1:${other}/` }), "another host does not get it");
+  await t.rejects(
+    daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://127.0.0.1:${other}/` }),
+    "another host does not get it",
+  );
   await daemon.control("POST", "/.api/repos/host%2Fprivate/url", { url: `http://ada:${token}@127.0.0.1:${port}/` });
   t.equal(await daemon.stop(), 0);
   const kept = filesWith(data, token);
-  t.same(kept.sort(), ["host/listed", "host/private"].map((name) => join("secrets", SecretFiles.referenceOf(name).slice("stored:".length))).sort());
+  t.same(
+    kept.sort(),
+    ["host/listed", "host/private"]
+      .map((name) => join("secrets", SecretFiles.referenceOf(name).slice("stored:".length)))
+      .sort(),
+  );
   for (const path of kept) t.equal(statSync(join(data, path)).mode & 0o777, 0o600);
 
   const again = await testDaemon(t, [], data);
@@ -93,7 +112,10 @@ t.test("a catalog of an older program is relieved of its secrets", async (t) => 
   t.equal((await daemon.sync("host/old")).error, "");
   t.equal((await daemon.list())[0]?.url, `http://127.0.0.1:${port}/`);
   t.equal(filesWith(join(data, "secrets"), token).length, 1);
-  t.ok(daemon.log.some(({ msg }) => /are kept in the folder secrets/.test(String(msg))), "and says so");
+  t.ok(
+    daemon.log.some(({ msg }) => /are kept in the folder secrets/.test(String(msg))),
+    "and says so",
+  );
 });
 
 t.test("a secret's source", async (t) => {
@@ -104,7 +126,8 @@ t.test("a secret's source", async (t) => {
   process.env["CREDENTIALS_DIRECTORY"] = folder;
   t.equal(readSecret("credential:token", "x"), token);
   delete process.env["CREDENTIALS_DIRECTORY"];
-  for (const bad of ["", "token", "file:relative", "credential:../token", "credential:", "credential:.x"]) t.throws(() => readSecret(bad, "x"), { code: "bad-config" }, bad);
+  for (const bad of ["", "token", "file:relative", "credential:../token", "credential:", "credential:.x"])
+    t.throws(() => readSecret(bad, "x"), { code: "bad-config" }, bad);
   t.throws(() => readSecret(`file:${folder}/empty`, "x"), /is empty/);
   t.throws(() => readSecret(`file:${folder}/lines`, "x"), /more than one line/);
   t.throws(() => readSecret("file:/dev/zero", "x"), /more than 65536 bytes/);
@@ -129,8 +152,14 @@ t.test("a configuration that names a secret for what takes none is refused", asy
     return resolveOptions({ configFile, overrides: [], repositories: [] }).repositories[0];
   };
   t.match(resolved({ url: "https://host/a", credential: "credential:a" }), { credential: "credential:a" });
-  t.throws(() => resolved({ url: "git@host:a", credential: "credential:a" }), /credential is for http\(s\): ssh takes its keys/);
+  t.throws(
+    () => resolved({ url: "git@host:a", credential: "credential:a" }),
+    /credential is for http\(s\): ssh takes its keys/,
+  );
   t.throws(() => resolved({ url: "/srv/a", credential: "credential:a" }), /a local repository needs none/);
   t.throws(() => resolved({ url: "https://u:p@host/a", credential: "credential:a" }), /leave one of them out/);
-  t.throws(() => resolved({ url: "https://host/a", credential: "stored:abc" }), /credential: must be file:\/PATH, or credential:NAME/);
+  t.throws(
+    () => resolved({ url: "https://host/a", credential: "stored:abc" }),
+    /credential: must be file:\/PATH, or credential:NAME/,
+  );
 });

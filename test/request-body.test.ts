@@ -30,7 +30,13 @@ t.test("what is refused", (t) => {
   const budget = new ByteBudget(10_000, 6_000);
   const of = (client: string): RequestBody => new RequestBody(5_000, budget, client);
   const bytes = (count: number): Uint8Array => new Uint8Array(count);
-  const rows: readonly (readonly [name: string, body: RequestBody, count: number, isLast: boolean, refused: string | undefined])[] = [
+  const rows: readonly (readonly [
+    name: string,
+    body: RequestBody,
+    count: number,
+    isLast: boolean,
+    refused: string | undefined,
+  ])[] = [
     ["one that is whole takes its length", of("a"), 5_000, true, undefined],
     ["one byte more", of("a"), 5_001, true, "too-large"],
     ["more than the client has left", of("a"), 1_001, true, "client"],
@@ -53,11 +59,19 @@ interface Exchange {
 function exchange(t: Test, port: number): Exchange {
   let answer = "";
   const socket = connect(port, "127.0.0.1");
-  socket.on("error", () => undefined).on("data", (bytes: Buffer) => { answer += bytes.toString(); });
+  socket
+    .on("error", () => undefined)
+    .on("data", (bytes: Buffer) => {
+      answer += bytes.toString();
+    });
   t.teardown(() => socket.destroy());
   return {
     answer: () => answer,
-    send: (bytes) => within(new Promise((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve()))), "sending"),
+    send: (bytes) =>
+      within(
+        new Promise((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve()))),
+        "sending",
+      ),
   };
 }
 
@@ -86,7 +100,12 @@ t.test("a body is refused before it is read", async (t) => {
     ["who sends no credential", "Content-Length: 900000", "", 401],
     ["by the length that is announced", "X-Client: a\r\nContent-Length: 1000001", "", 413],
     ["by a huge one", "X-Client: a\r\nContent-Length: 999999999", "", 413],
-    ["by what has come", "X-Client: a\r\nTransfer-Encoding: chunked", Buffer.concat([Buffer.from("f4241\r\n"), big]), 413],
+    [
+      "by what has come",
+      "X-Client: a\r\nTransfer-Encoding: chunked",
+      Buffer.concat([Buffer.from("f4241\r\n"), big]),
+      413,
+    ],
   ];
   for (const [name, headers, first, status] of rows) {
     const { answer, send } = exchange(t, port);

@@ -22,28 +22,59 @@ const repositories = [testRepository(7, "host/seven"), testRepository(9, "host/n
 /** The documents of `test/frozen/shard-1.bin`. What is written here never changes. */
 function frozenDocuments(): Buffer {
   const builder = new ShardBuilder(kernel, undefined);
-  const add = (repositoryId: number, path: string, language: string, branchMask: number, oid: string, content: string): void =>
+  const add = (
+    repositoryId: number,
+    path: string,
+    language: string,
+    branchMask: number,
+    oid: string,
+    content: string,
+  ): void =>
     builder.addDocument(builder.addContent(oid.repeat(40), Buffer.from(content)), {
-      repositoryId, path: Buffer.from(path), branchMask, oid: oid.repeat(40), language, skipReason: "none",
+      repositoryId,
+      path: Buffer.from(path),
+      branchMask,
+      oid: oid.repeat(40),
+      language,
+      skipReason: "none",
     });
-  const long = Array.from({ length: 200 }, (_, i) => `line ${i} of the long file, ${i % 50 === 0 ? "with a needle" : "without"}\n`).join("");
+  const long = Array.from(
+    { length: 200 },
+    (_, i) => `line ${i} of the long file, ${i % 50 === 0 ? "with a needle" : "without"}\n`,
+  ).join("");
   add(7, "src/main.c", "C", 1, "a", "int main(void)\n{\n\treturn needle;\n}\n");
   add(7, "doc/long.txt", "Text", 3, "b", long);
   add(9, "copy/of/long.txt", "Text", 1, "b", long);
   add(9, "empty", "", 1, "c", "");
   add(9, "kelvin.md", "Markdown", 2, "d", "300 \u212a\r\nneedle \u{1f9f5} no newline at the end");
-  builder.addSkipped({ repositoryId: 7, path: Buffer.from("image.png"), branchMask: 1, oid: "e".repeat(40), language: "", skipReason: "binary" });
+  builder.addSkipped({
+    repositoryId: 7,
+    path: Buffer.from("image.png"),
+    branchMask: 1,
+    oid: "e".repeat(40),
+    language: "",
+    skipReason: "binary",
+  });
   return builder.build((byteCount) => Buffer.alloc(byteCount));
 }
 
 /** Every result of a few searches over one shard, as text. */
 function searchAll(bytes: Buffer): string {
   const reader = openWhole(bytes);
-  const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
-  return ["needle", "line 1", "/o[nf] the/", "300", "png"].map((query) => {
-    const { matches } = runEngine(kernel, [{ reader, cards, tombstones: undefined, sets: undefined }], planQuery(query, "standard"), { chunkMatches: false });
-    return `${query}: ${matches.map((match) => JSON.stringify(match)).join("\n")}`;
-  }).join("\n");
+  const cards = encodeCards(
+    [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
+  );
+  return ["needle", "line 1", "/o[nf] the/", "300", "png"]
+    .map((query) => {
+      const { matches } = runEngine(
+        kernel,
+        [{ reader, cards, tombstones: undefined, sets: undefined }],
+        planQuery(query, "standard"),
+        { chunkMatches: false },
+      );
+      return `${query}: ${matches.map((match) => JSON.stringify(match)).join("\n")}`;
+    })
+    .join("\n");
 }
 
 /** What a worker does at the first use of a shard. */
@@ -62,7 +93,8 @@ interface Damage {
 function damage(whole: Buffer, random: (below: number) => number): Damage {
   const at = random(whole.length);
   switch (random(4)) {
-    case 0: return { what: `cut to ${at} bytes`, bytes: Buffer.from(whole.subarray(0, at)) };
+    case 0:
+      return { what: `cut to ${at} bytes`, bytes: Buffer.from(whole.subarray(0, at)) };
     case 1: {
       const bytes = Buffer.from(whole);
       const page = at - (at % 512);
@@ -99,7 +131,11 @@ t.test(`${damageCount} random damages are detected or harmless`, async (t) => {
     }
   }
   t.ok(outcomes.detected > 0.9 * outcomes.count, `${outcomes.detected} detected, ${outcomes.harmless} in padding`);
-  record(9, "bits flipped, pages zeroed and ends cut in the bytes of a shard", `${outcomes.count} times: ${outcomes.detected} detected, ${outcomes.harmless} harmless, 0 wrong answers`);
+  record(
+    9,
+    "bits flipped, pages zeroed and ends cut in the bytes of a shard",
+    `${outcomes.count} times: ${outcomes.detected} detected, ${outcomes.harmless} harmless, 0 wrong answers`,
+  );
 });
 
 t.test("every single byte of the header counts", async (t) => {
@@ -128,10 +164,14 @@ t.test("a shard of format version 1 stays readable", async (t) => {
   const frozen = readFileSync("test/frozen/shard-1.bin");
   t.equal(searchAll(frozen), searchAll(frozenDocuments()), "with the results of one written today");
   const reader = openWhole(frozen);
-  t.same(reader.documentsAt(9, Buffer.from("empty")).map((document) => reader.oidOf(document)), ["c".repeat(40)]);
+  t.same(
+    reader.documentsAt(9, Buffer.from("empty")).map((document) => reader.oidOf(document)),
+    ["c".repeat(40)],
+  );
   t.same([...reader.repositories], [7, 9]);
   t.same(reader.languages(), ["C", "Text", "", "Markdown"]);
-  if (formatVersion === 1) t.ok(frozen.equals(frozenDocuments()), "the bytes that are written have not changed without a new version");
+  if (formatVersion === 1)
+    t.ok(frozen.equals(frozenDocuments()), "the bytes that are written have not changed without a new version");
 });
 
 t.test("a shard of a later version is refused by name", async (t) => {
@@ -145,7 +185,14 @@ t.test("a shard of a later version is refused by name", async (t) => {
 t.test("half a million documents without content fit one shard", async (t) => {
   const builder = new ShardBuilder(kernel, undefined);
   for (let i = 0; i < 500_000; i++) {
-    builder.addSkipped({ repositoryId: 7, path: Buffer.from(`${i}.bin`), branchMask: 1, oid: "f".repeat(40), language: "", skipReason: "binary" });
+    builder.addSkipped({
+      repositoryId: 7,
+      path: Buffer.from(`${i}.bin`),
+      branchMask: 1,
+      oid: "f".repeat(40),
+      language: "",
+      skipReason: "binary",
+    });
   }
   const reader = openWhole(builder.build((byteCount) => Buffer.alloc(byteCount)));
   t.equal(reader.documentCount, 500_000);

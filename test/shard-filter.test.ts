@@ -15,39 +15,87 @@ const kernel = loadKernel("ts");
 const repositories = [testRepository(1, "one")];
 
 /** The two odd letters fold to k and s. */
-const word = fc.constantFrom("abk", "ab\u212a", "aBk", "ask", "a\u017fk", "kks_", "\u212aks_", "abkks", "ssk\u00e9", "bbb", "aabb");
-const document = fc.record({ path: fc.stringMatching(/^[abks]{1,3}\/[abks_]{3,4}\.(c|go)$/), content: fc.array(word, { maxLength: 3 }).map((words) => words.join(" ")) });
-const shards = fc.array(fc.uniqueArray(document, { minLength: 1, maxLength: 2, selector: ({ path }) => path }), { minLength: 1, maxLength: 5 });
+const word = fc.constantFrom(
+  "abk",
+  "ab\u212a",
+  "aBk",
+  "ask",
+  "a\u017fk",
+  "kks_",
+  "\u212aks_",
+  "abkks",
+  "ssk\u00e9",
+  "bbb",
+  "aabb",
+);
+const document = fc.record({
+  path: fc.stringMatching(/^[abks]{1,3}\/[abks_]{3,4}\.(c|go)$/),
+  content: fc.array(word, { maxLength: 3 }).map((words) => words.join(" ")),
+});
+const shards = fc.array(fc.uniqueArray(document, { minLength: 1, maxLength: 2, selector: ({ path }) => path }), {
+  minLength: 1,
+  maxLength: 5,
+});
 const regexp = fc.constantFrom("/abk+s/", "/(abk|ask)_?/", "/^sk.*a/", "/[ab]+kks/", "/a.?k/");
-const atom = fc.oneof(word, regexp, word.map((text) => `content:"${text}"`));
-const tree = fc.oneof(atom, fc.tuple(atom, fc.constantFrom("and", "or", "and not"), atom).map(([a, operator, b]) => `(${a} ${operator} ${b})`), word.map((text) => `not ${text}`));
+const atom = fc.oneof(
+  word,
+  regexp,
+  word.map((text) => `content:"${text}"`),
+);
+const tree = fc.oneof(
+  atom,
+  fc.tuple(atom, fc.constantFrom("and", "or", "and not"), atom).map(([a, operator, b]) => `(${a} ${operator} ${b})`),
+  word.map((text) => `not ${text}`),
+);
 const fields = fc.constantFrom("", "case:yes", "type:file", "type:path", "file:abk", "-file:kks", "lang:go");
 const query = fc.tuple(fields, tree).map((parts) => parts.join(" "));
 
 function viewOf(documents: readonly (readonly TestDocument[])[], filter: ShardFilter): ShardsInView {
   documents.forEach((some, column) => filter.fill(column, columnTextOf(testShard(kernel, some, repositories).reader)));
-  return { shards: documents.map(() => ({ record: { repositoryIds: [1] } })), table: { columnOf: (place) => place }, filter };
+  return {
+    shards: documents.map(() => ({ record: { repositoryIds: [1] } })),
+    table: { columnOf: (place) => place },
+    filter,
+  };
 }
 
 t.test("no shard with a match is ruled out", (t) => {
   const filter = ShardFilter.withColumns(32);
   let ruledOut = 0;
-  fc.assert(fc.property(shards, query, (documents, text) => {
-    const plan = planQuery(text, "standard");
-    const view = viewOf(documents, filter);
-    const choices = plan.alternatives.flatMap((basic) => (basic.text === undefined ? [] : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }]));
-    const { places, ruledOutCount } = chooseShards(view, choices);
-    ruledOut += ruledOutCount;
-    const holders = documents.flatMap((some, place) =>
-      (naiveSearch(plan, some.map(({ path, content }) => ({ path, content: Buffer.from(content) }))).length > 0 ? [place] : []));
-    for (const holder of holders) if (!places.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
-  }), { numRuns: 150 });
+  fc.assert(
+    fc.property(shards, query, (documents, text) => {
+      const plan = planQuery(text, "standard");
+      const view = viewOf(documents, filter);
+      const choices = plan.alternatives.flatMap((basic) =>
+        basic.text === undefined
+          ? []
+          : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
+      );
+      const { places, ruledOutCount } = chooseShards(view, choices);
+      ruledOut += ruledOutCount;
+      const holders = documents.flatMap((some, place) =>
+        naiveSearch(
+          plan,
+          some.map(({ path, content }) => ({ path, content: Buffer.from(content) })),
+        ).length > 0
+          ? [place]
+          : [],
+      );
+      for (const holder of holders)
+        if (!places.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
+    }),
+    { numRuns: 150 },
+  );
   t.ok(ruledOut > 100, "it is of use");
   t.end();
 });
 
 function choicesOf(text: string): Parameters<typeof chooseShards>[1] {
-  return planQuery(text, "standard").alternatives.flatMap((basic) => (basic.text === undefined ? [] : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }]));
+  return planQuery(text, "standard").alternatives.flatMap((basic) =>
+    basic.text === undefined
+      ? []
+      : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
+  );
 }
 
 t.test("a column that is not filled rules nothing out", (t) => {

@@ -12,13 +12,21 @@ const [freeOfPair, freeOfNetwork] = [5, 50];
 /** Passes only where a test says so: how long a check takes on a busy machine does not matter. */
 let nowMs = 0;
 
-async function signInOf(t: Test, ...names: readonly string[]): Promise<(name: string, text: string, from: string) => Promise<SignInOutcome>> {
+async function signInOf(
+  t: Test,
+  ...names: readonly string[]
+): Promise<(name: string, text: string, from: string) => Promise<SignInOutcome>> {
   const site = new AccountSite(t);
   for (const name of names) {
     await site.user(name);
     await site.accounts.passwords.set(name, password, operator);
   }
-  const signIn = new SignIn(site.accounts, site.audit, { allowSignup: false, sessionLifetimeMs: 60_000, isReserved: () => false }, () => nowMs);
+  const signIn = new SignIn(
+    site.accounts,
+    site.audit,
+    { allowSignup: false, sessionLifetimeMs: 60_000, isReserved: () => false },
+    () => nowMs,
+  );
   return (name, text, from) => signIn.signIn(name, text, from);
 }
 
@@ -42,7 +50,8 @@ t.test("guesses at many names through a proxy that others are behind", async (t)
   t.match(await signIn("ann", password, proxy), { kind: "signed-in" });
   let guessCount = 0;
   let outcome: SignInOutcome = { kind: "wrong" };
-  while (outcome.kind === "wrong" && guessCount < 2 * freeOfNetwork) outcome = await signIn(`name${guessCount++}`, "wrong", proxy);
+  while (outcome.kind === "wrong" && guessCount < 2 * freeOfNetwork)
+    outcome = await signIn(`name${guessCount++}`, "wrong", proxy);
   t.equal(guessCount, freeOfNetwork + 1, "a guess after all that are free waits");
   t.match(await signIn("ann", password, proxy), { kind: "signed-in" }, "who has signed in there before does not wait");
   t.equal(waitOf(await signIn("bob", password, proxy)), 100, "others wait for a moment");

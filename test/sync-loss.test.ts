@@ -29,7 +29,11 @@ t.test("whom a lost thread is blamed on", async (t) => {
 t.test("what follows", async (t) => {
   const file = { oid: "b1", path: "a.inc" };
   const rows: readonly (readonly [name: string, losses: readonly IngestLoss[], last: unknown])[] = [
-    ["a file that hangs", [loss("stalled", atFile)], { kind: "quarantine", quarantine: { program: "1", files: [file], state: "" } }],
+    [
+      "a file that hangs",
+      [loss("stalled", atFile)],
+      { kind: "quarantine", quarantine: { program: "1", files: [file], state: "" } },
+    ],
     ["one that ends the thread, once", [loss("memory", atFile)], { kind: "again" }],
     ["twice", [loss("memory", atFile), loss("memory", atFile)], { kind: "quarantine", quarantine: { files: [file] } }],
     ["at two files, once each", [loss("died", atFile), loss("died", { ...atFile, oid: "b2" })], { kind: "again" }],
@@ -52,6 +56,10 @@ t.test("a quarantine grows, has a bound, and is one program's", async (t) => {
   t.match(verdictOn(full), { quarantine: { state: "s1", files: { length: 100 } } }, "the repository as a whole");
   t.match(verdictOn({ ...almostFull, program: "0" }), { quarantine: { program: "1", files: { length: 1 } } });
   t.equal(judge.current(repository({ ...full, program: "0" })), undefined);
-  t.match(judge.afterSync(repository({ ...full, state: "s0" })), { files: { length: 100 }, state: "" }, "other commits have been indexed");
+  t.match(
+    judge.afterSync(repository({ ...full, state: "s0" })),
+    { files: { length: 100 }, state: "" },
+    "other commits have been indexed",
+  );
   t.equal(judge.afterSync(repository({ ...almostFull, files: [], state: "s0" })), undefined);
 });

@@ -21,15 +21,21 @@ function valueOf(key: string): string | undefined {
 }
 
 t.test("the unit is confined", { skip: lacks("systemd-analyze", "--version") }, async (t) => {
-  const { status, stdout, stderr } = spawnSync("systemd-analyze",
-    ["security", "--offline=true", "--no-pager", `--threshold=${exposureMax}`, join(folder, "trawld.service")], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(
+    "systemd-analyze",
+    ["security", "--offline=true", "--no-pager", `--threshold=${exposureMax}`, join(folder, "trawld.service")],
+    { encoding: "utf8" },
+  );
   t.equal(status, 0, `${stdout.trimEnd().split("\n").at(-1)} ${stderr}`);
 });
 
 t.test("the unit tells of a wrong configuration, and keeps the socket", async (t) => {
   const [start, check] = [valueOf("ExecStart"), valueOf("ExecStartPre")];
   const config = /--config (\S+)/.exec(start ?? "")?.[1];
-  t.ok(config !== undefined && check?.endsWith(` config check ${config}`), "the file that is checked is the one that is read");
+  t.ok(
+    config !== undefined && check?.endsWith(` config check ${config}`),
+    "the file that is checked is the one that is read",
+  );
   t.match(valueOf("ExecReload"), / reload --data \/var\/lib\/trawl$/);
   t.ok(Number(valueOf("FileDescriptorStoreMax")) > 0);
   t.equal(valueOf("SyslogIdentifier"), "trawld");
@@ -52,19 +58,34 @@ t.test("a line after a rotation is in the new file, and none is lost", async (t)
   t.equal(readFileSync(path, "utf8"), "three\nfour\n", "a file that stays is written on");
 });
 
-t.test("logrotate rotates the audit log", { skip: lacks("logrotate", "--version") || spawnSync("id", ["-u"], { encoding: "utf8" }).stdout.trim() !== "0" && "not root" }, async (t) => {
-  const data = join(t.testdir(), "data");
-  mkdirSync(data, { mode: 0o700 });
-  const file = new LineFile(join(data, "audit.log"));
-  t.teardown(() => file.close());
-  await file.append("before");
-  // The account of the service is not there.
-  const rules = readFileSync(join(folder, "logrotate.d/trawl"), "utf8").replaceAll("/var/lib/trawl", data).replaceAll("trawl trawl", "root root");
-  const config = join(data, "rules");
-  writeFileSync(config, rules, { mode: 0o644 });
-  execFileSync("logrotate", ["--force", "--state", join(data, "state"), config]);
-  await file.append("after");
-  t.same(readdirSync(data).filter((name) => name.startsWith("audit")).sort(), ["audit.log", "audit.log.1"]);
-  t.equal(readFileSync(join(data, "audit.log.1"), "utf8"), "before\n");
-  t.equal(readFileSync(join(data, "audit.log"), "utf8"), "after\n");
-});
+t.test(
+  "logrotate rotates the audit log",
+  {
+    skip:
+      lacks("logrotate", "--version") ||
+      (spawnSync("id", ["-u"], { encoding: "utf8" }).stdout.trim() !== "0" && "not root"),
+  },
+  async (t) => {
+    const data = join(t.testdir(), "data");
+    mkdirSync(data, { mode: 0o700 });
+    const file = new LineFile(join(data, "audit.log"));
+    t.teardown(() => file.close());
+    await file.append("before");
+    // The account of the service is not there.
+    const rules = readFileSync(join(folder, "logrotate.d/trawl"), "utf8")
+      .replaceAll("/var/lib/trawl", data)
+      .replaceAll("trawl trawl", "root root");
+    const config = join(data, "rules");
+    writeFileSync(config, rules, { mode: 0o644 });
+    execFileSync("logrotate", ["--force", "--state", join(data, "state"), config]);
+    await file.append("after");
+    t.same(
+      readdirSync(data)
+        .filter((name) => name.startsWith("audit"))
+        .sort(),
+      ["audit.log", "audit.log.1"],
+    );
+    t.equal(readFileSync(join(data, "audit.log.1"), "utf8"), "before\n");
+    t.equal(readFileSync(join(data, "audit.log"), "utf8"), "after\n");
+  },
+);

@@ -66,7 +66,8 @@ const documentLength = 256 << 10;
 const schema = createSchema();
 /** The limits that the daemon has by default. */
 const costLimits = { aliases: 500, fields: 500_000, depth: 30, duplicateFields: 500, uniqueFields: 500 };
-const prepare = (text: string): unknown => new Operations(schema, costLimits, () => "https://example.org/").prepare(text, undefined, {});
+const prepare = (text: string): unknown =>
+  new Operations(schema, costLimits, () => "https://example.org/").prepare(text, undefined, {});
 
 const addresses = new ClientAddresses(["10.0.0.0/8", "::/0"]);
 const router = new Router<string>();
@@ -76,7 +77,11 @@ const headers = (name: string, value: string): ReadonlyMap<string, string> => ne
 const readers: readonly Reader[] = [
   { name: "Authorization", lengthMax: headerLength, read: (text) => readCredential("", text) },
   { name: "Authorization: token", lengthMax: headerLength, read: (text) => readCredential("", `token k="${text}`) },
-  { name: "Authorization: token-sudo", lengthMax: headerLength, read: (text) => readCredential("", `token-sudo k=${text}"`) },
+  {
+    name: "Authorization: token-sudo",
+    lengthMax: headerLength,
+    read: (text) => readCredential("", `token-sudo k=${text}"`),
+  },
   { name: "Authorization: Basic", lengthMax: headerLength, read: (text) => readCredential("", `Basic ${text}`) },
   { name: "?token=", lengthMax: urlQueryLength, read: (text) => readCredential(`token=${text}`, undefined) },
   { name: "an access token", lengthMax: headerLength, read: hashOfToken },
@@ -89,33 +94,115 @@ const readers: readonly Reader[] = [
   { name: "a path of a page", lengthMax: headerLength, read: (text) => readPagePath(`/${text}`) },
   { name: "a path with captures", lengthMax: headerLength, read: (text) => router.find("GET", `/x/${text}/z`) },
   { name: "parameters of a stream", lengthMax: urlQueryLength, read: (text) => parseStreamParams(`q=a&${text}`) },
-  { name: "a number in the parameters", lengthMax: urlQueryLength, read: (text) => parseStreamParams(`q=a&display=${text}`) },
-  ...(["standard", "keyword", "literal", "regexp"] as const).map((type) => (
-    { name: `a query (${type})`, lengthMax: queryLimits.textBytesMax, read: (text: string) => planQuery(text, type), cpuMsMax: 100 })),
-  { name: "repo:", lengthMax: queryLimits.textBytesMax - 5, read: (text) => planQuery(`repo:${text}`, "standard"), cpuMsMax: 100 },
-  { name: "rev:*", lengthMax: queryLimits.textBytesMax - 5, read: (text) => planQuery(`rev:*${text}`, "standard"), cpuMsMax: 100 },
-  { name: "timeout:", lengthMax: queryLimits.textBytesMax - 8, read: (text) => planQuery(`timeout:${text}`, "standard"), cpuMsMax: 100 },
-  { name: "repo:has.description", lengthMax: queryLimits.textBytesMax - 30, read: (text) => planQuery(`repo:has.description(${text})`, "standard"), cpuMsMax: 100 },
-  { name: "repo:has.meta", lengthMax: queryLimits.textBytesMax - 30, read: (text) => planQuery(`repo:has.meta(${text})`, "standard"), cpuMsMax: 100 },
-  ...["context:", "lang:", "file:", "-repo:", "repo:has.path(", "repo:has.commit.after(", "file:has.owner(", "file:has.contributor(", "count:", "type:", "patterntype:", "repo:a@"].map((field) => (
-    { name: `${field} in a query`, lengthMax: queryLimits.textBytesMax - 30, read: (text: string) => planQuery(`${field}${text}${field.endsWith("(") ? ")" : ""}`, "standard"), cpuMsMax: 100 })),
+  {
+    name: "a number in the parameters",
+    lengthMax: urlQueryLength,
+    read: (text) => parseStreamParams(`q=a&display=${text}`),
+  },
+  ...(["standard", "keyword", "literal", "regexp"] as const).map((type) => ({
+    name: `a query (${type})`,
+    lengthMax: queryLimits.textBytesMax,
+    read: (text: string) => planQuery(text, type),
+    cpuMsMax: 100,
+  })),
+  {
+    name: "repo:",
+    lengthMax: queryLimits.textBytesMax - 5,
+    read: (text) => planQuery(`repo:${text}`, "standard"),
+    cpuMsMax: 100,
+  },
+  {
+    name: "rev:*",
+    lengthMax: queryLimits.textBytesMax - 5,
+    read: (text) => planQuery(`rev:*${text}`, "standard"),
+    cpuMsMax: 100,
+  },
+  {
+    name: "timeout:",
+    lengthMax: queryLimits.textBytesMax - 8,
+    read: (text) => planQuery(`timeout:${text}`, "standard"),
+    cpuMsMax: 100,
+  },
+  {
+    name: "repo:has.description",
+    lengthMax: queryLimits.textBytesMax - 30,
+    read: (text) => planQuery(`repo:has.description(${text})`, "standard"),
+    cpuMsMax: 100,
+  },
+  {
+    name: "repo:has.meta",
+    lengthMax: queryLimits.textBytesMax - 30,
+    read: (text) => planQuery(`repo:has.meta(${text})`, "standard"),
+    cpuMsMax: 100,
+  },
+  ...[
+    "context:",
+    "lang:",
+    "file:",
+    "-repo:",
+    "repo:has.path(",
+    "repo:has.commit.after(",
+    "file:has.owner(",
+    "file:has.contributor(",
+    "count:",
+    "type:",
+    "patterntype:",
+    "repo:a@",
+  ].map((field) => ({
+    name: `${field} in a query`,
+    lengthMax: queryLimits.textBytesMax - 30,
+    read: (text: string) => planQuery(`${field}${text}${field.endsWith("(") ? ")" : ""}`, "standard"),
+    cpuMsMax: 100,
+  })),
   { name: "a GraphQL document", lengthMax: documentLength, read: prepare, cpuMsMax: 100 },
-  { name: "fields of a GraphQL document", lengthMax: documentLength - 20, pieces: ["a ", "a(b: 1) ", "...{a} "], read: (text) => prepare(`{ ${text} }`), cpuMsMax: 100 },
-  { name: "a text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => prepare(`{ a(x: "${text}") }`), cpuMsMax: 100 },
-  { name: "a block text in a GraphQL document", lengthMax: documentLength - 20, read: (text) => prepare(`{ a(x: """${text}""") }`), cpuMsMax: 100 },
+  {
+    name: "fields of a GraphQL document",
+    lengthMax: documentLength - 20,
+    pieces: ["a ", "a(b: 1) ", "...{a} "],
+    read: (text) => prepare(`{ ${text} }`),
+    cpuMsMax: 100,
+  },
+  {
+    name: "a text in a GraphQL document",
+    lengthMax: documentLength - 20,
+    read: (text) => prepare(`{ a(x: "${text}") }`),
+    cpuMsMax: 100,
+  },
+  {
+    name: "a block text in a GraphQL document",
+    lengthMax: documentLength - 20,
+    read: (text) => prepare(`{ a(x: """${text}""") }`),
+    cpuMsMax: 100,
+  },
   { name: "a duration", lengthMax: queryLimits.textBytesMax, read: readTimeoutMs },
   { name: "a count", lengthMax: queryLimits.textBytesMax, read: readCount },
   { name: "a date", lengthMax: queryLimits.textBytesMax, read: (text) => readDateMs(text, 0) },
-  { name: "a date behind a month", lengthMax: queryLimits.textBytesMax, read: (text) => readDateMs(`last january ${text}`, 0) },
+  {
+    name: "a date behind a month",
+    lengthMax: queryLimits.textBytesMax,
+    read: (text) => readDateMs(`last january ${text}`, 0),
+  },
   { name: "select:", lengthMax: queryLimits.textBytesMax, read: readSelect },
-  { name: "a repository with revisions", lengthMax: queryLimits.textBytesMax, read: (text) => splitRepository(text).revisions.map(isRevision) },
+  {
+    name: "a repository with revisions",
+    lengthMax: queryLimits.textBytesMax,
+    read: (text) => splitRepository(text).revisions.map(isRevision),
+  },
   { name: "a language's name", lengthMax: argumentLength, read: languageByName },
   { name: "a regexp", lengthMax: queryLimits.textBytesMax, read: (text) => analyseRegexp(text, true), cpuMsMax: 100 },
   { name: "a revision", lengthMax: argumentLength, read: revisionProblem },
   { name: "a range of revisions", lengthMax: argumentLength, read: splitRange },
   { name: "a glob of refs", lengthMax: argumentLength, read: refGlobProblem },
-  { name: "a glob of refs on a ref", lengthMax: revisionLengthMax, read: (text) => includeGlob(`refs/${text}*`)(`refs/${"ab".repeat(100)}`) },
-  { name: "a clone URL", lengthMax: argumentLength, read: (text) => nameOfCloneUrl(text) ?? nameOfCloneUrl(`https://${text}`) ?? nameOfCloneUrl(`git@a.b:${text}`) },
+  {
+    name: "a glob of refs on a ref",
+    lengthMax: revisionLengthMax,
+    read: (text) => includeGlob(`refs/${text}*`)(`refs/${"ab".repeat(100)}`),
+  },
+  {
+    name: "a clone URL",
+    lengthMax: argumentLength,
+    read: (text) => nameOfCloneUrl(text) ?? nameOfCloneUrl(`https://${text}`) ?? nameOfCloneUrl(`git@a.b:${text}`),
+  },
   { name: "a clone URL's host", lengthMax: argumentLength, read: (text) => codeHostOf(`https://${text}/a`) },
   { name: "a path in a URL", lengthMax: headerLength, read: escapePath },
   { name: "a user's name", lengthMax: argumentLength, read: checkName },
@@ -128,18 +215,51 @@ const readers: readonly Reader[] = [
   { name: "progress of a fetch", lengthMax: 64 << 10, read: (text) => parseProgress(`remote: R${text}`) },
   { name: "a listing of refs", lengthMax: 1 << 20, read: (text) => parseRemoteRefs(Buffer.from(text)) },
   { name: "a contributor", lengthMax: 1 << 20, read: (text) => parseContributor(`  1\t${text} <${text}>`) },
-  { name: "the head of a commit", lengthMax: 1 << 20, read: (text) => parseCommitHeader(`tree ${"a".repeat(40)}\n${text}\ncommitter ${text}`) },
+  {
+    name: "the head of a commit",
+    lengthMax: 1 << 20,
+    read: (text) => parseCommitHeader(`tree ${"a".repeat(40)}\n${text}\ncommitter ${text}`),
+  },
   { name: "Markdown of a commit", lengthMax: 64 << 10, read: linksMarkdown },
-  { name: ".gitmodules", lengthMax: submodulesBytesMax, read: (text) => parseSubmodules(`[submodule "a"]\n${text}`), cpuMsMax: 200 },
-  { name: "CODEOWNERS", lengthMax: codeOwnersBytesMax, read: (text) => new CodeOwners(text).ownersOf("a/b/c/d.e"), cpuMsMax: 1_000 },
-  { name: "a pattern of CODEOWNERS", lengthMax: codeOwnersBytesMax, read: (text) => new CodeOwners(`/a${text}b @a`).ownersOf(`a/${"ab/".repeat(1_000)}c`), cpuMsMax: 1_000 },
+  {
+    name: ".gitmodules",
+    lengthMax: submodulesBytesMax,
+    read: (text) => parseSubmodules(`[submodule "a"]\n${text}`),
+    cpuMsMax: 200,
+  },
+  {
+    name: "CODEOWNERS",
+    lengthMax: codeOwnersBytesMax,
+    read: (text) => new CodeOwners(text).ownersOf("a/b/c/d.e"),
+    cpuMsMax: 1_000,
+  },
+  {
+    name: "a pattern of CODEOWNERS",
+    lengthMax: codeOwnersBytesMax,
+    read: (text) => new CodeOwners(`/a${text}b @a`).ownersOf(`a/${"ab/".repeat(1_000)}c`),
+    cpuMsMax: 1_000,
+  },
   { name: "#!", lengthMax: headBytesMax, read: (text) => detectLanguage("a", Buffer.from(`#!${text}`)) },
-  { name: "a mode line", lengthMax: headBytesMax, read: (text) => detectLanguage("a", Buffer.from(`-*- ${text}`)) ?? detectLanguage("a", Buffer.from(`vim:${text}`)) },
-  ...[".inc", ".h", ".m", ".pl", ".sql", ".fs", ".d", ".pp", ".v", ".ls", ".sc", ".svg"].map((extension) => (
-    { name: `the language of *${extension}`, lengthMax: headBytesMax, read: (text: string) => detectLanguage(`a${extension}`, Buffer.from(text)) })),
+  {
+    name: "a mode line",
+    lengthMax: headBytesMax,
+    read: (text) => detectLanguage("a", Buffer.from(`-*- ${text}`)) ?? detectLanguage("a", Buffer.from(`vim:${text}`)),
+  },
+  ...[".inc", ".h", ".m", ".pl", ".sql", ".fs", ".d", ".pp", ".v", ".ls", ".sc", ".svg"].map((extension) => ({
+    name: `the language of *${extension}`,
+    lengthMax: headBytesMax,
+    read: (text: string) => detectLanguage(`a${extension}`, Buffer.from(text)),
+  })),
 ];
 
-const characters = [...Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code)), "\u00a0", "é", "\u2028", "😀", "\ud800"];
+const characters = [
+  ...Array.from({ length: 0x80 }, (_, code) => String.fromCharCode(code)),
+  "\u00a0",
+  "é",
+  "\u2028",
+  "😀",
+  "\ud800",
+];
 
 /** Some end a text that would match so that it does not. */
 const ends = ["", "\u0001", "!"];
@@ -149,7 +269,10 @@ function piecesOf(readerAt: number): readonly string[] {
   if (process.env["PAIRS"] === "all") return [...singles, ...singles.flatMap((a) => singles.map((b) => a + b))];
   const below = randomFrom(seed + readerAt);
   const one = (): string => singles[below(singles.length)] ?? "";
-  return [...singles.filter((character) => /[\0\t\n\r -/:-@[-`{-~aA1]|[^\0-\x7f]/.test(character)), ...Array.from({ length: pairsUsual }, () => one() + one())];
+  return [
+    ...singles.filter((character) => /[\0\t\n\r -/:-@[-`{-~aA1]|[^\0-\x7f]/.test(character)),
+    ...Array.from({ length: pairsUsual }, () => one() + one()),
+  ];
 }
 
 const pairsUsual = 15;
@@ -162,7 +285,8 @@ for (const [at, { name, lengthMax, read, pieces = [], cpuMsMax = cpuMsUsual }] o
       const text = piece.repeat(Math.floor((lengthMax - end.length) / piece.length)) + end;
       const ms = cpuMsOf(read, text);
       if (ms > worst.ms) worst = { piece: piece + end, ms };
-      if (ms > cpuMsMax && !isFastAtTimes(read, text, cpuMsMax)) t.fail(`${JSON.stringify(piece)}: ${ms.toFixed(0)} ms of ${cpuMsMax}`);
+      if (ms > cpuMsMax && !isFastAtTimes(read, text, cpuMsMax))
+        t.fail(`${JSON.stringify(piece)}: ${ms.toFixed(0)} ms of ${cpuMsMax}`);
     }
     t.pass(`${JSON.stringify(worst.piece)} took ${worst.ms.toFixed(1)} ms of ${cpuMsMax}`);
   });

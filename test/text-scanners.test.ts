@@ -32,7 +32,9 @@ const rows: readonly Row[] = [
     pieces: ["https://", "ssh://", "a", "b.c", ".", ":", "/", "@", "1", ".git", "git@"],
     scanner: nameOfCloneUrl,
     oracle: (text) => {
-      const found = /^(?:https?|ssh|git):\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/.exec(text) ?? /^(?:[^@/:]+@)?([^/:]+\.[^/:]+):(?!\/)(.+)$/.exec(text);
+      const found =
+        /^(?:https?|ssh|git):\/\/(?:[^@/]*@)?([^/:]+)(?::\d+)?\/(.+)$/.exec(text) ??
+        /^(?:[^@/:]+@)?([^/:]+\.[^/:]+):(?!\/)(.+)$/.exec(text);
       const path = found?.[2]?.replace(/\/+$/, "").replace(/\.git$/, "") ?? "";
       return path === "" ? undefined : `${found?.[1]?.toLowerCase()}/${path}`;
     },
@@ -44,8 +46,12 @@ const rows: readonly Row[] = [
     oracle: (text) => {
       const remote = /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:[^@/]*@)?([^/:]+)(?::[0-9]+(?=\/))?[:/]+(.*)$/i.exec(text);
       const isLocal = text.startsWith("/") || text.startsWith("file:");
-      const name = remote === null || isLocal ? text.replace(/\/+$/, "").split("/").at(-1) ?? "" : `${remote[1]}/${remote[2]}`;
-      return name.replace(/\/+$/, "").replace(/\.git$/, "").replace(/[\s@:\\]+/g, "-");
+      const name =
+        remote === null || isLocal ? (text.replace(/\/+$/, "").split("/").at(-1) ?? "") : `${remote[1]}/${remote[2]}`;
+      return name
+        .replace(/\/+$/, "")
+        .replace(/\.git$/, "")
+        .replace(/[\s@:\\]+/g, "-");
     },
   },
   {
@@ -59,19 +65,23 @@ const rows: readonly Row[] = [
     name: "a duration",
     pieces: ["1", "20", ".", "h", "m", "s", "ms", "µs", "n", "+", "-", "0"],
     scanner: (text) => outcome(() => readTimeoutMs(text)),
-    oracle: (text) => outcome(() => {
-      const parts = text.replace(/^[+-]/, "");
-      if (parts === "0") return 0;
-      if (!/^(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(parts)) throw new Error();
-      const units: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-      const sum = [...parts.matchAll(/([0-9.]+)([^0-9.]+)/g)].reduce((ms, [, amount, unit]) => ms + Number(amount) * (units[unit ?? ""] ?? 0), 0);
-      if (sum > 2 ** 63 / 1e6) throw new Error();
-      return Math.max(0, (text.startsWith("-") ? -1 : 1) * sum);
-    }),
+    oracle: (text) =>
+      outcome(() => {
+        const parts = text.replace(/^[+-]/, "");
+        if (parts === "0") return 0;
+        if (!/^(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(parts)) throw new Error();
+        const units: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+        const sum = [...parts.matchAll(/([0-9.]+)([^0-9.]+)/g)].reduce(
+          (ms, [, amount, unit]) => ms + Number(amount) * (units[unit ?? ""] ?? 0),
+          0,
+        );
+        if (sum > 2 ** 63 / 1e6) throw new Error();
+        return Math.max(0, (text.startsWith("-") ? -1 : 1) * sum);
+      }),
   },
   {
     name: "the pairs of a credential",
-    pieces: ["token", "user", "=", "\"", "a", "\\", ",", " ", "\t", "-"],
+    pieces: ["token", "user", "=", '"', "a", "\\", ",", " ", "\t", "-"],
     scanner: (text) => readCredential("", `token-sudo ${text}`),
     oracle: (text) => {
       const pairs = pairsOf(text.trim());
@@ -84,7 +94,10 @@ const rows: readonly Row[] = [
     pieces: ["[", "]", "(", ")", "a", "](", "`", "<"],
     scanner: (text) => linksMarkdown(text).html,
     oracle: (text) => {
-      const html = text.replaceAll("<", "&lt;").replace(/`([^`]*)`/g, "<code>$1</code>").replace(/\[([^\]]*)\]\(([^)]*)\)/g, "<a href=\"$2\" rel=\"nofollow\">$1</a>");
+      const html = text
+        .replaceAll("<", "&lt;")
+        .replace(/`([^`]*)`/g, "<code>$1</code>")
+        .replace(/\[([^\]]*)\]\(([^)]*)\)/g, '<a href="$2" rel="nofollow">$1</a>');
       return `<p>${html}</p>\n`;
     },
   },
@@ -110,12 +123,15 @@ const rows: readonly Row[] = [
     name: "blanks in a description",
     pieces: [" ", "a", "[", "]", "\\", "b"],
     scanner: (text) => outcome(() => readFact("has.description", text)),
-    oracle: (text) => outcome(() => {
-      compileRegexp(text, false);
-      if (text === "") throw new Error();
-      const source = text.replace(/\\.|\[(?:\\.|[^\]\\])*\]| +/gs, (piece) => (piece.startsWith(" ") ? ").*?(?:" : piece));
-      return { kind: "description", source: `(?s:(?:${source}))` };
-    }),
+    oracle: (text) =>
+      outcome(() => {
+        compileRegexp(text, false);
+        if (text === "") throw new Error();
+        const source = text.replace(/\\.|\[(?:\\.|[^\]\\])*\]| +/gs, (piece) =>
+          piece.startsWith(" ") ? ").*?(?:" : piece,
+        );
+        return { kind: "description", source: `(?s:(?:${source}))` };
+      }),
   },
   {
     name: "a glob of refs",
@@ -123,13 +139,19 @@ const rows: readonly Row[] = [
     scanner: (text) => refs.map(includeGlob(`${text}*`)),
     oracle: (text) => {
       const glob = text.startsWith("refs/") ? `${text}*` : `refs/${text}*`;
-      const source = glob.replace(/\\(.)|\[([!^]?)(\]?[^\]]*)\]|[^]/gu, (part, escaped?: string, negation?: string, members?: string) => {
-        if (escaped !== undefined) return quoted(escaped);
-        if (members !== undefined) return `[${negation === "" ? "" : "^"}${members.replace(/\\([^])|[\\[\]^&~]/g, (one, plain?: string) => (/\w/.test(plain ?? one) ? plain ?? one : `\\${plain ?? one}`))}]`;
-        return part === "*" ? ".*" : part === "?" ? "." : part === "[" ? "[" : quoted(part);
-      });
+      const source = glob.replace(
+        /\\(.)|\[([!^]?)(\]?[^\]]*)\]|[^]/gu,
+        (part, escaped?: string, negation?: string, members?: string) => {
+          if (escaped !== undefined) return quoted(escaped);
+          if (members !== undefined)
+            return `[${negation === "" ? "" : "^"}${members.replace(/\\([^])|[\\[\]^&~]/g, (one, plain?: string) => (/\w/.test(plain ?? one) ? (plain ?? one) : `\\${plain ?? one}`))}]`;
+          return part === "*" ? ".*" : part === "?" ? "." : part === "[" ? "[" : quoted(part);
+        },
+      );
       const found = outcome(() => compileRegexp(`^(?s:${source})$`, false));
-      return refs.map((ref) => typeof found === "object" && compileRegexp(`^(?s:${source})$`, false).test(Buffer.from(ref)));
+      return refs.map(
+        (ref) => typeof found === "object" && compileRegexp(`^(?s:${source})$`, false).test(Buffer.from(ref)),
+      );
     },
   },
   {
@@ -143,13 +165,20 @@ const rows: readonly Row[] = [
   },
   {
     name: ".gitmodules",
-    pieces: ["[submodule \"a\"]\n", "path = p\n", "url = u\n", "\turl= v \n", "path =\n", "\n", " ", "x"],
+    pieces: ['[submodule "a"]\n', "path = p\n", "url = u\n", "\turl= v \n", "path =\n", "\n", " ", "x"],
     scanner: (text) => [...parseSubmodules(text)],
-    oracle: (text) => [...new Map(text.split(/^[ \t]*\[submodule .*\][ \t]*$/m).slice(1).flatMap((section) => {
-      const path = /^[ \t]*path[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
-      const url = /^[ \t]*url[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
-      return path === undefined || url === undefined ? [] : [[path, url] as const];
-    }))],
+    oracle: (text) => [
+      ...new Map(
+        text
+          .split(/^[ \t]*\[submodule .*\][ \t]*$/m)
+          .slice(1)
+          .flatMap((section) => {
+            const path = /^[ \t]*path[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
+            const url = /^[ \t]*url[ \t]*=[ \t]*(\S.*?)[ \t]*$/m.exec(section)?.[1];
+            return path === undefined || url === undefined ? [] : [[path, url] as const];
+          }),
+      ),
+    ],
   },
 ];
 
@@ -186,10 +215,14 @@ function pairsOf(text: string): Map<string, string> | undefined {
 for (const { name, pieces, scanner, oracle } of rows) {
   t.test(name, async (t) => {
     const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(""));
-    fc.assert(fc.property(texts, (text) => {
-      const [found, wanted] = [scanner(text), oracle(text)];
-      if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`${JSON.stringify(text)}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
-    }), { numRuns: runs(1000) });
+    fc.assert(
+      fc.property(texts, (text) => {
+        const [found, wanted] = [scanner(text), oracle(text)];
+        if (JSON.stringify(found) !== JSON.stringify(wanted))
+          throw new Error(`${JSON.stringify(text)}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+      }),
+      { numRuns: runs(1000) },
+    );
     t.pass();
   });
 }

@@ -10,19 +10,47 @@ import { optionTable } from "../src/daemon/options.js";
  * A file imports only from its own folder or from one with a smaller number. The same table stands in ARCHITECTURE.md.
  */
 const layers: Readonly<Record<string, number>> = {
-  base: 0, model: 1, regexp: 1, kernel: 1, query: 2, store: 2, git: 2, shard: 3, catalog: 3, account: 3, task: 3, eval: 4, indexer: 4, backup: 4,
-  worker: 5, search: 6, sync: 7, graphql: 7, http: 8, daemon: 9, cli: 10,
+  base: 0,
+  model: 1,
+  regexp: 1,
+  kernel: 1,
+  query: 2,
+  store: 2,
+  git: 2,
+  shard: 3,
+  catalog: 3,
+  account: 3,
+  task: 3,
+  eval: 4,
+  indexer: 4,
+  backup: 4,
+  worker: 5,
+  search: 6,
+  sync: 7,
+  graphql: 7,
+  http: 8,
+  daemon: 9,
+  cli: 10,
 };
 
 /** The one folder that imports each heavy package. */
 const packageOwners: Readonly<Record<string, string>> = {
-  lmdb: "store", nodegit: "git", re2: "regexp", "uWebSockets.js": "http", piscina: "worker", graphql: "graphql", "graphql-jit": "graphql", "linguist-languages": "model",
-  "@node-rs/argon2": "account", "highlight.js": "worker",
+  lmdb: "store",
+  nodegit: "git",
+  re2: "regexp",
+  "uWebSockets.js": "http",
+  piscina: "worker",
+  graphql: "graphql",
+  "graphql-jit": "graphql",
+  "linguist-languages": "model",
+  "@node-rs/argon2": "account",
+  "highlight.js": "worker",
 };
 
 /** What is started by name and not imported: the command, the daemon, worker files and scripts. */
 const isEntry = (path: string): boolean =>
-  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) || !path.startsWith("src/");
+  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) ||
+  !path.startsWith("src/");
 
 interface Ban {
   readonly pattern: RegExp;
@@ -31,29 +59,55 @@ interface Ban {
 }
 
 const bans: readonly Ban[] = [
-  { pattern: /\bJSON\.parse\(/, instead: "JSON comes in only at the edges", allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|worker|graphql|account|backup)\// },
-  { pattern: /\bBuffer\.allocUnsafe(Slow)?\(/, instead: "uninitializedBytes of base/bytes.ts", allowedIn: /^src\/base\/bytes\.ts$/ },
+  {
+    pattern: /\bJSON\.parse\(/,
+    instead: "JSON comes in only at the edges",
+    allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|worker|graphql|account|backup)\//,
+  },
+  {
+    pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,
+    instead: "uninitializedBytes of base/bytes.ts",
+    allowedIn: /^src\/base\/bytes\.ts$/,
+  },
   { pattern: /\bset(Timeout|Interval)\(/, instead: "base/deadline.ts", allowedIn: /^src\/(base\/deadline\.ts|sync\/)/ },
-  { pattern: /\bnew Error\(/, instead: "TrawlError with a code of base/errors.ts", allowedIn: /^src\/base\/errors\.ts$/ },
-  { pattern: /\bDate\.now\(\)/, instead: "monotonicMs of base/deadline.ts for durations, new Date() for dates", allowedIn: /^$/ },
-  { pattern: /\b(catalog\.repositories\(|catalog\.repository\(|catalog\.repositoryByName\(|catalog\.repositoryCount\b)/,
-    instead: "catalog.repositoryTable(viewer), which hides what the viewer may not see", allowedIn: /^src\/(catalog|sync|daemon|cli\/check)\// },
+  {
+    pattern: /\bnew Error\(/,
+    instead: "TrawlError with a code of base/errors.ts",
+    allowedIn: /^src\/base\/errors\.ts$/,
+  },
+  {
+    pattern: /\bDate\.now\(\)/,
+    instead: "monotonicMs of base/deadline.ts for durations, new Date() for dates",
+    allowedIn: /^$/,
+  },
+  {
+    pattern: /\b(catalog\.repositories\(|catalog\.repository\(|catalog\.repositoryByName\(|catalog\.repositoryCount\b)/,
+    instead: "catalog.repositoryTable(viewer), which hides what the viewer may not see",
+    allowedIn: /^src\/(catalog|sync|daemon|cli\/check)\//,
+  },
   { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
   // Piscina calls the default export of a worker file.
   { pattern: /^export default /m, instead: "a named export", allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/ },
 ];
 
 /** Words that mark what is not finished; spelt so that this file does not hold them. */
-const leftovers = new RegExp(["FIX" + "ME", "TO" + "DO:", "\\.on" + "ly\\(", "console\\." + "log", "debug" + "ger;"].join("|"));
+const leftovers = new RegExp(
+  ["FIX" + "ME", "TO" + "DO:", "\\.on" + "ly\\(", "console\\." + "log", "debug" + "ger;"].join("|"),
+);
 
 const blobBytesMax = 512 * 1024;
 
-const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { encoding: "utf8" })
-  .split("\0").filter((path) => path !== "" && existsSync(path));
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+  encoding: "utf8",
+})
+  .split("\0")
+  .filter((path) => path !== "" && existsSync(path));
 const typescript = tracked.filter((path) => path.endsWith(".ts"));
 const sources = typescript.filter((path) => path.startsWith("src/"));
 const markdown = tracked.filter((path) => path.endsWith(".md"));
-const textOf = new Map(tracked.filter((path) => /\.(ts|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]));
+const textOf = new Map(
+  tracked.filter((path) => /\.(ts|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]),
+);
 
 interface Import {
   readonly from: string;
@@ -70,9 +124,16 @@ function importsOf(from: string, text: string): Import[] {
   const statement = /^(import|export)(\s+type)?\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
   for (const [whole, , type, named, bare, dynamic] of text.matchAll(statement)) {
     const specifier = named ?? bare ?? dynamic ?? "";
-    const to = specifier.startsWith(".") ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts") : undefined;
-    const names = /\{([^}]*)\}/.exec(whole)?.[1]?.split(",").map((name) => name.trim()).filter((name) => name !== "");
-    const onlyTypes = names !== undefined && !/^import\s+\w/.test(whole) && names.every((name) => name.startsWith("type "));
+    const to = specifier.startsWith(".")
+      ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts")
+      : undefined;
+    const names = /\{([^}]*)\}/
+      .exec(whole)?.[1]
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "");
+    const onlyTypes =
+      names !== undefined && !/^import\s+\w/.test(whole) && names.every((name) => name.startsWith("type "));
     found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes });
   }
   return found;
@@ -110,7 +171,10 @@ t.test("a folder imports only from folders below it", async (t) => {
 t.test("ARCHITECTURE.md shows the same table", async (t) => {
   const text = textOf.get("ARCHITECTURE.md");
   if (text === undefined) return;
-  const rows = [...text.matchAll(/^\| `?(?:src\/)?([a-z]+)\/?`? \| (\d+) \|/gm)].map(([, folder, n]) => [folder, Number(n)]);
+  const rows = [...text.matchAll(/^\| `?(?:src\/)?([a-z]+)\/?`? \| (\d+) \|/gm)].map(([, folder, n]) => [
+    folder,
+    Number(n),
+  ]);
   const shown = Object.fromEntries(rows) as Record<string, number>;
   for (const folder of new Set(sources.map(folderOf))) t.equal(shown[folder], layers[folder], folder);
   for (const folder of Object.keys(shown)) t.equal(shown[folder], layers[folder], folder);
@@ -173,7 +237,8 @@ t.test("names, orphans and sizes", async (t) => {
     if (!isEntry(path) && !imported.has(path)) t.fail(`${path}: nothing imports it`);
   }
   for (const path of tracked) {
-    if (path !== "package-lock.json" && statSync(path).size > blobBytesMax) t.fail(`${path} is larger than ${blobBytesMax} bytes`);
+    if (path !== "package-lock.json" && statSync(path).size > blobBytesMax)
+      t.fail(`${path} is larger than ${blobBytesMax} bytes`);
   }
   t.pass();
 });

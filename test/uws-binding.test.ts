@@ -1,4 +1,7 @@
-/** Which package of uWebSockets.js is loaded, by the ABI of Node. `make test` under Node 22 or 24 runs all of it with the other one. */
+/**
+ * Which package of uWebSockets.js is loaded, by the ABI of Node. `make test` under Node 22 or 24 runs all of it with
+ * the other one.
+ */
 import { createServer } from "node:net";
 import t from "tap";
 import { loadBinding } from "../src/http/uws-binding.js";
@@ -31,7 +34,9 @@ t.test("a request line may be as long as the longest query", async (t) => {
     response.end(String(request.getQuery().length));
   });
   const port = await new Promise<number>((resolve) => {
-    app.listen("127.0.0.1", 0, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => resolve(socket === false ? 0 : native.getSocketPort(socket)));
+    app.listen("127.0.0.1", 0, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) =>
+      resolve(socket === false ? 0 : native.getSocketPort(socket)),
+    );
   });
   for (const length of [10, 4_096, 60_000]) {
     const answer = await fetch(`http://127.0.0.1:${port}/?${"q".repeat(length)}`);
@@ -40,5 +45,8 @@ t.test("a request line may be as long as the longest query", async (t) => {
 });
 
 t.test("the one for another release is refused with what to do", async (t) => {
-  t.throws(() => loadBinding(otherAbi), { code: "bad-config", message: /^uWebSockets\.js does not load in Node [\d.]+: run `make build`/ });
+  t.throws(() => loadBinding(otherAbi), {
+    code: "bad-config",
+    message: /^uWebSockets\.js does not load in Node [\d.]+: run `make build`/,
+  });
 });

@@ -18,17 +18,24 @@ interface TestPool {
 
 function testPool(t: Test, threadCount: number): TestPool {
   const losses: string[] = [];
-  const pool = new WorkerPool({ name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48 }, createLog("fatal"), {
-    onMessage: () => undefined,
-    onLoss: (reason) => losses.push(reason),
-  });
+  const pool = new WorkerPool(
+    { name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48 },
+    createLog("fatal"),
+    { onMessage: () => undefined, onLoss: (reason) => losses.push(reason) },
+  );
   t.teardown(() => pool.close());
   return { pool, losses };
 }
 
 /** The reason for which the thread of the task is gone. */
 async function lossIn(task: Promise<unknown>): Promise<string> {
-  const error = await within(task.then(() => undefined, (reason: unknown) => reason as ThreadLoss), "the end of a task");
+  const error = await within(
+    task.then(
+      () => undefined,
+      (reason: unknown) => reason as ThreadLoss,
+    ),
+    "the end of a task",
+  );
   return error?.reason ?? String(error);
 }
 
@@ -37,10 +44,17 @@ const limitsNow = (): TaskLimits => ({ ...unlimited, deadlineMs: monotonicMs() }
 t.test("tasks are answered, and errors keep their text", async (t) => {
   const { pool } = testPool(t, 2);
   const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => pool.run("echo", { i }, unlimited)));
-  t.same(answers, Array.from({ length: 100 }, (_, i) => ({ i })));
+  t.same(
+    answers,
+    Array.from({ length: 100 }, (_, i) => ({ i })),
+  );
   await t.rejects(pool.run("fail", "no such thing", unlimited), { code: "internal", message: "no such thing" });
   await t.rejects(pool.run("nothing", 0, unlimited), { code: "internal" });
-  await t.rejects(pool.run("echo", () => 0, unlimited), { code: "internal" }, "what cannot be cloned");
+  await t.rejects(
+    pool.run("echo", () => 0, unlimited),
+    { code: "internal" },
+    "what cannot be cloned",
+  );
   t.equal(await pool.run("echo", 1, unlimited), 1);
 });
 
@@ -55,7 +69,11 @@ for (const name of ["spin", "regexp", "sleep", "never"]) {
     t.equal(await hung, "overrun");
     await others;
     t.ok(served > 10, "the other thread goes on meanwhile");
-    t.same(await Promise.all([1, 2, 3, 4].map((i) => pool.run("echo", i, unlimited))), [1, 2, 3, 4], "and both threads do afterwards");
+    t.same(
+      await Promise.all([1, 2, 3, 4].map((i) => pool.run("echo", i, unlimited))),
+      [1, 2, 3, 4],
+      "and both threads do afterwards",
+    );
     t.same(losses, ["overrun"]);
   });
 }
@@ -74,7 +92,8 @@ t.test("a stop flag ends a thread, after the grace", async (t) => {
 
 t.test("heap, exit and children", async (t) => {
   const { pool, losses } = testPool(t, 1);
-  for (const way of ["heap", "table", "double"]) t.equal(await lossIn(pool.run(way, undefined, unlimited)), "memory", way);
+  for (const way of ["heap", "table", "double"])
+    t.equal(await lossIn(pool.run(way, undefined, unlimited)), "memory", way);
   t.equal(await lossIn(pool.run("exit", undefined, unlimited)), "died");
   const pid = new Int32Array(new SharedArrayBuffer(4));
   t.equal(await lossIn(pool.run("child", pid, limitsNow())), "overrun");
@@ -89,16 +108,28 @@ t.test("a task that stands still is ended, one that goes on is not", async (t) =
   const { pool } = testPool(t, 1);
   const activity = new TaskActivity();
   const startedMs = monotonicMs();
-  t.equal(await lossIn(pool.run("stall", { memory: activity.memory, beats: Int32Array.of(20) }, { ...unlimited, activity })), "stalled");
+  t.equal(
+    await lossIn(pool.run("stall", { memory: activity.memory, beats: Int32Array.of(20) }, { ...unlimited, activity })),
+    "stalled",
+  );
   t.ok(monotonicMs() - startedMs > 2_000, "it had gone on for two seconds");
-  t.same(activity.doing(), { repositoryId: 7, phase: "indexing", state: "main 1", oid: "0".repeat(40), path: "a/b.inc", shardIds: [41] });
+  t.same(activity.doing(), {
+    repositoryId: 7,
+    phase: "indexing",
+    state: "main 1",
+    oid: "0".repeat(40),
+    path: "a/b.inc",
+    shardIds: [41],
+  });
 });
 
 t.test("a thread that writes is not ended before it has written", async (t) => {
   const { pool } = testPool(t, 2);
   const activity = new TaskActivity();
   const untilWord = new Int32Array(new SharedArrayBuffer(8));
-  const task = lossIn(pool.run("write", { memory: activity.memory, until: untilWord }, { ...limitsNow(), graceMs: 0, activity }));
+  const task = lossIn(
+    pool.run("write", { memory: activity.memory, until: untilWord }, { ...limitsNow(), graceMs: 0, activity }),
+  );
   await until("it writes", () => Atomics.load(untilWord, 1) === 1);
   t.equal(await lossIn(pool.run("spin", undefined, limitsNow())), "overrun", "another one is ended meanwhile");
   t.notOk(await isSettled(task));

@@ -10,7 +10,9 @@ export function addCorpusCommand(program: Command): void {
   program
     .command("corpus")
     .summary("lists the corpora, or makes those that are named")
-    .description("Lists the corpora; makes those that are named, in $XDG_CACHE_HOME/trawl-bench (~/.cache/trawl-bench).\nWhere the variable BENCH_CORPUS names a repository, that one stands for the Linux source.")
+    .description(
+      "Lists the corpora; makes those that are named, in $XDG_CACHE_HOME/trawl-bench (~/.cache/trawl-bench).\nWhere the variable BENCH_CORPUS names a repository, that one stands for the Linux source.",
+    )
     .argument("[names...]", "which to make; `all` for all of them")
     .action(async (names: string[]) => {
       const context = { cacheFolder: defaultCacheFolder(), progress: (text: string) => console.log(text) };
@@ -27,7 +29,15 @@ export function corpusTable(folder: string): Table {
   const rows = corpora.map((definition) => {
     const made = madeCorpus(definition.name, folder);
     const { checksum, fileCount, textBytes } = made ?? definition;
-    return [definition.name, grouped(fileCount), short(textBytes / 1e6), checksum, made === undefined ? "no" : "yes", definition.what, definition.command];
+    return [
+      definition.name,
+      grouped(fileCount),
+      short(textBytes / 1e6),
+      checksum,
+      made === undefined ? "no" : "yes",
+      definition.what,
+      definition.command,
+    ];
   });
   return { title: "Corpora", head: ["name", "files", "MB", "checksum", "made", "what", "command"], rows };
 }

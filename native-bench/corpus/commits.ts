@@ -20,9 +20,12 @@ export async function makeCommits(folder: string): Promise<void> {
   initBare(folder);
   const importer = new FastImport(folder);
   for (let i = 0; i < commitCount; i++) {
-    const changes: FileChange[] = [{ kind: "bytes", path: `notes/${i % smallFiles}.txt`, bytes: Buffer.from(`note ${i}\n`) }];
+    const changes: FileChange[] = [
+      { kind: "bytes", path: `notes/${i % smallFiles}.txt`, bytes: Buffer.from(`note ${i}\n`) },
+    ];
     if (i % ledgerPeriod === 0) {
-      for (let k = 0; i > 0 && k < linesEach; k++) ledger[random(ledgerLines)] = `entry of commit ${i}, number ${k}, with amount ${random(1_000_000)}`;
+      for (let k = 0; i > 0 && k < linesEach; k++)
+        ledger[random(ledgerLines)] = `entry of commit ${i}, number ${k}, with amount ${random(1_000_000)}`;
       changes.push({ kind: "bytes", path: ledgerPath, bytes: Buffer.from(`${ledger.join("\n")}\n`) });
     }
     await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, firstCommitSeconds + i * 60, changes);

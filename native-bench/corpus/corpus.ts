@@ -61,7 +61,11 @@ export async function openCorpus(name: string, context: CorpusContext): Promise<
   const given = givenPath();
   if (name === "linux" && given !== undefined) return await openRepository(given, context.cacheFolder);
   const definition = corpora.find((row) => row.name === name);
-  if (definition === undefined) throw new TrawlError("not-found", `there is no corpus ${name}; there are ${corpora.map((row) => row.name).join(", ")}`);
+  if (definition === undefined)
+    throw new TrawlError(
+      "not-found",
+      `there is no corpus ${name}; there are ${corpora.map((row) => row.name).join(", ")}`,
+    );
   const source = definition.cutFrom === undefined ? undefined : await openCorpus(definition.cutFrom, context);
   const version = await definition.version();
   const madeOf = source === undefined ? version : `${version} ${await treeOf(source.path)}`;
@@ -77,21 +81,42 @@ export async function openRepository(path: string, cacheFolder: string): Promise
   const checksum = await commitOf(folder);
   await requireClean(folder);
   const { fileCount, textBytes } = await madeOne(basename(folder), folder);
-  return { name: basename(folder), path: folder, repositories: [{ name: basename(folder), url: folder }], config: "", checksum, fileCount, textBytes, note: "", cacheFolder };
+  return {
+    name: basename(folder),
+    path: folder,
+    repositories: [{ name: basename(folder), url: folder }],
+    config: "",
+    checksum,
+    fileCount,
+    textBytes,
+    note: "",
+    cacheFolder,
+  };
 }
 
 /** What is known of a corpus without making it; undefined when it was not made yet. */
-export function madeCorpus(name: string, cacheFolder: string): { readonly checksum: string; readonly fileCount: number; readonly textBytes: number } | undefined {
+export function madeCorpus(
+  name: string,
+  cacheFolder: string,
+): { readonly checksum: string; readonly fileCount: number; readonly textBytes: number } | undefined {
   return readManifest(name, cacheFolder);
 }
 
-async function makeCorpus(definition: CorpusDefinition, source: Corpus | undefined, madeOf: string, { cacheFolder, progress }: CorpusContext): Promise<Manifest> {
+async function makeCorpus(
+  definition: CorpusDefinition,
+  source: Corpus | undefined,
+  madeOf: string,
+  { cacheFolder, progress }: CorpusContext,
+): Promise<Manifest> {
   const folder = folderOf(definition.name, cacheFolder);
   const unfinished = `${folder}.unfinished`;
-  for (const old of [folder, unfinished, manifestFile(definition.name, cacheFolder)]) rmSync(old, { recursive: true, force: true });
+  for (const old of [folder, unfinished, manifestFile(definition.name, cacheFolder)])
+    rmSync(old, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true });
   progress(`making the corpus ${definition.name} (${definition.cost}, once)`);
-  const made = await definition.make(unfinished, source ?? { path: "" }, (text) => progress(`making the corpus ${definition.name}: ${text}`));
+  const made = await definition.make(unfinished, source ?? { path: "" }, (text) =>
+    progress(`making the corpus ${definition.name}: ${text}`),
+  );
   renameSync(unfinished, folder);
   const manifest: Manifest = { madeOf, checksum: await checksumOf(folder, made), ...made };
   const repositories = made.repositories.map(({ name, directory }) => ({ name, url: join(folder, directory) }));
@@ -105,15 +130,28 @@ async function checked(definition: CorpusDefinition, manifest: Manifest, cacheFo
   const path = folderOf(name, cacheFolder);
   const checksum = await checksumOf(path, manifest);
   if (checksum !== manifest.checksum) {
-    throw new TrawlError("conflict", `${path} is not what was made there (${checksum} in place of ${manifest.checksum}); delete it, and it is made again`);
+    throw new TrawlError(
+      "conflict",
+      `${path} is not what was made there (${checksum} in place of ${manifest.checksum}); delete it, and it is made again`,
+    );
   }
   if (existsSync(join(path, ".git"))) await requireClean(path);
   const isAsListed = definition.checksum === "" || definition.checksum === checksum;
   return {
-    name, path, checksum, cacheFolder,
-    repositories: manifest.repositories.map(({ name: repository, directory }) => ({ name: repository, url: join(path, directory) })),
-    config: configFile(name, cacheFolder), fileCount: manifest.fileCount, textBytes: manifest.textBytes,
-    note: isAsListed ? "" : `The corpus ${name} is made of another version of its source than the one listed (${checksum} in place of ${definition.checksum}).`,
+    name,
+    path,
+    checksum,
+    cacheFolder,
+    repositories: manifest.repositories.map(({ name: repository, directory }) => ({
+      name: repository,
+      url: join(path, directory),
+    })),
+    config: configFile(name, cacheFolder),
+    fileCount: manifest.fileCount,
+    textBytes: manifest.textBytes,
+    note: isAsListed
+      ? ""
+      : `The corpus ${name} is made of another version of its source than the one listed (${checksum} in place of ${definition.checksum}).`,
   };
 }
 
@@ -134,8 +172,12 @@ async function treeOf(folder: string): Promise<string> {
 }
 
 async function requireClean(folder: string): Promise<void> {
-  if (await run("git", ["--no-optional-locks", "-C", folder, "status", "--porcelain", "--ignored"], "") === "") return;
-  throw new TrawlError("bad-request", `the work tree of ${folder} differs from its commit: tools that read the one and the other cannot be compared`);
+  if ((await run("git", ["--no-optional-locks", "-C", folder, "status", "--porcelain", "--ignored"], "")) === "")
+    return;
+  throw new TrawlError(
+    "bad-request",
+    `the work tree of ${folder} differs from its commit: tools that read the one and the other cannot be compared`,
+  );
 }
 
 function givenPath(): string | undefined {
@@ -156,5 +198,7 @@ function configFile(name: string, cacheFolder: string): string {
 
 function readManifest(name: string, cacheFolder: string): Manifest | undefined {
   const file = manifestFile(name, cacheFolder);
-  return existsSync(file) && existsSync(folderOf(name, cacheFolder)) ? JSON.parse(readFileSync(file, "utf8")) as Manifest : undefined;
+  return existsSync(file) && existsSync(folderOf(name, cacheFolder))
+    ? (JSON.parse(readFileSync(file, "utf8")) as Manifest)
+    : undefined;
 }

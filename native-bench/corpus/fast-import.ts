@@ -23,16 +23,16 @@ const identity = "Bench <bench@localhost>";
 export const firstCommitSeconds = 1_700_000_000;
 
 /**
- * Deltas against the blob before find nothing in files of different names, and cost more than the compression; what is not
- * safe after a power cut is made again.
+ * Deltas against the blob before find nothing in files of different names, and cost more than the compression; what is
+ * not safe after a power cut is made again.
  */
 const settings = ["core.compression=1", "pack.depth=0", "core.fsync=none", "fastimport.unpackLimit=0"];
 
 const timeoutMs = 3_600_000;
 
 /**
- * A `git fast-import` that writes commits into one repository, as many as the caller gives it. Every commit has the same
- * identity and a date of its caller's choice, so its id follows from its content.
+ * A `git fast-import` that writes commits into one repository, as many as the caller gives it. Every commit has the
+ * same identity and a date of its caller's choice, so its id follows from its content.
  *
  * Caller guarantees: one call at a time, and `end` after the last one.
  */
@@ -45,12 +45,18 @@ export class FastImport {
   #blobCount = 0;
 
   constructor(directory: string) {
-    this.#process = start("git", [...settings.flatMap((setting) => ["-c", setting]), "--git-dir", directory, "fast-import", "--quiet", "--force"], { stdio: ["pipe", "pipe", "pipe"] });
+    this.#process = start(
+      "git",
+      [...settings.flatMap((setting) => ["-c", setting]), "--git-dir", directory, "fast-import", "--quiet", "--force"],
+      { stdio: ["pipe", "pipe", "pipe"] },
+    );
     this.#ended = ended(this.#process, timeoutMs);
     this.#ended.catch(() => {});
     this.#lines = createInterface({ input: this.#process.stdout as NodeJS.ReadableStream });
     this.#answers = this.#lines[Symbol.asyncIterator]();
-    this.#process.stderr?.on("data", (part: Buffer) => { this.#complaints += part.toString(); });
+    this.#process.stderr?.on("data", (part: Buffer) => {
+      this.#complaints += part.toString();
+    });
     this.#process.stdin?.on("error", () => {});
   }
 
@@ -67,7 +73,9 @@ export class FastImport {
   /** Adds a blob and returns its name for this importer. */
   async blob(bytes: Buffer): Promise<string> {
     const mark = `:${++this.#blobCount}`;
-    await this.#write(Buffer.concat([Buffer.from(`blob\nmark ${mark}\ndata ${bytes.length}\n`), bytes, Buffer.from("\n")]));
+    await this.#write(
+      Buffer.concat([Buffer.from(`blob\nmark ${mark}\ndata ${bytes.length}\n`), bytes, Buffer.from("\n")]),
+    );
     return mark;
   }
 
@@ -94,7 +102,11 @@ export class FastImport {
 function encoded(change: FileChange): Buffer {
   if (change.kind === "object") return Buffer.from(`M ${change.mode} ${change.oid} ${quoted(change.path)}\n`);
   const { path, bytes } = change;
-  return Buffer.concat([Buffer.from(`M 100644 inline ${quoted(path)}\ndata ${bytes.length}\n`), bytes, Buffer.from("\n")]);
+  return Buffer.concat([
+    Buffer.from(`M 100644 inline ${quoted(path)}\ndata ${bytes.length}\n`),
+    bytes,
+    Buffer.from("\n"),
+  ]);
 }
 
 /** A path stands for itself unless git would read it as a quoted one. */

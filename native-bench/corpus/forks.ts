@@ -4,7 +4,19 @@ import { randomFrom } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 import type { Made } from "./made.js";
 import { placeOf } from "./chance.js";
-import { borrowObjects, headOf, initBare, isRegular, linkPacks, moveNewest, ownObjects, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
+import {
+  borrowObjects,
+  headOf,
+  initBare,
+  isRegular,
+  linkPacks,
+  moveNewest,
+  ownObjects,
+  readSource,
+  treeFiles,
+  type Source,
+  type TreeFile,
+} from "./repositories.js";
 
 const forkCount = 50;
 const changedFiles = 5;
@@ -24,7 +36,12 @@ export async function makeForks(folder: string, source: Source): Promise<Made> {
   initBare(base);
   await borrowObjects(base, source);
   const importer = new FastImport(base);
-  await importer.commit("main", { kind: "none" }, firstCommitSeconds, files.map(({ path, mode, oid }): FileChange => ({ kind: "object", path, mode, oid })));
+  await importer.commit(
+    "main",
+    { kind: "none" },
+    firstCommitSeconds,
+    files.map(({ path, mode, oid }): FileChange => ({ kind: "object", path, mode, oid })),
+  );
   await importer.end();
   await ownObjects(base);
   await makeForkRepositories(folder, base, (i) => changesOf(i, files, source));
@@ -35,7 +52,11 @@ export async function makeForks(folder: string, source: Source): Promise<Made> {
 }
 
 /** What a fork has in common with the base takes no room of its own. */
-async function makeForkRepositories(folder: string, base: string, changes: (i: number) => readonly FileChange[]): Promise<void> {
+async function makeForkRepositories(
+  folder: string,
+  base: string,
+  changes: (i: number) => readonly FileChange[],
+): Promise<void> {
   const store = join(folder, "store.git");
   initBare(store);
   await borrowObjects(store, { path: base });
@@ -62,7 +83,8 @@ function changesOf(i: number, files: readonly TreeFile[], source: Source): FileC
   const changes: FileChange[] = [{ kind: "bytes", path: "FORK", bytes: line }];
   while (changes.length <= changedFiles) {
     const path = files[random(files.length)]?.path ?? "";
-    if (!changes.some((change) => change.path === path)) changes.push({ kind: "bytes", path, bytes: Buffer.concat([readSource(source, path).text, line]) });
+    if (!changes.some((change) => change.path === path))
+      changes.push({ kind: "bytes", path, bytes: Buffer.concat([readSource(source, path).text, line]) });
   }
   return changes;
 }

@@ -5,7 +5,17 @@ import { TrawlError } from "../../src/base/errors.js";
 import { run } from "../system/processes.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 import { placeOf } from "./chance.js";
-import { borrowObjects, commitFolder, initBare, isRegular, ownObjects, readSource, treeFiles, type Source, type TreeFile } from "./repositories.js";
+import {
+  borrowObjects,
+  commitFolder,
+  initBare,
+  isRegular,
+  ownObjects,
+  readSource,
+  treeFiles,
+  type Source,
+  type TreeFile,
+} from "./repositories.js";
 
 const archive = "/usr/src/linux-source-6.1.tar.xz";
 
@@ -19,7 +29,10 @@ export async function archiveChecksum(): Promise<string> {
 
 export async function makeLinux(folder: string): Promise<void> {
   if (!existsSync(archive)) {
-    throw new TrawlError("not-found", `${archive} is not there. Install it: apt-get install linux-source-6.1, or name another repository in BENCH_CORPUS`);
+    throw new TrawlError(
+      "not-found",
+      `${archive} is not there. Install it: apt-get install linux-source-6.1, or name another repository in BENCH_CORPUS`,
+    );
   }
   await run("tar", ["-xJf", archive, "-C", folder, "--strip-components=1"], "");
   await commitFolder(folder);
@@ -34,9 +47,9 @@ const firstShare = 0.5;
 const unfinishedShare = 0.1;
 
 /**
- * The source as 200 commits: the first one has half of the subtrees, and of every tenth file there only the first half of
- * its lines. Each further commit brings some of the other subtrees and completes some of the unfinished files, so the last
- * one has exactly the tree of the source. What comes when is chosen by names alone.
+ * The source as 200 commits: the first one has half of the subtrees, and of every tenth file there only the first half
+ * of its lines. Each further commit brings some of the other subtrees and completes some of the unfinished files, so
+ * the last one has exactly the tree of the source. What comes when is chosen by names alone.
  */
 export async function makeHistory(folder: string, source: Source): Promise<void> {
   const files = await treeFiles(source);
@@ -51,7 +64,12 @@ export async function makeHistory(folder: string, source: Source): Promise<void>
   };
   for (const file of files) for (const [commit, change] of storyOf(file, source)) add(commit, change);
   for (let i = 0; i < commitCount; i++) {
-    await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, firstCommitSeconds + i * 3600, byCommit.get(i) ?? []);
+    await importer.commit(
+      "main",
+      { kind: i === 0 ? "none" : "previous" },
+      firstCommitSeconds + i * 3600,
+      byCommit.get(i) ?? [],
+    );
   }
   await importer.end();
   await ownObjects(folder);
@@ -61,7 +79,8 @@ export async function makeHistory(folder: string, source: Source): Promise<void>
 function* storyOf(file: TreeFile, source: Source): Generator<[number, FileChange]> {
   const whole: FileChange = { kind: "object", path: file.path, mode: file.mode, oid: file.oid };
   const place = placeOf(subtreeOf(file.path));
-  if (place >= firstShare) return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
+  if (place >= firstShare)
+    return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
   const finish = placeOf(file.path) / unfinishedShare;
   const half = finish < 1 && isRegular(file) ? firstHalf(readSource(source, file.path).text) : undefined;
   if (half === undefined) return yield [0, whole];

@@ -17,5 +17,9 @@ export interface Made {
 /** The folder is one repository. */
 export async function madeOne(name: string, folder: string): Promise<Made> {
   const files = (await treeFiles({ path: folder })).filter(isRegular);
-  return { repositories: [{ name, directory: "" }], fileCount: files.length, textBytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+  return {
+    repositories: [{ name, directory: "" }],
+    fileCount: files.length,
+    textBytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
 }

@@ -10,7 +10,10 @@ const fileBytesMax = 16 * 1024;
 const seed = 1;
 const importerCount = 2;
 
-/** Repositories that one importer makes: it looks every object up in all packs that it has written, 16 ms each without this. */
+/**
+ * Repositories that one importer makes: it looks every object up in all packs that it has written, 16 ms each without
+ * this.
+ */
 const batch = 100;
 
 /** A word that is only in repository number `i`. */
@@ -19,7 +22,12 @@ export function markerOf(i: number): string {
 }
 
 /** Cuts `count` repositories of 20 small files each from the source, with a last line that no two of them share. */
-export async function makeMany(folder: string, source: Source, count: number, progress: (text: string) => void): Promise<Made> {
+export async function makeMany(
+  folder: string,
+  source: Source,
+  count: number,
+  progress: (text: string) => void,
+): Promise<Made> {
   const paths = await smallFiles(source, fileBytesMax);
   const random = randomFrom(seed);
   let textBytes = 0;
@@ -34,7 +42,12 @@ export async function makeMany(folder: string, source: Source, count: number, pr
     initBare(store);
     const importer = new FastImport(store);
     for (let i = from; i < Math.min(from + batch, count); i++) {
-      await importer.commit("main", { kind: "none" }, firstCommitSeconds, (choices[i] ?? []).map((path) => marked(i, path)));
+      await importer.commit(
+        "main",
+        { kind: "none" },
+        firstCommitSeconds,
+        (choices[i] ?? []).map((path) => marked(i, path)),
+      );
       await importer.checkpoint();
       const directory = join(folder, directoryOf(i));
       initBare(directory);

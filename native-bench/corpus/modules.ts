@@ -7,13 +7,36 @@ import { commitFolder } from "./repositories.js";
 const modulesFolder = join(checkoutFolder, "node_modules");
 
 const extensions = new Set([
-  ".c", ".cc", ".cjs", ".cmake", ".cpp", ".css", ".cts", ".h", ".html", ".js", ".json", ".jsx", ".md", ".mjs", ".mts", ".py", ".sh", ".ts", ".tsx",
-  ".txt", ".yml",
+  ".c",
+  ".cc",
+  ".cjs",
+  ".cmake",
+  ".cpp",
+  ".css",
+  ".cts",
+  ".h",
+  ".html",
+  ".js",
+  ".json",
+  ".jsx",
+  ".md",
+  ".mjs",
+  ".mts",
+  ".py",
+  ".sh",
+  ".ts",
+  ".tsx",
+  ".txt",
+  ".yml",
 ]);
 
 /** Changes with what is installed: npm keeps a list of it beside the packages. */
 export function installedChecksum(): Promise<string> {
-  return Promise.resolve(createHash("sha256").update(readFileSync(join(modulesFolder, ".package-lock.json"))).digest("hex"));
+  return Promise.resolve(
+    createHash("sha256")
+      .update(readFileSync(join(modulesFolder, ".package-lock.json")))
+      .digest("hex"),
+  );
 }
 
 /**
@@ -33,7 +56,8 @@ function* textFiles(folder: string): Generator<string> {
   for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isFile() && !entry.name.startsWith(".") && extensions.has(extname(entry.name))) yield path;
-    const isPlain = entry.isDirectory() && !entry.name.startsWith(".") && !existsSync(join(modulesFolder, path, "binding.gyp"));
+    const isPlain =
+      entry.isDirectory() && !entry.name.startsWith(".") && !existsSync(join(modulesFolder, path, "binding.gyp"));
     if (isPlain) yield* textFiles(path);
   }
 }

@@ -26,7 +26,9 @@ export async function treeFiles(source: Source): Promise<TreeFile[]> {
   const listing = await run("git", ["-C", source.path, "ls-tree", "-r", "-l", "-z", "HEAD"], "");
   return listing.split("\0").flatMap((entry) => {
     const [, mode, oid, bytes, path] = /^(\d+) blob (\S+) +(\d+)\t([^]*)$/.exec(entry) ?? [];
-    return mode === undefined || oid === undefined || path === undefined ? [] : [{ path, mode, oid, bytes: Number(bytes) }];
+    return mode === undefined || oid === undefined || path === undefined
+      ? []
+      : [{ path, mode, oid, bytes: Number(bytes) }];
   });
 }
 
@@ -45,14 +47,17 @@ export function readSource(source: Source, path: string): SourceFile {
 
 /** An empty bare repository with the branch `main`. Written by hand: `git init` costs more than a small import. */
 export function initBare(directory: string): void {
-  for (const folder of ["objects/pack", "objects/info", "refs/heads"]) mkdirSync(join(directory, folder), { recursive: true });
+  for (const folder of ["objects/pack", "objects/info", "refs/heads"])
+    mkdirSync(join(directory, folder), { recursive: true });
   writeFileSync(join(directory, "HEAD"), "ref: refs/heads/main\n");
   writeFileSync(join(directory, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n");
 }
 
 /** Lets the repository use the objects of another one, which is at `source`. */
 export async function borrowObjects(directory: string, source: Source): Promise<void> {
-  const folder = (await run("git", ["-C", source.path, "rev-parse", "--path-format=absolute", "--git-path", "objects"], "")).trim();
+  const folder = (
+    await run("git", ["-C", source.path, "rev-parse", "--path-format=absolute", "--git-path", "objects"], "")
+  ).trim();
   writeFileSync(join(directory, "objects/info/alternates"), `${folder}\n`);
 }
 
@@ -90,10 +95,20 @@ export async function makeRepository(directory: string, files: readonly SourceFi
 }
 
 /** Adds a commit on a branch that changes these files; `parent` is "" for the first one. */
-export async function commit(directory: string, branch: string, files: readonly SourceFile[], parent: string): Promise<void> {
+export async function commit(
+  directory: string,
+  branch: string,
+  files: readonly SourceFile[],
+  parent: string,
+): Promise<void> {
   const importer = new FastImport(directory);
   const changes = files.map(({ path, text }): FileChange => ({ kind: "bytes", path, bytes: text }));
-  await importer.commit(branch, parent === "" ? { kind: "none" } : { kind: "revision", revision: parent }, firstCommitSeconds, changes);
+  await importer.commit(
+    branch,
+    parent === "" ? { kind: "none" } : { kind: "revision", revision: parent },
+    firstCommitSeconds,
+    changes,
+  );
   await importer.end();
 }
 
@@ -114,4 +129,10 @@ export async function commitFolder(folder: string): Promise<void> {
   await git(["repack", "-adq"], "");
 }
 
-const folderSettings = [["core.autocrlf", "false"], ["core.fsync", "none"], ["core.attributesFile", "/dev/null"], ["core.excludesFile", "/dev/null"], ["core.fileMode", "true"]] as const;
+const folderSettings = [
+  ["core.autocrlf", "false"],
+  ["core.fsync", "none"],
+  ["core.attributesFile", "/dev/null"],
+  ["core.excludesFile", "/dev/null"],
+  ["core.fileMode", "true"],
+] as const;

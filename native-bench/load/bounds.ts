@@ -29,5 +29,8 @@ export type BoundName = keyof typeof loadBounds;
 export function requireWithin(name: BoundName, value: number): void {
   const { min, max, isWhole, unit } = loadBounds[name];
   if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
-  throw new TrawlError("bad-config", `${name} ${value}: must be ${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`);
+  throw new TrawlError(
+    "bad-config",
+    `${name} ${value}: must be ${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`,
+  );
 }

@@ -39,7 +39,10 @@ export class ClassRecorder {
     this.#firstMatches.add(ms);
   }
 
-  /** What became of a request that was sent; `query` is its place among the labels, undefined where it says nothing of fairness. */
+  /**
+   * What became of a request that was sent; `query` is its place among the labels, undefined where it says nothing of
+   * fairness.
+   */
   ended(query: number | undefined, outcome: Outcome, ms: number): void {
     switch (outcome.kind) {
       case "failed": {
@@ -71,7 +74,9 @@ export class ClassRecorder {
     return { name: this.name, count, p50Ms, p99Ms, maxMs };
   }
 
-  /** Called once, when the run has ended `runMs` after its beginning: until then at least, what was not sent has waited. */
+  /**
+   * Called once, when the run has ended `runMs` after its beginning: until then at least, what was not sent has waited.
+   */
   result(runMs: number, sendingMs: number): ClassResult {
     for (const [second, count] of this.#notSent.entries()) {
       for (let i = 0; i < (count ?? 0); i++) this.#latency.add(runMs - (second + 1) * 1000);

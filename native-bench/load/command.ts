@@ -36,15 +36,41 @@ const defaultConnections = 256;
 
 /** Adds `load`, whose exit code is 1 when a request failed. */
 export function addLoadCommand(program: Command, exit: (code: number) => void): void {
-  program.command("load")
+  program
+    .command("load")
     .description("Put a load on a server that speaks the search interface, and measure how it bears it.")
     .requiredOption("--url <url>", "address of the server, http://HOST:PORT")
     .addOption(new Option("--token <token>", "access token").env("TRAWL_TOKEN").default("", "none"))
-    .requiredOption("--queries <file>", "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)")
-    .addOption(bounded("--rate <n>", "rate", "a constant rate; latency counts from when a request was to begin").conflicts("concurrency"))
-    .addOption(bounded("--concurrency <n>", "concurrency", `so many, each of which asks again when it is answered (default: ${defaultConcurrency})`))
-    .addOption(bounded("--connections <n>", "connections", `what was opened at most (default: --concurrency, or ${defaultConnections} with --rate)`))
-    .addOption(bounded("--in-flight <n>", "in-flight", "with --rate: one beyond these is not sent and counts as a failure").default(10_000))
+    .requiredOption(
+      "--queries <file>",
+      "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)",
+    )
+    .addOption(
+      bounded("--rate <n>", "rate", "a constant rate; latency counts from when a request was to begin").conflicts(
+        "concurrency",
+      ),
+    )
+    .addOption(
+      bounded(
+        "--concurrency <n>",
+        "concurrency",
+        `so many, each of which asks again when it is answered (default: ${defaultConcurrency})`,
+      ),
+    )
+    .addOption(
+      bounded(
+        "--connections <n>",
+        "connections",
+        `what was opened at most (default: --concurrency, or ${defaultConnections} with --rate)`,
+      ),
+    )
+    .addOption(
+      bounded(
+        "--in-flight <n>",
+        "in-flight",
+        "with --rate: one beyond these is not sent and counts as a failure",
+      ).default(10_000),
+    )
     .addOption(bounded("--duration <s>", "duration", "how long requests are sent").default(10))
     .addOption(bounded("--requests <n>", "requests", "end after so many").default(loadBounds.requests.max))
     .addOption(bounded("--timeout <s>", "timeout", "for one answer").default(60))
@@ -67,7 +93,9 @@ function toNumber(text: string): number {
 }
 
 function mixHelp(): string {
-  return Object.entries(clientKinds).map(([name, { meaning }]) => `${name} ${meaning}`).join("; ");
+  return Object.entries(clientKinds)
+    .map(([name, { meaning }]) => `${name} ${meaning}`)
+    .join("; ");
 }
 
 /** Runs what was typed and returns the exit code. The first ^C ends the run early, with its result. */
@@ -88,7 +116,12 @@ function optionsOf(typed: Typed, onSecond: LoadOptions["onSecond"], signal: Abor
   const { url, token, mix, seed, duration, requests, timeout, drain } = typed;
   const pace = paceOf(typed);
   return {
-    url, token, seed, pace, onSecond, signal,
+    url,
+    token,
+    seed,
+    pace,
+    onSecond,
+    signal,
     classes: classesOf(mix, readQueriesFile(typed.queries)),
     connections: typed.connections ?? (pace.kind === "closed" ? pace.concurrency : defaultConnections),
     limits: { durationSeconds: duration, requestsMax: requests, timeoutSeconds: timeout, drainSeconds: drain },

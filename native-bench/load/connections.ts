@@ -20,7 +20,12 @@ export class Connections {
   take(): Client | undefined {
     const idle = this.#idle.pop();
     if (idle !== undefined || this.#all.length === this.#count) return idle;
-    const client = new Client(this.#origin, { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, connect: { timeout: connectTimeoutMs } });
+    const client = new Client(this.#origin, {
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: connectTimeoutMs },
+    });
     this.#all.push(client);
     return client;
   }

@@ -40,7 +40,15 @@ export class Latencies {
     const histogram = this.#histogram;
     if (histogram.count === 0) return { count: 0, minMs: 0, p50Ms: 0, p90Ms: 0, p99Ms: 0, p999Ms: 0, maxMs: 0 };
     const [p50Ms, p90Ms, p99Ms, p999Ms] = [this.#at(50), this.#at(90), this.#at(99), this.#at(99.9)];
-    return { count: histogram.count, minMs: histogram.min / 1000, p50Ms, p90Ms, p99Ms, p999Ms, maxMs: histogram.max / 1000 };
+    return {
+      count: histogram.count,
+      minMs: histogram.min / 1000,
+      p50Ms,
+      p90Ms,
+      p99Ms,
+      p999Ms,
+      maxMs: histogram.max / 1000,
+    };
   }
 
   /** Ten points for each factor of ten, as far as so many values tell something; the last one is the longest. */
@@ -48,7 +56,8 @@ export class Latencies {
     const { count } = this.#histogram;
     if (count === 0) return [];
     const points: CurvePoint[] = [];
-    for (let i = 0; 10 ** (i / 10) < count; i++) points.push({ share: 10 ** (i / 10), ms: this.#at(100 * (1 - 10 ** (-i / 10))) });
+    for (let i = 0; 10 ** (i / 10) < count; i++)
+      points.push({ share: 10 ** (i / 10), ms: this.#at(100 * (1 - 10 ** (-i / 10))) });
     return [...points, { share: count, ms: this.#histogram.max / 1000 }];
   }
 

@@ -47,7 +47,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#check = request.newCheck();
     this.#reader = reader;
     this.#observer = observer;
-    this.#timeout = callAfter(timeoutMs, () => this.fail({ kind: "timeout", message: `no whole answer in ${timeoutMs / 1000} s` }));
+    this.#timeout = callAfter(timeoutMs, () =>
+      this.fail({ kind: "timeout", message: `no whole answer in ${timeoutMs / 1000} s` }),
+    );
   }
 
   /** Sends the request. `more` are headers that every request carries. */
@@ -68,11 +70,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#hasEnded) this.#abort();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     this.#status = status;
     const contentType = String(headers["content-type"] ?? "");
     if (status !== 200 || contentType.startsWith(this.#request.contentType)) return;
-    this.fail({ kind: "grammar", message: `the answer is ${contentType || "of no type"}, not ${this.#request.contentType}` });
+    this.fail({
+      kind: "grammar",
+      message: `the answer is ${contentType || "of no type"}, not ${this.#request.contentType}`,
+    });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {

@@ -40,7 +40,14 @@ export function statusFailure(status: number, text: string): Failure {
 }
 
 const unreachableCodes = new Set([
-  "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ETIMEDOUT",
+  "UND_ERR_CONNECT_TIMEOUT",
 ]);
 const noSocketCodes = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "ENOMEM"]);
 
@@ -48,7 +55,8 @@ const noSocketCodes = new Set(["EMFILE", "ENFILE", "EADDRNOTAVAIL", "ENOBUFS", "
 export function connectionFailure(error: Error): Failure {
   const code = "code" in error ? String(error.code) : "";
   const message = code === "" || error.message.includes(code) ? error.message : `${error.message} (${code})`;
-  if (unreachableCodes.has(code) || /^ERR_TLS|CERT|SELF_SIGNED|^ERR_SSL/.test(code)) return { kind: "unreachable", message };
+  if (unreachableCodes.has(code) || /^ERR_TLS|CERT|SELF_SIGNED|^ERR_SSL/.test(code))
+    return { kind: "unreachable", message };
   if (noSocketCodes.has(code)) return { kind: "no-socket", message };
   if (code.startsWith("HPE_") || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH") return { kind: "grammar", message };
   return { kind: "reset", message };

@@ -29,13 +29,19 @@ export class LiveView {
 export function viewLines(row: SecondRow, durationSeconds: number): string[] {
   const { second, due, good, bytes, inFlight, waiting, failuresSoFar, classes } = row;
   const head = [
-    second < durationSeconds ? `${second + 1} s of ${short(durationSeconds)}` : "last answers", `due ${grouped(due)}/s`, `answered ${grouped(good)}/s`, `${short(bytes / 1e6)} MB/s`,
+    second < durationSeconds ? `${second + 1} s of ${short(durationSeconds)}` : "last answers",
+    `due ${grouped(due)}/s`,
+    `answered ${grouped(good)}/s`,
+    `${short(bytes / 1e6)} MB/s`,
     `in flight ${grouped(inFlight)}${waiting > 0 ? ` (${grouped(waiting)} wait for a connection)` : ""}`,
   ];
   const failures = Object.entries(failuresSoFar).map(([kind, count]) => `${kind} ${grouped(count)}`);
   return [
     head.join("   "),
-    ...classes.map(({ name, count, p50Ms, p99Ms }) => `  ${name.padEnd(12)}${count === 0 ? "–" : `p50 ${short(p50Ms)} ms   p99 ${short(p99Ms)} ms`}`),
+    ...classes.map(
+      ({ name, count, p50Ms, p99Ms }) =>
+        `  ${name.padEnd(12)}${count === 0 ? "–" : `p50 ${short(p50Ms)} ms   p99 ${short(p99Ms)} ms`}`,
+    ),
     failures.length === 0 ? "  no failures" : `  failures: ${failures.join(", ")}`,
   ];
 }

@@ -31,9 +31,15 @@ export class NullServer {
     this.#server.route("GET", "/.api/search/stream", (request, response) => {
       this.#later(new URLSearchParams(request.query).get("q") ?? "", response, streamAnswer);
     });
-    this.#server.routeWithBody("POST", "/.api/graphql", bodyBytesMax, ({ body }, response) => this.#later(field(body, "query"), response, graphqlAnswer));
-    this.#server.routeWithBody("POST", "/api/search", bodyBytesMax, ({ body }, response) => this.#later(field(body, "Q"), response, zoektAnswer));
-    this.#server.route("GET", "/PATH", ({ path }, response) => this.#later(decodeURIComponent(path.slice(1)), response, () => response.reply(200, plainText, "ok\n")));
+    this.#server.routeWithBody("POST", "/.api/graphql", bodyBytesMax, ({ body }, response) =>
+      this.#later(field(body, "query"), response, graphqlAnswer),
+    );
+    this.#server.routeWithBody("POST", "/api/search", bodyBytesMax, ({ body }, response) =>
+      this.#later(field(body, "Q"), response, zoektAnswer),
+    );
+    this.#server.route("GET", "/PATH", ({ path }, response) =>
+      this.#later(decodeURIComponent(path.slice(1)), response, () => response.reply(200, plainText, "ok\n")),
+    );
     this.url = `http://127.0.0.1:${this.#server.listen("127.0.0.1", 0, () => {})}`;
   }
 
@@ -92,7 +98,11 @@ function graphqlAnswer({ ending }: Wish, response: HttpResponse): void {
 }
 
 function zoektAnswer({ ending }: Wish, response: HttpResponse): void {
-  response.reply(200, json, ending === "errors" ? '{"Error":"as you wish"}\n' : '{"Result":{"FileCount":0,"Files":[{}]}}\n');
+  response.reply(
+    200,
+    json,
+    ending === "errors" ? '{"Error":"as you wish"}\n' : '{"Result":{"FileCount":0,"Files":[{}]}}\n',
+  );
 }
 
 const json = { "Content-Type": "application/json" };
@@ -115,10 +125,15 @@ function streamAnswer({ bytes, ending }: Wish, response: HttpResponse): void {
 
 function finish(ending: Ending, body: ByteStream): void {
   switch (ending) {
-    case "hang": return;
-    case "cut": return body.cut();
-    case "no-done": return body.end();
-    case "breach": body.write(Buffer.from(": a comment\n\n")); return body.end();
+    case "hang":
+      return;
+    case "cut":
+      return body.cut();
+    case "no-done":
+      return body.end();
+    case "breach":
+      body.write(Buffer.from(": a comment\n\n"));
+      return body.end();
     default:
       body.write(Buffer.from(lastEvents(ending)));
       body.end();

@@ -55,7 +55,8 @@ export interface LoadLimits {
 
 /** Throws `bad-config` for what the generator does not do. */
 export function requireLoadOptions({ url, token, classes, pace, connections, limits }: LoadOptions): void {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT or https://HOST`);
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT or https://HOST`);
   if (/[^\x21-\x7e]/.test(token)) throw new TrawlError("bad-config", "the token has a character that no token has");
   if (classes.length === 0) throw new TrawlError("bad-config", "nothing to send: the mix is empty");
   for (const { name, weight, requests } of classes) {

@@ -24,7 +24,9 @@ const streamBytes = 150_000_000;
 
 /** A server that answers at once, as a process of its own, which prints its address. */
 export function startNullServer(): ChildProcess {
-  return start(process.execPath, [fileURLToPath(new URL("null-server-main.js", import.meta.url))], { stdio: ["ignore", "pipe", "inherit"] });
+  return start(process.execPath, [fileURLToPath(new URL("null-server-main.js", import.meta.url))], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
 }
 
 /** Takes about `4 * seconds`. The first quarter only warms both sides. */
@@ -37,7 +39,8 @@ export async function measureOverhead(seconds: number): Promise<Overhead> {
     const paced = await load(url, { kind: "open", ratePerSecond, inFlightMax: 1000 }, "x", seconds);
     const bulk = await load(url, { kind: "closed", concurrency: 1 }, `bytes:${streamBytes}`, seconds);
     const [answered, paceClass, bulkClass] = [small, paced, bulk].map(({ classes: [only] }) => only);
-    if (answered === undefined || paceClass === undefined || bulkClass === undefined) throw new TrawlError("internal", "a run has no class");
+    if (answered === undefined || paceClass === undefined || bulkClass === undefined)
+      throw new TrawlError("internal", "a run has no class");
     return {
       requestsPerSecond: answered.goodPerSecond,
       cpuMicrosecondsPerRequest: (small.generator.cpuShare * small.seconds * 1e6) / answered.whole,
@@ -52,8 +55,21 @@ export async function measureOverhead(seconds: number): Promise<Overhead> {
 
 async function load(url: string, pace: Pace, query: string, durationSeconds: number): Promise<LoadResult> {
   const result = await runLoad({
-    url, token: "", pace, connections: 64, seed: 1, onSecond: () => {}, signal: undefined,
-    classes: [{ name: "null", weight: 1, reader: { kind: "steady" }, requests: [{ kind: "stream", query, patternType: "", version: "", display: undefined }] }],
+    url,
+    token: "",
+    pace,
+    connections: 64,
+    seed: 1,
+    onSecond: () => {},
+    signal: undefined,
+    classes: [
+      {
+        name: "null",
+        weight: 1,
+        reader: { kind: "steady" },
+        requests: [{ kind: "stream", query, patternType: "", version: "", display: undefined }],
+      },
+    ],
     limits: { durationSeconds, requestsMax: 10_000_000, timeoutSeconds: 60, drainSeconds: 10 },
   });
   const failure = result.classes[0]?.failures[0];

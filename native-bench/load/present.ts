@@ -10,7 +10,9 @@ export function loadTitle({ url, pace, connections, sendingSeconds }: LoadResult
 }
 
 function paceText(pace: Pace): string {
-  return pace.kind === "open" ? `${short(pace.ratePerSecond)} requests a second` : `${grouped(pace.concurrency)} clients`;
+  return pace.kind === "open"
+    ? `${short(pace.ratePerSecond)} requests a second`
+    : `${grouped(pace.concurrency)} clients`;
 }
 
 /** Counts and latencies by class, and the failures by kind, if there are any. */
@@ -29,11 +31,17 @@ export function loadTables(result: LoadResult): Table[] {
   const failures: Table = {
     title: "Failures",
     head: ["class", "kind", "count", "meaning", "the first one"],
-    rows: classes.flatMap(({ name, failures }) => failures.map(({ kind, count, example }) => [
-      name, kind, grouped(count), failureTable[kind].meaning, example.replace(/\s+/g, " ").slice(0, exampleLength),
-    ])),
+    rows: classes.flatMap(({ name, failures }) =>
+      failures.map(({ kind, count, example }) => [
+        name,
+        kind,
+        grouped(count),
+        failureTable[kind].meaning,
+        example.replace(/\s+/g, " ").slice(0, exampleLength),
+      ]),
+    ),
   };
-  return [counts, latencies, ...failures.rows.length === 0 ? [] : [failures]];
+  return [counts, latencies, ...(failures.rows.length === 0 ? [] : [failures])];
 }
 
 const exampleLength = 100;
@@ -42,16 +50,24 @@ function countRow({ name, due, whole, left, failures, goodPerSecond, bytesPerSec
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   const ratio = unfairness(queries);
   return [
-    name, grouped(due), grouped(whole), grouped(left), grouped(failed), short(goodPerSecond), short(bytesPerSecond / 1e6),
+    name,
+    grouped(due),
+    grouped(whole),
+    grouped(left),
+    grouped(failed),
+    short(goodPerSecond),
+    short(bytesPerSecond / 1e6),
     ratio === undefined ? "" : short(ratio),
   ];
 }
 
 function latencyRow({ name, latency, firstMatches }: ClassResult): string[] {
-  const cells = (count: number, values: readonly number[]): string[] => values.map((ms) => (count === 0 ? "" : short(ms)));
+  const cells = (count: number, values: readonly number[]): string[] =>
+    values.map((ms) => (count === 0 ? "" : short(ms)));
   const { p50Ms, p90Ms, p99Ms, p999Ms, maxMs } = latency;
   return [
-    name, ...cells(latency.count, [p50Ms, p90Ms, p99Ms, p999Ms, maxMs]),
+    name,
+    ...cells(latency.count, [p50Ms, p90Ms, p99Ms, p999Ms, maxMs]),
     ...cells(firstMatches.count, [firstMatches.p50Ms, firstMatches.p99Ms, firstMatches.p999Ms]),
   ];
 }
@@ -64,10 +80,16 @@ export function unfairness(queries: ClassResult["queries"]): number | undefined 
 
 /** What the generator took, and a warning where its figures would be about itself. */
 export function generatorNotes({ generator: { cpuShare, lateness }, timeline }: LoadResult): string[] {
-  const note = `The generator used ${short(100 * cpuShare)} % of a core; requests were sent ${short(lateness.p50Ms)} ms late at the median, `
-    + `${short(lateness.p99Ms)} ms at p99, which is in the latencies.`;
-  const waited = timeline.some(({ waiting }) => waiting > 0) ? ["Requests waited for a connection: --connections bounds what was measured."] : [];
-  const busy = cpuShare > busyShare ? ["The generator was busy most of the time: the figures tell of it as much as of the server."] : [];
+  const note =
+    `The generator used ${short(100 * cpuShare)} % of a core; requests were sent ${short(lateness.p50Ms)} ms late at the median, ` +
+    `${short(lateness.p99Ms)} ms at p99, which is in the latencies.`;
+  const waited = timeline.some(({ waiting }) => waiting > 0)
+    ? ["Requests waited for a connection: --connections bounds what was measured."]
+    : [];
+  const busy =
+    cpuShare > busyShare
+      ? ["The generator was busy most of the time: the figures tell of it as much as of the server."]
+      : [];
   return [note, ...waited, ...busy];
 }
 
@@ -83,7 +105,9 @@ export function loadPlots(result: LoadResult): Plot[] {
       x: axis("one of so many requests takes longer (100: p99)", "log"),
       y: axis("milliseconds", "log"),
       series: result.classes.map(({ name, latencyCurve }) => ({
-        name, kind: "line", points: latencyCurve.map(({ share, ms }) => ({ x: share, y: ms })),
+        name,
+        kind: "line",
+        points: latencyCurve.map(({ share, ms }) => ({ x: share, y: ms })),
       })),
     },
     {
@@ -91,7 +115,10 @@ export function loadPlots(result: LoadResult): Plot[] {
       title: `Latency over time · ${title}`,
       x: axis("seconds since the beginning", "linear"),
       y: axis("milliseconds", "log"),
-      series: result.classes.flatMap(({ name }) => [timeSeries(result, name, "p50", "p50Ms"), timeSeries(result, name, "p99", "p99Ms")]),
+      series: result.classes.flatMap(({ name }) => [
+        timeSeries(result, name, "p50", "p50Ms"),
+        timeSeries(result, name, "p99", "p99Ms"),
+      ]),
     },
   ];
 }

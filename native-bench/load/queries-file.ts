@@ -28,7 +28,8 @@ export function parseQueries(text: string, name: string): LoadRequest[] {
     return trimmed === "" || trimmed.startsWith("#") ? [] : [parseLine(trimmed, `${name}:${i + 1}`)];
   });
   if (requests.length === 0) throw new TrawlError("bad-config", `${name}: no queries`);
-  if (requests.length > requestsMax) throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${requestsMax}`);
+  if (requests.length > requestsMax)
+    throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${requestsMax}`);
   return requests;
 }
 
@@ -44,13 +45,19 @@ function parseLine(line: string, place: string): LoadRequest {
 
 function readRequest(fields: Fields): LoadRequest {
   if (fields.has("stream")) {
-    const [query, patternType, version] = [fields.text("stream"), fields.textOr("patternType", ""), fields.textOr("version", "")];
+    const [query, patternType, version] = [
+      fields.text("stream"),
+      fields.textOr("patternType", ""),
+      fields.textOr("version", ""),
+    ];
     return { kind: "stream", query, patternType, version, display: fields.count("display") };
   }
-  if (fields.has("graphql")) return { kind: "graphql", query: fields.text("graphql"), variables: fields.objectOr("variables", {}) };
-  if (fields.has("zoekt")) return { kind: "zoekt", query: fields.text("zoekt"), options: fields.objectOr("options", {}) };
+  if (fields.has("graphql"))
+    return { kind: "graphql", query: fields.text("graphql"), variables: fields.objectOr("variables", {}) };
+  if (fields.has("zoekt"))
+    return { kind: "zoekt", query: fields.text("zoekt"), options: fields.objectOr("options", {}) };
   if (fields.has("get")) return { kind: "get", path: fields.path("get") };
-  throw fields.wrong("needs one of \"stream\", \"graphql\", \"zoekt\" and \"get\"");
+  throw fields.wrong('needs one of "stream", "graphql", "zoekt" and "get"');
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;

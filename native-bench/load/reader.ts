@@ -8,6 +8,8 @@ export type Reader =
   /** Closes the connection after the first event. */
   | { readonly kind: "leaving" };
 
-/** What the mix of the `load` command calls slow and paused. A server's own buffers must be exceeded before it notices. */
+/**
+ * What the mix of the `load` command calls slow and paused. A server's own buffers must be exceeded before it notices.
+ */
 export const usualSlow: Reader = { kind: "slow", bytesPerSecond: 256 * 1024 };
 export const usualPause: Reader = { kind: "paused", pauseMs: 2000 };

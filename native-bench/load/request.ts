@@ -10,10 +10,15 @@ export type LoadRequest = StreamRequest | GraphqlRequest | ZoektRequest | GetReq
 
 export function exchangeOf(request: LoadRequest): Exchangeable {
   switch (request.kind) {
-    case "stream": return streamExchange(request);
-    case "graphql": return graphqlExchange(request);
-    case "zoekt": return zoektExchange(request);
-    case "get": return getExchange(request);
-    default: return unreachable(request);
+    case "stream":
+      return streamExchange(request);
+    case "graphql":
+      return graphqlExchange(request);
+    case "zoekt":
+      return zoektExchange(request);
+    case "get":
+      return getExchange(request);
+    default:
+      return unreachable(request);
   }
 }

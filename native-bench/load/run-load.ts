@@ -45,8 +45,8 @@ interface Due {
 }
 
 /**
- * One run: requests become due at the pace, take a connection or wait for one in the order in which they became due, and
- * are counted once when their outcome is certain. Then what is under way is waited for, and at last cut.
+ * One run: requests become due at the pace, take a connection or wait for one in the order in which they became due,
+ * and are counted once when their outcome is certain. Then what is under way is waited for, and at last cut.
  */
 class LoadRun {
   readonly #options: LoadOptions;
@@ -78,7 +78,15 @@ class LoadRun {
     this.#lanes = classes.map((of) => {
       const requests = of.requests.map(exchangeOf);
       weightsUpTo += of.weight;
-      return { of, requests, recorder: new ClassRecorder(of.name, requests.map(({ label }) => label)), weightsUpTo };
+      return {
+        of,
+        requests,
+        recorder: new ClassRecorder(
+          of.name,
+          requests.map(({ label }) => label),
+        ),
+        weightsUpTo,
+      };
     });
   }
 
@@ -99,7 +107,12 @@ class LoadRun {
     const { url, pace, connections, seed } = this.#options;
     const { origin } = new URL(url);
     return {
-      startedAt, url: origin + this.#basePath, pace, connections, seed, endedBy,
+      startedAt,
+      url: origin + this.#basePath,
+      pace,
+      connections,
+      seed,
+      endedBy,
       sendingSeconds: sendingMs / 1000,
       seconds: runMs / 1000,
       classes: this.#lanes.map(({ recorder }) => recorder.result(runMs, sendingMs)),
@@ -112,9 +125,12 @@ class LoadRun {
   #send(): Promise<LoadResult["endedBy"]> {
     const { pace } = this.#options;
     switch (pace.kind) {
-      case "open": return this.#sendOpen(pace.ratePerSecond, pace.inFlightMax);
-      case "closed": return this.#sendClosed(pace.concurrency);
-      default: return unreachable(pace);
+      case "open":
+        return this.#sendOpen(pace.ratePerSecond, pace.inFlightMax);
+      case "closed":
+        return this.#sendClosed(pace.concurrency);
+      default:
+        return unreachable(pace);
     }
   }
 
@@ -172,7 +188,9 @@ class LoadRun {
     const { timeoutSeconds } = this.#options.limits;
     this.#lateness.add(monotonicMs() - dueMs);
     const exchange = new Exchange(asked, lane.of.reader, timeoutSeconds * 1000, {
-      received: (byteCount) => { recorder.bytes += byteCount; },
+      received: (byteCount) => {
+        recorder.bytes += byteCount;
+      },
       firstMatches: () => recorder.firstMatches(monotonicMs() - dueMs),
       ended: (outcome) => {
         recorder.ended(isFirst ? undefined : request, outcome, monotonicMs() - dueMs);
@@ -219,10 +237,17 @@ class LoadRun {
 
   #endSecond(): void {
     const recorders = this.#lanes.map(({ recorder }) => recorder);
-    const sum = (of: (recorder: ClassRecorder) => number): number => recorders.reduce((total, recorder) => total + of(recorder), 0);
-    const now = { due: this.#dueCount, good: sum(({ good }) => good), failed: sum(({ failed }) => failed), bytes: sum(({ bytes }) => bytes) };
+    const sum = (of: (recorder: ClassRecorder) => number): number =>
+      recorders.reduce((total, recorder) => total + of(recorder), 0);
+    const now = {
+      due: this.#dueCount,
+      good: sum(({ good }) => good),
+      failed: sum(({ failed }) => failed),
+      bytes: sum(({ bytes }) => bytes),
+    };
     const failuresSoFar: Partial<Record<FailureKind, number>> = {};
-    for (const { failures } of recorders) for (const [kind, { count }] of failures) failuresSoFar[kind] = (failuresSoFar[kind] ?? 0) + count;
+    for (const { failures } of recorders)
+      for (const [kind, { count }] of failures) failuresSoFar[kind] = (failuresSoFar[kind] ?? 0) + count;
     const row: SecondRow = {
       second: this.#timeline.length,
       due: now.due - this.#seen.due,
@@ -263,6 +288,9 @@ interface Counts {
 const watchMs = 20;
 const drainWatchMs = 5;
 const clientsAtOnce = 10;
-/** A client whose request was refused comes again no sooner, so that a server that refuses all is not asked by a busy loop. */
+/**
+ * A client whose request was refused comes again no sooner, so that a server that refuses all is not asked by a busy
+ * loop.
+ */
 const afterFailureMs = 100;
 const randomSteps = 1_000_000;

@@ -36,8 +36,8 @@ export interface SmallResult {
 }
 
 /**
- * A generator in C for what the other one, written for mixes and streams that are checked event by event, costs more to ask
- * than a server needs to answer. It is a process of its own.
+ * A generator in C for what the other one, written for mixes and streams that are checked event by event, costs more to
+ * ask than a server needs to answer. It is a process of its own.
  */
 export class SmallRequests {
   readonly #program: string;
@@ -52,11 +52,17 @@ export class SmallRequests {
   }
 
   /** Throws `internal` for the first answer that is not good. */
-  async measure(url: string, request: SmallRequest, { connections, ratePerSecond, seconds }: SmallPace): Promise<SmallResult> {
+  async measure(
+    url: string,
+    request: SmallRequest,
+    { connections, ratePerSecond, seconds }: SmallPace,
+  ): Promise<SmallResult> {
     const args = [new URL(url).port, connections, ratePerSecond ?? 0, seconds].map(String);
     const child = start(this.#program, args, { stdio: ["pipe", "pipe", "inherit"] });
     let text = "";
-    child.stdout?.on("data", (bytes: Buffer) => { text += bytes.toString(); });
+    child.stdout?.on("data", (bytes: Buffer) => {
+      text += bytes.toString();
+    });
     child.stdin?.on("error", () => {});
     child.stdin?.end(bytesOf(request));
     await ended(child, (seconds + graceSeconds) * 1000);
@@ -68,12 +74,16 @@ const graceSeconds = 20;
 
 function bytesOf({ method, path, headers, body }: SmallRequest): string {
   const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
-  const lines = Object.entries({ Host: "localhost", ...headers, ...length }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries({ Host: "localhost", ...headers, ...length }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
 function resultOf(text: string): SmallResult {
-  const result = JSON.parse(text === "" ? '{"failure":"nothing was printed"}' : text) as SmallResult & { readonly failure?: string };
+  const result = JSON.parse(text === "" ? '{"failure":"nothing was printed"}' : text) as SmallResult & {
+    readonly failure?: string;
+  };
   if (result.failure !== undefined) throw new TrawlError("internal", `small-requests: ${result.failure}`);
   return result;
 }

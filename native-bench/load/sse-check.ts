@@ -4,10 +4,10 @@ import type { Failure } from "./failure.js";
 /**
  * Checks the grammar of a search stream while it passes by.
  *
- * An event is two lines and an empty one, each ended by a line feed: `event: NAME`, `data: JSON`. The names are those of
- * `rankOf`. Any number of matches, filters and progress events come first, of which the last progress says `done`; then
- * at most one alert, then at most one error, then `done` with `{}`, and nothing after it. A search that did not begin
- * has no progress but an alert or an error.
+ * An event is two lines and an empty one, each ended by a line feed: `event: NAME`, `data: JSON`. The names are those
+ * of `rankOf`. Any number of matches, filters and progress events come first, of which the last progress says `done`;
+ * then at most one alert, then at most one error, then `done` with `{}`, and nothing after it. A search that did not
+ * begin has no progress but an alert or an error.
  *
  * A whole answer may have a gigabyte, so it is never a string: lines are found by their line feed, of matches and
  * filters only both ends are looked at, and only the small events are read as JSON.
@@ -26,7 +26,7 @@ export class SseCheck implements AnswerCheck {
   #lost: string | undefined;
 
   push(bytes: Buffer): Failure | undefined {
-    for (let from = 0; from < bytes.length;) {
+    for (let from = 0; from < bytes.length; ) {
       const end = bytes.indexOf(lineFeed, from);
       this.#text.add(bytes, from, end === -1 ? bytes.length : end);
       if (this.#text.length > eventBytesMax) return breach(`an event of more than ${eventBytesMax} bytes`);
@@ -54,7 +54,8 @@ export class SseCheck implements AnswerCheck {
     switch (this.#line) {
       case "event": {
         const name = text.after(eventPrefix.length) ?? "";
-        if (!text.startsWith(eventPrefix) || !isEventName(name)) return `a line that names no known event: ${text.print()}`;
+        if (!text.startsWith(eventPrefix) || !isEventName(name))
+          return `a line that names no known event: ${text.print()}`;
         if (rankOf[name] < this.#rank) return `${name} after ${this.#event}`;
         if (name === "done" && this.#rank === 0) return "done without a last progress, an alert or an error";
         this.#event = name;
@@ -64,7 +65,9 @@ export class SseCheck implements AnswerCheck {
         return undefined;
       }
       case "data": {
-        const wrong = text.startsWith(dataPrefix) ? this.#takeData() : `no data line after ${this.#event}: ${text.print()}`;
+        const wrong = text.startsWith(dataPrefix)
+          ? this.#takeData()
+          : `no data line after ${this.#event}: ${text.print()}`;
         if (wrong !== undefined) return wrong;
         this.#line = "empty";
         text.begin(keptBytes.ends);
@@ -82,16 +85,20 @@ export class SseCheck implements AnswerCheck {
   #takeData(): string | undefined {
     const name = this.#event;
     if (name === "matches" || name === "filters") {
-      return this.#text.encloses(`${dataPrefix}[{`, "}]") ? undefined : `${name} that are no array of objects: ${this.#text.print()}`;
+      return this.#text.encloses(`${dataPrefix}[{`, "}]")
+        ? undefined
+        : `${name} that are no array of objects: ${this.#text.print()}`;
     }
     const value = parsedObject(this.#text.after(dataPrefix.length) ?? "");
     if (value === undefined) return `${name} is no JSON object: ${this.#text.print()}`;
     if (name === "progress") return this.#takeProgress(value);
     this.#rank = rankOf[name] + 1;
-    if (name === "done") return Object.keys(value).length === 0 ? undefined : `done is not empty: ${this.#text.print()}`;
+    if (name === "done")
+      return Object.keys(value).length === 0 ? undefined : `done is not empty: ${this.#text.print()}`;
     const message = name === "alert" ? value["title"] : value["message"];
     if (typeof message !== "string") return `${name} without a text: ${this.#text.print()}`;
-    if (name === "alert") this.#alert = [message, value["description"]].filter((text) => typeof text === "string").join(": ");
+    if (name === "alert")
+      this.#alert = [message, value["description"]].filter((text) => typeof text === "string").join(": ");
     else this.#error = message;
     return undefined;
   }
@@ -101,7 +108,9 @@ export class SseCheck implements AnswerCheck {
     if (!isGood) return `progress without done, matchCount, durationMs or skipped: ${this.#text.print()}`;
     if (!done) return undefined;
     this.#rank = rankOf.alert;
-    const lost = (skipped as { reason?: unknown; title?: unknown }[]).find((item) => lostReasons.has(String(item?.reason)));
+    const lost = (skipped as { reason?: unknown; title?: unknown }[]).find((item) =>
+      lostReasons.has(String(item?.reason)),
+    );
     if (lost !== undefined) this.#lost = `${lost.reason}: ${lost.title}`;
     return undefined;
   }
@@ -183,7 +192,9 @@ function isCount(value: unknown): boolean {
 function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Record<string, unknown> : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

@@ -94,9 +94,15 @@ async function rateOf(subject: Subject, roundMs: number): Promise<number> {
 }
 
 export function samplesOf(group: string, results: readonly BenchResult[]): Sample[] {
-  return results.flatMap(({ bench, rates }) => bench.subjects.map(({ name }, i) => ({
-    task: `${group}: ${bench.task}`, subject: name, unit: `${bench.unit}/s`, better: "more" as const, values: rates[i] ?? [],
-  })));
+  return results.flatMap(({ bench, rates }) =>
+    bench.subjects.map(({ name }, i) => ({
+      task: `${group}: ${bench.task}`,
+      subject: name,
+      unit: `${bench.unit}/s`,
+      better: "more" as const,
+      values: rates[i] ?? [],
+    })),
+  );
 }
 
 /**
@@ -105,16 +111,32 @@ export function samplesOf(group: string, results: readonly BenchResult[]): Sampl
  */
 export function tableOf(title: string, results: readonly BenchResult[]): Table {
   const names = [...new Set(results.flatMap(({ bench }) => bench.subjects.map(({ name }) => name)))];
-  const peers = names.slice(1).filter((name) => results.some(({ bench }) => bench.subjects.some((subject) => subject.name === name && subject.result !== undefined)));
+  const peers = names
+    .slice(1)
+    .filter((name) =>
+      results.some(({ bench }) =>
+        bench.subjects.some((subject) => subject.name === name && subject.result !== undefined),
+      ),
+    );
   const hasLimits = results.some(({ bench }) => limitOf(bench) !== undefined);
   const rows = results.map((result) => [
     result.bench.task,
     `${result.bench.unit}/s`,
     ...names.map((name) => rangeText(spreadAt(result, name))),
     ...peers.map((name) => ratioText(ratioTo(result, name), result.disagreement)),
-    ...hasLimits ? [shareText(result)] : [],
+    ...(hasLimits ? [shareText(result)] : []),
   ]);
-  return { title, head: ["", "unit", ...names, ...peers.map((name) => `${names[0] ?? ""} ÷ ${name}`), ...hasLimits ? ["of the limit"] : []], rows };
+  return {
+    title,
+    head: [
+      "",
+      "unit",
+      ...names,
+      ...peers.map((name) => `${names[0] ?? ""} ÷ ${name}`),
+      ...(hasLimits ? ["of the limit"] : []),
+    ],
+    rows,
+  };
 }
 
 /** The name of the bench's limit. */

@@ -21,7 +21,9 @@ export async function buildingGroup(fixture: Fixture): Promise<BenchGroup> {
   const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
   const copying = fixture.limit("copying", "copy", 1 / megabyte);
   const bench = (task: string, work: (kernel: Kernel) => string): MicroBench => ({
-    task, unit: "MB", subjects: [...fixture.eachKernel((kernel) => working(text.length, () => work(kernel))), ...copying],
+    task,
+    unit: "MB",
+    subjects: [...fixture.eachKernel((kernel) => working(text.length, () => work(kernel))), ...copying],
   });
   const benches: MicroBench[] = [
     bench("trigrams to posting lists", (kernel) => postingsDigest(kernel.buildPostings(text, units, units.length / 2))),
@@ -30,7 +32,11 @@ export async function buildingGroup(fixture: Fixture): Promise<BenchGroup> {
       return String(newlines.at(-1));
     }),
     bench("count of distinct trigrams by document", (kernel) => String(countTrigrams(kernel, text, documents))),
-    { task: "checksum (CRC-32, zlib)", unit: "MB", subjects: [{ name: "native", ...working(text.length, () => String(crc32(text))) }, ...copying] },
+    {
+      task: "checksum (CRC-32, zlib)",
+      unit: "MB",
+      subjects: [{ name: "native", ...working(text.length, () => String(crc32(text))) }, ...copying],
+    },
     bench("whole shard", (kernel) => shardDigest(buildShard(kernel, documents))),
   ];
   return { title: "Building shards", benches, close: async () => {} };
@@ -46,7 +52,8 @@ function unitsOf(documents: readonly MicroDocument[]): Uint32Array {
   let start = 0;
   for (const { text } of documents) {
     const end = start + text.length;
-    for (let from = start; from < end; from += unitBytes) units.push(from, Math.min(end, from + unitBytes + overlapBytes));
+    for (let from = start; from < end; from += unitBytes)
+      units.push(from, Math.min(end, from + unitBytes + overlapBytes));
     start = end;
   }
   return Uint32Array.from(units);
@@ -56,10 +63,11 @@ function unitsOf(documents: readonly MicroDocument[]): Uint32Array {
 function working(bytes: number, work: () => string): Omit<Subject, "name"> {
   return {
     result: work,
-    run: () => timed(() => {
-      work();
-      return bytes / megabyte;
-    }),
+    run: () =>
+      timed(() => {
+        work();
+        return bytes / megabyte;
+      }),
   };
 }
 
@@ -75,7 +83,9 @@ function shardDigest(shard: Buffer): string {
 function countTrigrams(kernel: Kernel, text: Buffer, documents: readonly MicroDocument[]): number {
   let count = 0;
   let from = 0;
-  for (const { text: { length } } of documents) {
+  for (const {
+    text: { length },
+  } of documents) {
     count += kernel.distinctTrigrams(text, from, from + length, trigramCountMax);
     from += length;
   }

@@ -2,7 +2,16 @@ import { crc32 } from "node:zlib";
 import { uninitializedBytes } from "../../src/base/bytes.js";
 import { timed, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
-import { bufferBytes, chunkMatches, exhaustiveBatchBytes, findMatches, lineMatches, writtenBatches, type FoundMatches, type MatchForm } from "./matches.js";
+import {
+  bufferBytes,
+  chunkMatches,
+  exhaustiveBatchBytes,
+  findMatches,
+  lineMatches,
+  writtenBatches,
+  type FoundMatches,
+  type MatchForm,
+} from "./matches.js";
 
 const megabyte = 1e6;
 
@@ -13,9 +22,21 @@ export async function encodeGroup(fixture: Fixture): Promise<BenchGroup> {
   const dense = findMatches(kernel, fixture.reader, "return");
   const spread = findMatches(kernel, fixture.reader, "buffer");
   const benches: MicroBench[] = [
-    { task: "lines to JSON, dense (`return`)", unit: "MB", subjects: [...encoding(fixture, dense, lineMatches), ...copying] },
-    { task: "lines to JSON, spread (`buffer`)", unit: "MB", subjects: [...encoding(fixture, spread, lineMatches), ...copying] },
-    { task: "chunks to JSON, 3 lines of context", unit: "MB", subjects: [...encoding(fixture, spread, chunkMatches), ...copying] },
+    {
+      task: "lines to JSON, dense (`return`)",
+      unit: "MB",
+      subjects: [...encoding(fixture, dense, lineMatches), ...copying],
+    },
+    {
+      task: "lines to JSON, spread (`buffer`)",
+      unit: "MB",
+      subjects: [...encoding(fixture, spread, lineMatches), ...copying],
+    },
+    {
+      task: "chunks to JSON, 3 lines of context",
+      unit: "MB",
+      subjects: [...encoding(fixture, spread, chunkMatches), ...copying],
+    },
   ];
   return { title: "Matches to JSON", benches, close: async () => {} };
 }
@@ -30,11 +51,12 @@ function encoding(fixture: Fixture, found: FoundMatches, form: MatchForm): Subje
         for (const { bytes } of batches()) crc = crc32(bytes, crc);
         return `CRC-32 ${crc.toString(16)}`;
       },
-      run: () => timed(() => {
-        let total = 0;
-        for (const { bytes } of batches()) total += bytes.length;
-        return total / megabyte;
-      }),
+      run: () =>
+        timed(() => {
+          let total = 0;
+          for (const { bytes } of batches()) total += bytes.length;
+          return total / megabyte;
+        }),
     };
   });
 }

@@ -44,7 +44,14 @@ export class Fixture {
     return new Fixture(text, workFolder, kernels, program, notes, textFolder);
   }
 
-  private constructor(text: MicroText, workFolder: string, kernels: readonly Kernel[], limitsProgram: string | undefined, notes: readonly string[], textFolder: string) {
+  private constructor(
+    text: MicroText,
+    workFolder: string,
+    kernels: readonly Kernel[],
+    limitsProgram: string | undefined,
+    notes: readonly string[],
+    textFolder: string,
+  ) {
     this.text = text;
     this.workFolder = workFolder;
     this.kernels = kernels;
@@ -70,7 +77,10 @@ export class Fixture {
     return this.kernels.map((kernel) => ({ name: kernel.name, ...subjectOf(kernel) }));
   }
 
-  /** What `choose` makes of the machine's limits on that text, which is kept under `name` in a file; [] without a compiler. */
+  /**
+   * What `choose` makes of the machine's limits on that text, which is kept under `name` in a file; [] without a
+   * compiler.
+   */
   limitsOn(name: string, text: Uint8Array, choose: (limits: MachineLimits) => Subject[]): Subject[] {
     if (this.#limitsProgram === undefined) return [];
     const known = this.#limitsByName.get(name);
@@ -126,7 +136,14 @@ export function buildShard(kernel: Kernel | undefined, documents: readonly Micro
   const builder = new ShardBuilder(kernel ?? loadKernel("ts"), undefined);
   for (const { path, oid, text } of documents) {
     const content = builder.addContent(oid, text);
-    builder.addDocument(content, { repositoryId: 1, path: Buffer.from(path), branchMask: 1, oid, language: "", skipReason: "none" });
+    builder.addDocument(content, {
+      repositoryId: 1,
+      path: Buffer.from(path),
+      branchMask: 1,
+      oid,
+      language: "",
+      skipReason: "none",
+    });
   }
   return builder.build((byteCount) => Buffer.alloc(ShardStore.storedBytes(byteCount)));
 }

@@ -23,7 +23,11 @@ export class MachineLimits {
 
   /** A command that does the same work as the other subjects: its result is what they must find too. */
   peer(name: string, command: string, amount: number): Subject {
-    return { name, result: async () => String((await this.#ask(command)).result), run: () => this.#trial(command, () => amount) };
+    return {
+      name,
+      result: async () => String((await this.#ask(command)).result),
+      run: () => this.#trial(command, () => amount),
+    };
   }
 
   close(): void {
@@ -41,7 +45,8 @@ export class MachineLimits {
       this.#child.stdin?.write(`${command}\n`);
     });
     const [nanoseconds, result] = line.split(" ").map(Number);
-    if (nanoseconds === undefined || result === undefined) throw new TrawlError("internal", `limits.c does not answer ${command}`);
+    if (nanoseconds === undefined || result === undefined)
+      throw new TrawlError("internal", `limits.c does not answer ${command}`);
     return { seconds: nanoseconds / 1e9, result };
   }
 

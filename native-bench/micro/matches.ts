@@ -28,7 +28,8 @@ export const chunkMatches: MatchForm = { chunks: true, contextLines: 3 };
 const lineBytesMax = 4096;
 
 /** What every match object has beside path and matches. */
-const head = ',"repositoryID":1,"repository":"bench","branches":["HEAD"],"commit":"0123456789abcdef0123456789abcdef01234567"';
+const head =
+  ',"repositoryID":1,"repository":"bench","branches":["HEAD"],"commit":"0123456789abcdef0123456789abcdef01234567"';
 const fragments = Buffer.from(`${head},"language":"C"}`);
 
 export function findMatches(kernel: Kernel, reader: ShardReader, needle: string): FoundMatches {
@@ -65,21 +66,44 @@ export interface WrittenBatch {
 }
 
 /**
- * Writes all matches in batches of `batchBytes` or a little more, each into a buffer that it asks for. Who takes a batch
- * may keep it while `bufferOf` returns others. A line that is longer than a buffer is left out.
+ * Writes all matches in batches of `batchBytes` or a little more, each into a buffer that it asks for. Who takes a
+ * batch may keep it while `bufferOf` returns others. A line that is longer than a buffer is left out.
  */
-export function* writtenBatches(kernel: Kernel, found: FoundMatches, form: MatchForm, batchBytes: number, bufferOf: () => Buffer): Generator<WrittenBatch> {
+export function* writtenBatches(
+  kernel: Kernel,
+  found: FoundMatches,
+  form: MatchForm,
+  batchBytes: number,
+  bufferOf: () => Buffer,
+): Generator<WrittenBatch> {
   const { reader, rows, results, resultCount } = found;
   const cursor = new Uint32Array(3);
   let out = bufferOf();
-  for (let row = 0, isDone = false; !isDone;) {
+  for (let row = 0, isDone = false; !isDone; ) {
     const [result, rowsDone] = cursor;
     cursor[2] = 0;
-    isDone = kernel.encodeResults(reader.content, reader.paths, reader.newlines, newlineStepBytes, fragments, results, resultCount, rows,
-      form.chunks, form.contextLines, lineBytesMax, out, batchBytes, cursor);
+    isDone = kernel.encodeResults(
+      reader.content,
+      reader.paths,
+      reader.newlines,
+      newlineStepBytes,
+      fragments,
+      results,
+      resultCount,
+      rows,
+      form.chunks,
+      form.contextLines,
+      lineBytesMax,
+      out,
+      batchBytes,
+      cursor,
+    );
     const isStuck = !isDone && cursor[2] === 0 && cursor[0] === result && cursor[1] === rowsDone;
     if (isStuck) cursor.set([result + 1, 0]);
-    const next = cursor[0] < resultCount ? results[cursor[0] * resultWordCount + resultWords.rowFrom] + cursor[1] : rows.length / 2;
+    const next =
+      cursor[0] < resultCount
+        ? results[cursor[0] * resultWordCount + resultWords.rowFrom] + cursor[1]
+        : rows.length / 2;
     const written = { bytes: out.subarray(0, cursor[2]), matchCount: next - row };
     row = next;
     if (written.bytes.length === 0) continue;

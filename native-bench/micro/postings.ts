@@ -14,8 +14,8 @@ interface List {
 const listCountMax = 2000;
 
 /**
- * Reading posting lists. The limit is a plain C loop that adds differences of one byte each and writes the sums: what is
- * left when there is nothing to decode and nothing to compare.
+ * Reading posting lists. The limit is a plain C loop that adds differences of one byte each and writes the sums: what
+ * is left when there is nothing to decode and nothing to compare.
  */
 export async function postingsGroup(fixture: Fixture): Promise<BenchGroup> {
   const units = fixture.reader.unitCount;
@@ -25,9 +25,17 @@ export async function postingsGroup(fixture: Fixture): Promise<BenchGroup> {
   const benches: MicroBench[] = [
     { task: "decode lists of common trigrams", unit: "M integers", subjects: [...decoding(fixture, long), ...sums] },
     { task: "decode lists of rarer trigrams", unit: "M integers", subjects: [...decoding(fixture, middle), ...sums] },
-    { task: "intersect rarer with common ones", unit: "M integers", subjects: [...intersecting(fixture, middle, long), ...sums] },
+    {
+      task: "intersect rarer with common ones",
+      unit: "M integers",
+      subjects: [...intersecting(fixture, middle, long), ...sums],
+    },
   ];
-  return { title: "Posting lists", benches: benches.filter(({ subjects }) => subjects.length > 0), close: async () => {} };
+  return {
+    title: "Posting lists",
+    benches: benches.filter(({ subjects }) => subjects.length > 0),
+    close: async () => {},
+  };
 }
 
 function listsOf({ reader }: Fixture, bytesMin: number, bytesMax: number): List[] {
@@ -58,7 +66,10 @@ function intersecting(fixture: Fixture, rarer: readonly List[], common: readonly
   const { postings } = fixture.reader;
   const decoded = rarer.map(({ from, to }) => decoded32(fixture.kernels[0], postings, from, to));
   const work = new Uint32Array(Math.max(0, ...decoded.map(({ length }) => length)));
-  const integers = decoded.reduce((sum, units, i) => sum + units.length + countOf(postings, common[i % common.length]), 0);
+  const integers = decoded.reduce(
+    (sum, units, i) => sum + units.length + countOf(postings, common[i % common.length]),
+    0,
+  );
   const intersectAll = (kernel: Kernel, take: (kept: number) => void): void => {
     for (let i = 0; i < decoded.length; i++) {
       work.set(decoded[i]);
@@ -68,10 +79,11 @@ function intersecting(fixture: Fixture, rarer: readonly List[], common: readonly
   };
   return fixture.eachKernel((kernel) => ({
     result: () => digest((take) => intersectAll(kernel, (kept) => take(work.subarray(0, kept)))),
-    run: () => timed(() => {
-      intersectAll(kernel, () => {});
-      return integers / million;
-    }),
+    run: () =>
+      timed(() => {
+        intersectAll(kernel, () => {});
+        return integers / million;
+      }),
   }));
 }
 
@@ -89,7 +101,9 @@ function countOf(postings: Uint8Array, { from, to }: List): number {
 
 function sumOf(each: (take: (value: number) => void) => void): number {
   let sum = 0;
-  each((value) => { sum += value; });
+  each((value) => {
+    sum += value;
+  });
   return sum;
 }
 

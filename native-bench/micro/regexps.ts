@@ -18,25 +18,48 @@ interface Range {
 }
 
 /**
- * RE2 as a search uses it: on the lines that hold a literal, and on whole contents. Beside it V8's own regexps on strings
- * of the same bytes, and what a call per line costs that does next to nothing.
+ * RE2 as a search uses it: on the lines that hold a literal, and on whole contents. Beside it V8's own regexps on
+ * strings of the same bytes, and what a call per line costs that does next to nothing.
  */
 export async function regexpGroup(fixture: Fixture): Promise<BenchGroup> {
   const [kernel] = fixture.kernels;
   const words = scanAllLines(kernel, fixture.content, Buffer.from("error"));
-  const lines = Array.from({ length: Math.min(lineCountMax, words.length / 2) }, (_, i) => ({ from: words[2 * i], to: words[2 * i + 1] }));
+  const lines = Array.from({ length: Math.min(lineCountMax, words.length / 2) }, (_, i) => ({
+    from: words[2 * i],
+    to: words[2 * i + 1],
+  }));
   const contents = contentsOf(fixture);
   const call: Subject = {
-    name: "one call each", result: undefined,
-    run: () => timed(() => {
-      for (const { from, to } of lines) kernel.countNewlines(fixture.content, to, Math.max(from, to));
-      return lines.length / million;
-    }),
+    name: "one call each",
+    result: undefined,
+    run: () =>
+      timed(() => {
+        for (const { from, to } of lines) kernel.countNewlines(fixture.content, to, Math.max(from, to));
+        return lines.length / million;
+      }),
   };
   const benches: MicroBench[] = [
-    { task: "`[a-z]+_?error` on lines with `error`", unit: "M lines", subjects: [...matching(fixture, "[a-z]+_?error", lines, lines.length / million), call] },
-    { task: "`[a-z]+_?error` on whole contents", unit: "MB", subjects: [...matching(fixture, "[a-z]+_?error", contents, bytesOf(contents) / million), ...fixture.limit("memory", "read", 1 / million)] },
-    { task: "`[a-z]+[0-9]+_[a-z]+\\(` on whole contents", unit: "MB", subjects: [...matching(fixture, "[a-z]+[0-9]+_[a-z]+\\(", contents, bytesOf(contents) / million), ...fixture.limit("memory", "read", 1 / million)] },
+    {
+      task: "`[a-z]+_?error` on lines with `error`",
+      unit: "M lines",
+      subjects: [...matching(fixture, "[a-z]+_?error", lines, lines.length / million), call],
+    },
+    {
+      task: "`[a-z]+_?error` on whole contents",
+      unit: "MB",
+      subjects: [
+        ...matching(fixture, "[a-z]+_?error", contents, bytesOf(contents) / million),
+        ...fixture.limit("memory", "read", 1 / million),
+      ],
+    },
+    {
+      task: "`[a-z]+[0-9]+_[a-z]+\\(` on whole contents",
+      unit: "MB",
+      subjects: [
+        ...matching(fixture, "[a-z]+[0-9]+_[a-z]+\\(", contents, bytesOf(contents) / million),
+        ...fixture.limit("memory", "read", 1 / million),
+      ],
+    },
   ];
   return { title: "Regexps", benches, close: async () => {} };
 }
@@ -59,10 +82,11 @@ function matching(fixture: Fixture, source: string, ranges: readonly Range[], am
   const subject = (name: string, count: () => number): Subject => ({
     name,
     result: () => String(count()),
-    run: () => timed(() => {
-      count();
-      return amount;
-    }),
+    run: () =>
+      timed(() => {
+        count();
+        return amount;
+      }),
   });
   return [
     subject("RE2", () => countWithRe2(matcher, fixture.content, ranges)),

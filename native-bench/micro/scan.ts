@@ -44,15 +44,21 @@ export async function scanGroup(fixture: Fixture): Promise<BenchGroup> {
     ...cases.map((scanCase) => scanBench(fixture, "text", content, scanCase)),
     ...spaceCases.map((scanCase) => scanBench(fixture, "spaces", spaces, scanCase)),
     {
-      task: "`return` in every second unit", unit: "GB",
+      task: "`return` in every second unit",
+      unit: "GB",
       subjects: [...rangesSubjects(fixture, everySecondUnit(content.length), "return"), ...memory],
     },
     { task: "lines with `return`", unit: "GB", subjects: [...linesSubjects(fixture, "return"), ...memory] },
     {
-      task: "count of newlines", unit: "GB",
+      task: "count of newlines",
+      unit: "GB",
       subjects: [
-        ...fixture.eachKernel((kernel) => countingSubject(whole, () => kernel.countNewlines(content, 0, content.length))),
-        ...fixture.limitsOn("text", content, (limits) => [limits.peer("C library", "byte 0a", content.length / gigabyte)]),
+        ...fixture.eachKernel((kernel) =>
+          countingSubject(whole, () => kernel.countNewlines(content, 0, content.length)),
+        ),
+        ...fixture.limitsOn("text", content, (limits) => [
+          limits.peer("C library", "byte 0a", content.length / gigabyte),
+        ]),
         ...memory,
       ],
     },
@@ -63,9 +69,11 @@ export async function scanGroup(fixture: Fixture): Promise<BenchGroup> {
 function scanBench(fixture: Fixture, name: string, text: Buffer, { task, needle, foldAscii }: ScanCase): MicroBench {
   const ranges = Uint32Array.of(0, text.length, text.length);
   const bytes = Buffer.from(needle);
-  const subjects = fixture.eachKernel((kernel) => countingSubject(ranges, () => countMatches(kernel, text, ranges, bytes, foldAscii)));
+  const subjects = fixture.eachKernel((kernel) =>
+    countingSubject(ranges, () => countMatches(kernel, text, ranges, bytes, foldAscii)),
+  );
   const limits = fixture.limitsOn(name, text, (limits) => [
-    ...foldAscii ? [] : [limits.peer("C library", `find ${bytes.toString("hex")}`, text.length / gigabyte)],
+    ...(foldAscii ? [] : [limits.peer("C library", `find ${bytes.toString("hex")}`, text.length / gigabyte)]),
     limits.limit("memory", "read", 1 / gigabyte),
   ]);
   return { task, unit: "GB", subjects: [...subjects, ...limits] };
@@ -73,12 +81,15 @@ function scanBench(fixture: Fixture, name: string, text: Buffer, { task, needle,
 
 function rangesSubjects(fixture: Fixture, ranges: Uint32Array, needle: string): Subject[] {
   const bytes = Buffer.from(needle);
-  return fixture.eachKernel((kernel) => countingSubject(ranges, () => countMatches(kernel, fixture.content, ranges, bytes, false)));
+  return fixture.eachKernel((kernel) =>
+    countingSubject(ranges, () => countMatches(kernel, fixture.content, ranges, bytes, false)),
+  );
 }
 
 function everySecondUnit(textBytes: number): Uint32Array {
   const ranges = new Uint32Array(3 * Math.floor(textBytes / (2 * unitBytes)));
-  for (let i = 0; i < ranges.length / 3; i++) ranges.set([2 * i * unitBytes, (2 * i + 1) * unitBytes, textBytes], 3 * i);
+  for (let i = 0; i < ranges.length / 3; i++)
+    ranges.set([2 * i * unitBytes, (2 * i + 1) * unitBytes, textBytes], 3 * i);
   return ranges;
 }
 
@@ -86,8 +97,13 @@ function linesSubjects(fixture: Fixture, needle: string): Subject[] {
   const { content } = fixture;
   const ranges = Uint32Array.of(0, content.length, content.length, 0);
   const bytes = Buffer.from(needle);
-  return fixture.eachKernel((kernel) => countingSubject(ranges.subarray(0, 3), () => countRows((rows, cursor) =>
-    kernel.scanLines(content, ranges, 1, bytes, false, newline, unlimitedWork, rows, cursor))));
+  return fixture.eachKernel((kernel) =>
+    countingSubject(ranges.subarray(0, 3), () =>
+      countRows((rows, cursor) =>
+        kernel.scanLines(content, ranges, 1, bytes, false, newline, unlimitedWork, rows, cursor),
+      ),
+    ),
+  );
 }
 
 /** A subject that finds `count()` in the ranges. */
@@ -96,22 +112,31 @@ function countingSubject(ranges: Uint32Array, count: () => number): Omit<Subject
   for (let i = 0; i < ranges.length; i += 3) bytes += ranges[i + 1] - ranges[i];
   return {
     result: () => String(count()),
-    run: () => timed(() => {
-      count();
-      return bytes / gigabyte;
-    }),
+    run: () =>
+      timed(() => {
+        count();
+        return bytes / gigabyte;
+      }),
   };
 }
 
-function countMatches(kernel: Kernel, text: Uint8Array, ranges: Uint32Array, needle: Uint8Array, foldAscii: boolean): number {
-  return countRows((rows, cursor) => kernel.scan(text, ranges, ranges.length / 3, needle, foldAscii, unlimitedWork, rows, cursor));
+function countMatches(
+  kernel: Kernel,
+  text: Uint8Array,
+  ranges: Uint32Array,
+  needle: Uint8Array,
+  foldAscii: boolean,
+): number {
+  return countRows((rows, cursor) =>
+    kernel.scan(text, ranges, ranges.length / 3, needle, foldAscii, unlimitedWork, rows, cursor),
+  );
 }
 
 /** Calls a scan until it is done and counts its rows. */
 function countRows(scan: (rows: Uint32Array, cursor: Uint32Array) => boolean): number {
   const rows = new Uint32Array(2 * rowCount);
   const cursor = new Uint32Array(4);
-  for (let count = 0; ;) {
+  for (let count = 0; ; ) {
     const isDone = scan(rows, cursor);
     count += cursor[2];
     cursor[2] = 0;
@@ -128,7 +153,9 @@ export function scanAll(kernel: Kernel, text: Uint8Array, needle: Uint8Array): U
 /** The lines that hold `needle`, as pairs (start, end). */
 export function scanAllLines(kernel: Kernel, text: Uint8Array, needle: Uint8Array): Uint32Array {
   const whole = Uint32Array.of(0, text.length, text.length, 0);
-  return allRows((rows, cursor) => kernel.scanLines(text, whole, 1, needle, false, newline, unlimitedWork, rows, cursor));
+  return allRows((rows, cursor) =>
+    kernel.scanLines(text, whole, 1, needle, false, newline, unlimitedWork, rows, cursor),
+  );
 }
 
 function allRows(scan: (rows: Uint32Array, cursor: Uint32Array) => boolean): Uint32Array {

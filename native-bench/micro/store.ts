@@ -26,13 +26,25 @@ export async function storeGroup(fixture: Fixture): Promise<BenchGroup> {
   const store = new ShardStore(folder);
   const ids = Array.from({ length: shardCount }, (_, i) => i + 1);
   await store.put(ids.map((id) => ({ id, bytes: Buffer.alloc(shardBytes, id) })));
-  const raw = openEnvironment<Buffer, number>({ path: folder, mapSize: 2 ** 40, maxDbs: 2, maxReaders: 512, encoding: "binary" });
+  const raw = openEnvironment<Buffer, number>({
+    path: folder,
+    mapSize: 2 ** 40,
+    maxDbs: 2,
+    maxReaders: 512,
+    encoding: "binary",
+  });
   const shards = raw.openDB<Buffer, number>({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
   const read = (id: number, transaction: Transaction): Buffer | undefined =>
-    (shards.getBinaryFast as (id: number, options: { transaction: Transaction }) => Buffer | undefined).call(shards, id, { transaction });
+    (shards.getBinaryFast as (id: number, options: { transaction: Transaction }) => Buffer | undefined).call(
+      shards,
+      id,
+      { transaction },
+    );
   const benches: MicroBench[] = [
     {
-      task: `snapshot with views of ${shardCount} shards`, unit: "snapshots", subjects: [
+      task: `snapshot with views of ${shardCount} shards`,
+      unit: "snapshots",
+      subjects: [
         snapshots("trawl", () => {
           const snapshot = store.read();
           const sum = ids.reduce((total, id) => total + (snapshot.get(id)?.[0] ?? 0), 0);
@@ -47,7 +59,11 @@ export async function storeGroup(fixture: Fixture): Promise<BenchGroup> {
         }),
       ],
     },
-    { task: "shard opened (header and bounds)", unit: "shards", subjects: [openings(buildShard(fixture.kernels[0], fixture.text.documents.slice(0, 1)))] },
+    {
+      task: "shard opened (header and bounds)",
+      unit: "shards",
+      subjects: [openings(buildShard(fixture.kernels[0], fixture.text.documents.slice(0, 1)))],
+    },
   ];
   const close = async (): Promise<void> => {
     await raw.close();
@@ -61,10 +77,11 @@ function snapshots(name: string, take: () => number): Subject {
   return {
     name,
     result: () => String(take()),
-    run: () => timed(() => {
-      for (let i = 0; i < snapshotCount; i++) take();
-      return snapshotCount;
-    }),
+    run: () =>
+      timed(() => {
+        for (let i = 0; i < snapshotCount; i++) take();
+        return snapshotCount;
+      }),
   };
 }
 
@@ -72,15 +89,19 @@ function openings(shard: Buffer): Subject {
   return {
     name: "trawl",
     result: undefined,
-    run: () => timed(() => {
-      let documents = 0;
-      for (let i = 0; i < snapshotCount; i++) documents += new ShardReader(1, shard).documentCount;
-      return documents;
-    }),
+    run: () =>
+      timed(() => {
+        let documents = 0;
+        for (let i = 0; i < snapshotCount; i++) documents += new ShardReader(1, shard).documentCount;
+        return documents;
+      }),
   };
 }
 
-/** What must be on the disk before we go on, beside writing a page, or as many bytes, to a file and waiting for the disk. */
+/**
+ * What must be on the disk before we go on, beside writing a page, or as many bytes, to a file and waiting for the
+ * disk.
+ */
 export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   const records = new RecordStore(folderIn(fixture, "catalog"));
   const catalog = new Catalog(records, () => {});
@@ -89,13 +110,24 @@ export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   const file = openSync(join(fixture.workFolder, "file"), "w");
   const shard = buildShard(fixture.kernels[0], shardDocuments(fixture.text.documents));
   const benches: MicroBench[] = [
-    { task: "writing a repository's new state", unit: "commits", subjects: [catalogCommits(catalog), fileWrites(file, Buffer.alloc(pageBytes), 1)] },
     {
-      task: "writing a shard, half full", unit: "MB", subjects: [
-        { name: "trawl", result: undefined, run: () => timedAsync(async () => {
-          await store.put([{ id: 1, bytes: shard }]);
-          return shard.length / 1e6;
-        }) },
+      task: "writing a repository's new state",
+      unit: "commits",
+      subjects: [catalogCommits(catalog), fileWrites(file, Buffer.alloc(pageBytes), 1)],
+    },
+    {
+      task: "writing a shard, half full",
+      unit: "MB",
+      subjects: [
+        {
+          name: "trawl",
+          result: undefined,
+          run: () =>
+            timedAsync(async () => {
+              await store.put([{ id: 1, bytes: shard }]);
+              return shard.length / 1e6;
+            }),
+        },
         fileWrites(file, shard, shard.length / 1e6),
       ],
     },
@@ -121,18 +153,34 @@ function shardDocuments(documents: readonly MicroDocument[]): MicroDocument[] {
 }
 
 function catalogCommits(catalog: Catalog): Subject {
-  const repository = catalog.newRepository({
-    name: "bench", url: "https://localhost/bench.git", credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "",
-    topics: [], metadata: {}, intervalSeconds: 0,
-  }, false);
+  const repository = catalog.newRepository(
+    {
+      name: "bench",
+      url: "https://localhost/bench.git",
+      credential: "",
+      branches: [],
+      fork: false,
+      archived: false,
+      private: false,
+      readers: [],
+      stars: 0,
+      description: "",
+      topics: [],
+      metadata: {},
+      intervalSeconds: 0,
+    },
+    false,
+  );
   let generation = 0;
   return {
     name: "trawl",
     result: undefined,
-    run: () => timedAsync(async () => {
-      for (let i = 0; i < commitCount; i++) await catalog.commit(() => ({ repositories: [{ ...repository, generation: ++generation }] }));
-      return commitCount;
-    }),
+    run: () =>
+      timedAsync(async () => {
+        for (let i = 0; i < commitCount; i++)
+          await catalog.commit(() => ({ repositories: [{ ...repository, generation: ++generation }] }));
+        return commitCount;
+      }),
   };
 }
 
@@ -140,10 +188,11 @@ function fileWrites(file: number, bytes: Buffer, amount: number): Subject {
   return {
     name: "file",
     result: undefined,
-    run: () => timed(() => {
-      writeSync(file, bytes, 0, bytes.length, 0);
-      fdatasyncSync(file);
-      return amount;
-    }),
+    run: () =>
+      timed(() => {
+        writeSync(file, bytes, 0, bytes.length, 0);
+        fdatasyncSync(file);
+        return amount;
+      }),
   };
 }

@@ -20,7 +20,7 @@ export async function digestOf(port: number, path: string): Promise<string> {
   const body = (await bodyOf(port, path)).toString("latin1");
   const hash = createHash("sha1");
   let bytes = 0;
-  for (let at = 0; at < body.length;) {
+  for (let at = 0; at < body.length; ) {
     const end = body.indexOf(eventEnd, at);
     if (end < 0) throw new TrawlError("internal", "an event stream ends within an event");
     if (body.startsWith(matchesHead, at)) {

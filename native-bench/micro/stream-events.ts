@@ -1,7 +1,16 @@
 import { uninitializedBytes } from "../../src/base/bytes.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import type { ShardReader } from "../../src/shard/shard-reader.js";
-import { bufferBytes, chunkMatches, exhaustiveBatchBytes, findMatches, lineMatches, writtenBatches, type FoundMatches, type MatchForm } from "./matches.js";
+import {
+  bufferBytes,
+  chunkMatches,
+  exhaustiveBatchBytes,
+  findMatches,
+  lineMatches,
+  writtenBatches,
+  type FoundMatches,
+  type MatchForm,
+} from "./matches.js";
 
 /**
  * What the servers of event streams send. Server and client make the same of the same text.
@@ -46,7 +55,9 @@ export function makeEvents(kernel: Kernel, reader: ShardReader): StreamEvents {
 function readyEvents(kernel: Kernel, matches: FoundMatches, bytes: number): ReadyEvents {
   const elements: Buffer[] = [];
   let matchCount = 0;
-  for (const batch of writtenBatches(kernel, matches, lineMatches, Math.floor(0.9 * bytes), () => uninitializedBytes(bytes))) {
+  for (const batch of writtenBatches(kernel, matches, lineMatches, Math.floor(0.9 * bytes), () =>
+    uninitializedBytes(bytes),
+  )) {
     if (elements.push(batch.bytes) > readyCount) break;
     matchCount += batch.matchCount;
   }

@@ -5,7 +5,9 @@ export type StreamWay = "trawl" | "uWebSockets.js" | "node:http" | "socket";
 
 /** What one request asks a server for: some events, all of them so many times. */
 export interface StreamOrder {
-  readonly source: { readonly kind: "ready"; readonly set: number } | { readonly kind: "found"; readonly name: FoundName };
+  readonly source:
+    | { readonly kind: "ready"; readonly set: number }
+    | { readonly kind: "found"; readonly name: FoundName };
   readonly times: number;
   readonly gzip: boolean;
 }
@@ -20,7 +22,10 @@ export function orderOf(query: string): StreamOrder {
   const parameters = new URLSearchParams(query);
   const found = parameters.get("found");
   return {
-    source: found === null ? { kind: "ready", set: Number(parameters.get("set")) } : { kind: "found", name: found as FoundName },
+    source:
+      found === null
+        ? { kind: "ready", set: Number(parameters.get("set")) }
+        : { kind: "found", name: found as FoundName },
     times: Number(parameters.get("times")),
     gzip: parameters.get("gzip") === "1",
   };

@@ -31,7 +31,13 @@ function pourPlain({ count, at }: Pieces, outlet: Outlet): void {
 }
 
 /** The same window, level and amount under way as our event streams have, so that the ways differ in writing only. */
-const gzipOptions = { level: constants.Z_BEST_SPEED, windowBits: 13, memLevel: 6, chunkSize: blockBytesMax, highWaterMark: 512 * 1024 };
+const gzipOptions = {
+  level: constants.Z_BEST_SPEED,
+  windowBits: 13,
+  memLevel: 6,
+  chunkSize: blockBytesMax,
+  highWaterMark: 512 * 1024,
+};
 
 /** Flushed whenever as much is under way as may be, so that the client can read all of it. */
 function pourGzip({ count, at }: Pieces, outlet: Outlet): void {

@@ -38,10 +38,14 @@ serve(way as StreamWay);
 
 function serve(kind: StreamWay): void {
   switch (kind) {
-    case "trawl": return serveWithTrawl();
-    case "uWebSockets.js": return serveWithUws();
-    case "node:http": return serveWithNode();
-    case "socket": return serveWithSocket();
+    case "trawl":
+      return serveWithTrawl();
+    case "uWebSockets.js":
+      return serveWithUws();
+    case "node:http":
+      return serveWithNode();
+    case "socket":
+      return serveWithSocket();
   }
 }
 
@@ -56,7 +60,14 @@ function serveWithTrawl(): void {
   server.route("GET", "/", (request, response) => {
     const order = orderOf(request.query);
     const encoding = order.gzip ? "gzip" : "identity";
-    const sink = new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, turns, observer, silentLog());
+    const sink = new SseStream(
+      response.startStream(200, sseHeaders(encoding)),
+      encoding,
+      stallMs,
+      turns,
+      observer,
+      silentLog(),
+    );
     if (order.source.kind === "ready") pourReady(sink, events.ready[order.source.set].elements, order.times);
     else pourFound(sink, events.found[order.source.name], order.times);
   });
@@ -87,7 +98,8 @@ function pourFound(sink: SseStream, found: FoundEvents, times: number): void {
       const { value, done } = batches.next();
       isDone = done === true;
       if (isDone) stream.finish(undefined, undefined);
-      else if (value !== undefined) stream.addMatches({ bytes: value.bytes, giveBack: () => spare.push(Buffer.from(value.bytes.buffer)) });
+      else if (value !== undefined)
+        stream.addMatches({ bytes: value.bytes, giveBack: () => spare.push(Buffer.from(value.bytes.buffer)) });
     }
   };
   sink.onDrain(more);
@@ -107,8 +119,8 @@ function eventsOf(elements: readonly Buffer[]): Buffer[] {
 }
 
 /**
- * The bare library: finished blocks, each in a cork of its own. Larger ones are not safe with the release that we use: when
- * the socket takes less than what is corked, what was to be written behind it is lost.
+ * The bare library: finished blocks, each in a cork of its own. Larger ones are not safe with the release that we use:
+ * when the socket takes less than what is corked, what was to be written behind it is lost.
  */
 function serveWithUws(): void {
   const whole = events.ready.map(({ elements }) => eventsOf(elements));
@@ -117,20 +129,26 @@ function serveWithUws(): void {
   app.any("/", (response, request) => {
     const order = orderOf(request.getQuery());
     let isOpen = true;
-    response.onAborted(() => { isOpen = false; });
+    response.onAborted(() => {
+      isOpen = false;
+    });
     response.cork(() => {
       for (const [name, value] of headersOf(order)) response.writeHeader(name, value);
     });
     pour(readyPieces(order.gzip ? whole : blocks, order), order.gzip, {
       write: (bytes) => {
         let isReady = false;
-        if (isOpen) response.cork(() => { isReady = response.write(bytes); });
+        if (isOpen)
+          response.cork(() => {
+            isReady = response.write(bytes);
+          });
         return isReady;
       },
-      onWritable: (callback) => response.onWritable(() => {
-        callback();
-        return true;
-      }),
+      onWritable: (callback) =>
+        response.onWritable(() => {
+          callback();
+          return true;
+        }),
       end: () => {
         if (isOpen) response.cork(() => response.end());
       },
@@ -142,18 +160,24 @@ function serveWithUws(): void {
 }
 
 function blocksOf(bytes: Buffer): Buffer[] {
-  return Array.from({ length: Math.ceil(bytes.length / blockBytesMax) }, (_, i) => bytes.subarray(i * blockBytesMax, (i + 1) * blockBytesMax));
+  return Array.from({ length: Math.ceil(bytes.length / blockBytesMax) }, (_, i) =>
+    bytes.subarray(i * blockBytesMax, (i + 1) * blockBytesMax),
+  );
 }
 
-/** Finished events are written as they are; found matches are at hand as objects, which is less than ours starts from. */
+/**
+ * Finished events are written as they are; found matches are at hand as objects, which is less than ours starts from.
+ */
 function serveWithNode(): void {
   const ready = events.ready.map(({ elements }) => eventsOf(elements));
   const found = { lines: objectsOf("lines"), chunks: objectsOf("chunks") };
   const server = createServer((request, response) => {
     const order = orderOf(request.url?.split("?")[1] ?? "");
     response.writeHead(200, headersOf(order).flat());
-    const pieces = order.source.kind === "ready" ? readyPieces(ready, order)
-      : objectPieces(found[order.source.name], events.found[order.source.name], order.times);
+    const pieces =
+      order.source.kind === "ready"
+        ? readyPieces(ready, order)
+        : objectPieces(found[order.source.name], events.found[order.source.name], order.times);
     pour(pieces, order.gzip, {
       write: (bytes) => response.write(bytes),
       onWritable: (callback) => response.on("drain", callback),
@@ -169,13 +193,19 @@ function sayAddress(address: ReturnType<ReturnType<typeof createSocketServer>["a
 
 /** The match objects of each event. */
 function objectsOf(name: FoundName): object[][] {
-  return Array.from(foundBatches(kernel, events.found[name], newBuffer), ({ bytes }) => JSON.parse(`[${bytes.toString()}]`) as object[]);
+  return Array.from(
+    foundBatches(kernel, events.found[name], newBuffer),
+    ({ bytes }) => JSON.parse(`[${bytes.toString()}]`) as object[],
+  );
 }
 
 function objectPieces(objects: readonly object[][], found: FoundEvents, times: number): Pieces {
   const end = `event: progress\ndata: ${JSON.stringify(progressOf(found, true))}\n\nevent: done\ndata: {}\n\n`;
   const count = times * objects.length;
-  return { count: count + 1, at: (i) => (i === count ? end : `event: matches\ndata: ${JSON.stringify(objects[i % objects.length])}\n\n`) };
+  return {
+    count: count + 1,
+    at: (i) => (i === count ? end : `event: matches\ndata: ${JSON.stringify(objects[i % objects.length])}\n\n`),
+  };
 }
 
 function readyPieces(sets: readonly (readonly Buffer[])[], { source, times }: StreamOrder): Pieces {
@@ -192,7 +222,13 @@ function headersOf({ gzip }: StreamOrder): [string, string][] {
 /** The same bytes without a server behind them: an answer in chunks that was finished before it is asked for. */
 function serveWithSocket(): void {
   const sets = events.ready.map(({ elements }) => {
-    const once = Buffer.concat(eventsOf(elements).flatMap((event) => [Buffer.from(`${event.length.toString(16)}\r\n`), event, Buffer.from("\r\n")]));
+    const once = Buffer.concat(
+      eventsOf(elements).flatMap((event) => [
+        Buffer.from(`${event.length.toString(16)}\r\n`),
+        event,
+        Buffer.from("\r\n"),
+      ]),
+    );
     const repeats = once.length < socketBytesMin ? socketRepeats : 1;
     return { repeats, bytes: Buffer.concat(Array.from({ length: repeats }, () => once)) };
   });
@@ -203,7 +239,11 @@ function serveWithSocket(): void {
       if (order.source.kind !== "ready") return;
       const { repeats, bytes } = sets[order.source.set];
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-      const outlet: Outlet = { write: (piece) => socket.write(piece), onWritable: (callback) => socket.on("drain", callback), end: () => socket.write("0\r\n\r\n") };
+      const outlet: Outlet = {
+        write: (piece) => socket.write(piece),
+        onWritable: (callback) => socket.on("drain", callback),
+        end: () => socket.write("0\r\n\r\n"),
+      };
       pour({ count: order.times / repeats, at: () => bytes }, false, outlet);
     });
   });

@@ -16,7 +16,9 @@ export interface MicroDocument {
 /** Neighbours in a listing resemble each other, so a sample takes every so many-th file, then those after them. */
 const sampleStride = 16;
 
-/** Files of `paths`, spread over the whole list, until they have `bytesMax` together. The same list gives the same text. */
+/**
+ * Files of `paths`, spread over the whole list, until they have `bytesMax` together. The same list gives the same text.
+ */
 export function sampleText(paths: readonly string[], read: (path: string) => Buffer, bytesMax: number): MicroText {
   const documents: MicroDocument[] = [];
   let bytes = 0;

@@ -25,18 +25,24 @@ const creditBytes = 512 * kibibyte;
  */
 export async function threadGroups(fixture: Fixture): Promise<BenchGroup[]> {
   const worker = new Worker(new URL("./transfer-worker.js", import.meta.url));
-  const [{ returnPort }] = await once(worker, "message") as [Introduction];
+  const [{ returnPort }] = (await once(worker, "message")) as [Introduction];
   const pool = new Piscina<undefined, undefined>({
-    filename: new URL("./echo-worker.js", import.meta.url).href, name: "echo", minThreads: 1, maxThreads: 1, atomics: "disabled", recordTiming: false,
+    filename: new URL("./echo-worker.js", import.meta.url).href,
+    name: "echo",
+    minThreads: 1,
+    maxThreads: 1,
+    atomics: "disabled",
+    recordTiming: false,
   });
   const copying = fixture.limit("copying", "copy", 1 / megabyte);
   const batches: MicroBench[] = [32, 64, 128].map((size) => ({
-    task: `${size} KiB from thread to thread`, unit: "MB", subjects: [
-      ...ways.map((way) => pouring(worker, returnPort, way, size * kibibyte)),
-      ...copying,
-    ],
+    task: `${size} KiB from thread to thread`,
+    unit: "MB",
+    subjects: [...ways.map((way) => pouring(worker, returnPort, way, size * kibibyte)), ...copying],
   }));
-  const tasks: MicroBench[] = [{ task: "task and answer", unit: "round trips", subjects: [piscinaRoundTrips(pool), messageRoundTrips(worker)] }];
+  const tasks: MicroBench[] = [
+    { task: "task and answer", unit: "round trips", subjects: [piscinaRoundTrips(pool), messageRoundTrips(worker)] },
+  ];
   const close = async (): Promise<void> => {
     returnPort.close();
     await worker.terminate();
@@ -71,32 +77,39 @@ function pouring(worker: Worker, returnPort: MessagePort, way: PourWay, batchByt
     });
     return bytes;
   };
-  return { name: way, result: async () => String(await pour()), run: () => timedAsync(async () => (await pour()) / megabyte) };
+  return {
+    name: way,
+    result: async () => String(await pour()),
+    run: () => timedAsync(async () => (await pour()) / megabyte),
+  };
 }
 
 function piscinaRoundTrips(pool: Piscina<undefined, undefined>): Subject {
   return {
     name: "Piscina",
     result: undefined,
-    run: () => timedAsync(async () => {
-      for (let i = 0; i < roundTripCount; i++) await pool.run(undefined);
-      return roundTripCount;
-    }),
+    run: () =>
+      timedAsync(async () => {
+        for (let i = 0; i < roundTripCount; i++) await pool.run(undefined);
+        return roundTripCount;
+      }),
   };
 }
 
 function messageRoundTrips(worker: Worker): Subject {
-  const echo = (): Promise<void> => new Promise((resolve) => {
-    worker.once("message", () => resolve());
-    const order: EchoOrder = { kind: "echo" };
-    worker.postMessage(order);
-  });
+  const echo = (): Promise<void> =>
+    new Promise((resolve) => {
+      worker.once("message", () => resolve());
+      const order: EchoOrder = { kind: "echo" };
+      worker.postMessage(order);
+    });
   return {
     name: "messages",
     result: undefined,
-    run: () => timedAsync(async () => {
-      for (let i = 0; i < roundTripCount; i++) await echo();
-      return roundTripCount;
-    }),
+    run: () =>
+      timedAsync(async () => {
+        for (let i = 0; i < roundTripCount; i++) await echo();
+        return roundTripCount;
+      }),
   };
 }

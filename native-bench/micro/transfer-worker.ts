@@ -5,8 +5,8 @@ import { controlWords } from "../../src/task/search-options.js";
 import { BatchBuffers } from "../../src/worker/batch-buffers.js";
 
 /**
- * How a batch crosses: its memory is transferred and comes back, as large batches of a search do; it is copied into memory
- * of its own that is transferred, as small ones do; or it is cloned by `postMessage`.
+ * How a batch crosses: its memory is transferred and comes back, as large batches of a search do; it is copied into
+ * memory of its own that is transferred, as small ones do; or it is cloned by `postMessage`.
  */
 export type PourWay = "lent" | "transferred" | "cloned";
 
@@ -45,7 +45,7 @@ parentPort?.on("message", (order: PourOrder | EchoOrder) => {
 
 function pour({ way, batchBytes, count, control }: PourOrder): void {
   control[controlWords.creditWaitMs] = creditWaitMs;
-  for (let i = 0; i < count;) {
+  for (let i = 0; i < count; ) {
     if (!hasCredit(control)) continue;
     Atomics.sub(control, controlWords.credit, batchBytes);
     send(way, batchBytes);

@@ -12,7 +12,10 @@ export async function makeSmallRepository(corpus: Corpus, directory: string, fil
   const paths = await smallFiles(corpus, fileBytesMax);
   const step = Math.max(1, Math.floor(paths.length / fileCount));
   const chosen = paths.filter((_, i) => i % step === 0).slice(0, fileCount);
-  await makeRepository(directory, chosen.map((path) => readSource(corpus, path)));
+  await makeRepository(
+    directory,
+    chosen.map((path) => readSource(corpus, path)),
+  );
 }
 
 /**
@@ -24,7 +27,12 @@ export async function timeCommits(trawl: Trawl, name: string, directory: string,
   const times: number[] = [];
   for (let i = 0; i < count; i++) {
     const marker = `trawlbench${name}${i}x`;
-    await commit(directory, branch, [{ path: "trawl-bench.txt", text: Buffer.from(`${marker}\n`) }], `refs/heads/${branch}^0`);
+    await commit(
+      directory,
+      branch,
+      [{ path: "trawl-bench.txt", text: Buffer.from(`${marker}\n`) }],
+      `refs/heads/${branch}^0`,
+    );
     const startedMs = monotonicMs();
     await trawl.sync(name);
     const found = await trawl.firstMatchMs(new URLSearchParams({ q: `${marker} type:file`, t: "literal" }));

@@ -8,8 +8,17 @@ import { run } from "../system/processes.js";
 import { monotonicMs } from "../../src/base/deadline.js";
 import { describeGraphql } from "./graphql-record.js";
 import {
-  measureBeside, measureFirstPage, measureGit, measureServers, startServers, WideDaemon,
-  type BesideOutcome, type FirstPage, type GitOutcome, type ServerOutcome, type WideServers,
+  measureBeside,
+  measureFirstPage,
+  measureGit,
+  measureServers,
+  startServers,
+  WideDaemon,
+  type BesideOutcome,
+  type FirstPage,
+  type GitOutcome,
+  type ServerOutcome,
+  type WideServers,
 } from "./graphql-stages.js";
 import type { Part, PartContext } from "./part.js";
 
@@ -32,12 +41,20 @@ export interface GraphqlMeasured {
 async function measure(context: PartContext): Promise<PartRecord> {
   const startedMs = monotonicMs();
   const generator = await SmallRequests.compile(context.workFolder);
-  const measured = { ...await measureWide(generator, context), ...await measureDeep(generator, context) };
-  return { part: graphqlPart.name, title: graphqlPart.title, seconds: (monotonicMs() - startedMs) / 1000, ...describeGraphql(measured, context.isQuick) };
+  const measured = { ...(await measureWide(generator, context)), ...(await measureDeep(generator, context)) };
+  return {
+    part: graphqlPart.name,
+    title: graphqlPart.title,
+    seconds: (monotonicMs() - startedMs) / 1000,
+    ...describeGraphql(measured, context.isQuick),
+  };
 }
 
 /** What needs no mirror. */
-async function measureWide(generator: SmallRequests, context: PartContext): Promise<Pick<GraphqlMeasured, "addresses" | "servers" | "firstPage">> {
+async function measureWide(
+  generator: SmallRequests,
+  context: PartContext,
+): Promise<Pick<GraphqlMeasured, "addresses" | "servers" | "firstPage">> {
   const daemon = new WideDaemon(context.workFolder);
   context.progress("the first page of 10,000 repositories");
   const firstPage = await measureFirstPage(daemon, context.rounds);
@@ -47,7 +64,10 @@ async function measureWide(generator: SmallRequests, context: PartContext): Prom
   return { addresses: servers.addresses, servers: outcomes, firstPage };
 }
 
-async function measureDeep(generator: SmallRequests, context: PartContext): Promise<Pick<GraphqlMeasured, "git" | "beside">> {
+async function measureDeep(
+  generator: SmallRequests,
+  context: PartContext,
+): Promise<Pick<GraphqlMeasured, "git" | "beside">> {
   const { workFolder, progress } = context;
   const history = await openCorpus("commits", context);
   const modules = await openCorpus("modules", context);

@@ -4,9 +4,23 @@ import { grouped, short } from "../report/numbers.js";
 import type { Claim, PartRecord, Plot, Sample, Table } from "../report/record.js";
 import { spreadOf } from "../system/measure.js";
 import type { GraphqlMeasured } from "./graphql-part.js";
-import { connections, nobody, operations, ratePerSecond, serverNames, streamCount, userOperation, wideCount, type ServerName, type ServerOutcome } from "./graphql-stages.js";
+import {
+  connections,
+  nobody,
+  operations,
+  ratePerSecond,
+  serverNames,
+  streamCount,
+  userOperation,
+  wideCount,
+  type ServerName,
+  type ServerOutcome,
+} from "./graphql-stages.js";
 
-export function describeGraphql(measured: GraphqlMeasured, isQuick: boolean): Pick<PartRecord, "notes" | "samples" | "tables" | "plots" | "claims"> {
+export function describeGraphql(
+  measured: GraphqlMeasured,
+  isQuick: boolean,
+): Pick<PartRecord, "notes" | "samples" | "tables" | "plots" | "claims"> {
   return {
     notes: notesOf(measured),
     samples: samplesOf(measured),
@@ -27,7 +41,14 @@ function notesOf({ addresses }: GraphqlMeasured): string[] {
 }
 
 function outcomeOf({ servers }: GraphqlMeasured, server: ServerName, operation: string): ServerOutcome {
-  return servers.find((outcome) => outcome.server === server && outcome.operation === operation) ?? { server, operation, saturated: [], paced: [] };
+  return (
+    servers.find((outcome) => outcome.server === server && outcome.operation === operation) ?? {
+      server,
+      operation,
+      saturated: [],
+      paced: [],
+    }
+  );
 }
 
 function medianOf(values: readonly number[]): number {
@@ -49,14 +70,24 @@ function throughputTable(measured: GraphqlMeasured): Table {
     head: ["server", ...operations.map(({ name }) => name), "generator, % of a core"],
     rows: serverNames.map((server) => {
       const outcomes = operations.map(({ name }) => outcomeOf(measured, server, name));
-      return [server, ...outcomes.map(({ saturated }) => rangeText(perSecondOf(saturated))), short(100 * Math.max(...outcomes.flatMap(({ saturated }) => saturated.map(({ cpuShare }) => cpuShare))))];
+      return [
+        server,
+        ...outcomes.map(({ saturated }) => rangeText(perSecondOf(saturated))),
+        short(100 * Math.max(...outcomes.flatMap(({ saturated }) => saturated.map(({ cpuShare }) => cpuShare)))),
+      ];
     }),
   };
 }
 
 function latencyTable(measured: GraphqlMeasured): Table {
   const row = (server: string, pace: string, results: readonly SmallResult[]): string[] => [
-    server, pace, ...([({ p50Ms }) => p50Ms, ({ p90Ms }) => p90Ms, ({ p99Ms }) => p99Ms, ({ p999Ms }) => p999Ms] satisfies ((of: SmallResult) => number)[]).map((of) => rangeText(results.map(of))),
+    server,
+    pace,
+    ...(
+      [({ p50Ms }) => p50Ms, ({ p90Ms }) => p90Ms, ({ p99Ms }) => p99Ms, ({ p999Ms }) => p999Ms] satisfies ((
+        of: SmallResult,
+      ) => number)[]
+    ).map((of) => rangeText(results.map(of))),
   ];
   return {
     title: `Latency of \`${userOperation.name}\`, ${connections} connections: of each percentile the median of the rounds`,
@@ -77,12 +108,20 @@ function singleTable({ firstPage, git }: GraphqlMeasured): Table {
     ["blame of 2,000 lines", git.blameMs],
     ["git blame", git.gitBlameMs],
   ];
-  return { title: "One request at a time", head: ["what", "ms"], rows: rows.map(([what, values]) => [what, rangeText(values)]) };
+  return {
+    title: "One request at a time",
+    head: ["what", "ms"],
+    rows: rows.map(([what, values]) => [what, rangeText(values)]),
+  };
 }
 
 function besideTable({ beside: { idle, beside, streamMegabytes } }: GraphqlMeasured): Table {
   const row = (beside_: string, results: readonly SmallResult[], streams: string): string[] => [
-    beside_, rangeText(perSecondOf(results)), rangeText(results.map(({ p50Ms }) => p50Ms)), rangeText(results.map(({ p99Ms }) => p99Ms)), streams,
+    beside_,
+    rangeText(perSecondOf(results)),
+    rangeText(results.map(({ p50Ms }) => p50Ms)),
+    rangeText(results.map(({ p99Ms }) => p99Ms)),
+    streams,
   ];
   return {
     title: `${connections} GraphQL connections at ${grouped(ratePerSecond)} a second beside ${streamCount} exhaustive streams`,
@@ -93,16 +132,47 @@ function besideTable({ beside: { idle, beside, streamMegabytes } }: GraphqlMeasu
 
 function samplesOf(measured: GraphqlMeasured): Sample[] {
   const { servers, firstPage, git, beside } = measured;
-  const ms = (task: string, values: readonly number[]): Sample => ({ task, subject: "trawl", unit: "ms", better: "less", values });
+  const ms = (task: string, values: readonly number[]): Sample => ({
+    task,
+    subject: "trawl",
+    unit: "ms",
+    better: "less",
+    values,
+  });
   return [
-    ...servers.map(({ server, operation, saturated }): Sample => ({ task: operation, subject: server, unit: "/s", better: "more", values: perSecondOf(saturated) })),
-    ...servers.filter(({ paced }) => paced.length > 0).map(({ server, operation, paced }): Sample => ({
-      task: `${operation}, ${grouped(ratePerSecond)} a second, p50`, subject: server, unit: "ms", better: "less", values: paced.map(({ p50Ms }) => p50Ms),
-    })),
-    ms("first page, the first time", firstPage.firstMs), ms("first page, again", firstPage.againMs),
-    ms("ancestors(first: 100)", git.ancestorsMs), ms("blame of 2,000 lines", git.blameMs),
+    ...servers.map(
+      ({ server, operation, saturated }): Sample => ({
+        task: operation,
+        subject: server,
+        unit: "/s",
+        better: "more",
+        values: perSecondOf(saturated),
+      }),
+    ),
+    ...servers
+      .filter(({ paced }) => paced.length > 0)
+      .map(
+        ({ server, operation, paced }): Sample => ({
+          task: `${operation}, ${grouped(ratePerSecond)} a second, p50`,
+          subject: server,
+          unit: "ms",
+          better: "less",
+          values: paced.map(({ p50Ms }) => p50Ms),
+        }),
+      ),
+    ms("first page, the first time", firstPage.firstMs),
+    ms("first page, again", firstPage.againMs),
+    ms("ancestors(first: 100)", git.ancestorsMs),
+    ms("blame of 2,000 lines", git.blameMs),
     { ...ms("blame of 2,000 lines", git.gitBlameMs), subject: "git" },
-    ms("GraphQL alone, p99", beside.idle.map(({ p99Ms }) => p99Ms)), ms("GraphQL beside exhaustive streams, p99", beside.beside.map(({ p99Ms }) => p99Ms)),
+    ms(
+      "GraphQL alone, p99",
+      beside.idle.map(({ p99Ms }) => p99Ms),
+    ),
+    ms(
+      "GraphQL beside exhaustive streams, p99",
+      beside.beside.map(({ p99Ms }) => p99Ms),
+    ),
   ];
 }
 
@@ -111,25 +181,62 @@ const nothing = { must: undefined, aim: undefined };
 function claimsOf(measured: GraphqlMeasured, isQuick: boolean): Claim[] {
   const held = (must: number, aim: number | undefined = undefined) => (isQuick ? nothing : { must, aim });
   const { firstPage, git, beside } = measured;
-  const rate = (server: ServerName, operation: string): number => medianOf(perSecondOf(outcomeOf(measured, server, operation).saturated));
-  const ratios = ([[0, held(5, 8), held(3, 5)], [1, nothing, nothing]] as const).flatMap(([operation, ofGraphqlJs, ofYoga]) => {
+  const rate = (server: ServerName, operation: string): number =>
+    medianOf(perSecondOf(outcomeOf(measured, server, operation).saturated));
+  const ratios = (
+    [
+      [0, held(5, 8), held(3, 5)],
+      [1, nothing, nothing],
+    ] as const
+  ).flatMap(([operation, ofGraphqlJs, ofYoga]) => {
     const { name } = operations[operation];
     const times = (server: ServerName): number => rate("trawl", name) / rate(server, name);
     return [
-      atLeast(`${name}: answers a second ÷ graphql-js`, "x", times("graphql-js"), ofGraphqlJs, `${short(times("graphql-js, documents kept"))}x when it keeps documents`),
+      atLeast(
+        `${name}: answers a second ÷ graphql-js`,
+        "x",
+        times("graphql-js"),
+        ofGraphqlJs,
+        `${short(times("graphql-js, documents kept"))}x when it keeps documents`,
+      ),
       atLeast(`${name}: answers a second ÷ graphql-yoga`, "x", times("graphql-yoga"), ofYoga, ""),
     ];
   });
   const { paced, saturated } = outcomeOf(measured, "trawl", userOperation.name);
-  const [idleP99, besideP99] = [beside.idle, beside.beside].map((results) => medianOf(results.map(({ p99Ms }) => p99Ms)));
+  const [idleP99, besideP99] = [beside.idle, beside.beside].map((results) =>
+    medianOf(results.map(({ p99Ms }) => p99Ms)),
+  );
   return [
     ...ratios,
-    atMost(`${userOperation.name}: p50 at ${connections} connections, ${grouped(ratePerSecond)} a second`, "ms", medianOf(paced.map(({ p50Ms }) => p50Ms)), held(0.5),
-      `${short(medianOf(saturated.map(({ p50Ms }) => p50Ms)))} ms at full speed`),
-    atMost(`first page of ${grouped(wideCount)} repositories, the first time`, "ms", medianOf(firstPage.firstMs), held(5), `${short(medianOf(firstPage.againMs))} ms again`),
+    atMost(
+      `${userOperation.name}: p50 at ${connections} connections, ${grouped(ratePerSecond)} a second`,
+      "ms",
+      medianOf(paced.map(({ p50Ms }) => p50Ms)),
+      held(0.5),
+      `${short(medianOf(saturated.map(({ p50Ms }) => p50Ms)))} ms at full speed`,
+    ),
+    atMost(
+      `first page of ${grouped(wideCount)} repositories, the first time`,
+      "ms",
+      medianOf(firstPage.firstMs),
+      held(5),
+      `${short(medianOf(firstPage.againMs))} ms again`,
+    ),
     atMost("ancestors(first: 100) of 10,000 commits", "ms", medianOf(git.ancestorsMs), held(30), ""),
-    atMost("blame of 2,000 lines ÷ git blame", "x", medianOf(git.blameMs) / medianOf(git.gitBlameMs), held(1.5), `${short(medianOf(git.blameMs))} ms`),
-    atMost(`p99 beside ${streamCount} exhaustive streams ÷ idle`, "x", besideP99 / idleP99, held(3), `${short(besideP99)} ms and ${short(idleP99)} ms`),
+    atMost(
+      "blame of 2,000 lines ÷ git blame",
+      "x",
+      medianOf(git.blameMs) / medianOf(git.gitBlameMs),
+      held(1.5),
+      `${short(medianOf(git.blameMs))} ms`,
+    ),
+    atMost(
+      `p99 beside ${streamCount} exhaustive streams ÷ idle`,
+      "x",
+      besideP99 / idleP99,
+      held(3),
+      `${short(besideP99)} ms and ${short(idleP99)} ms`,
+    ),
   ];
 }
 
@@ -140,7 +247,9 @@ function serversPlot(measured: GraphqlMeasured): Plot {
     x: { label: "", scale: "category", categories: operations.map(({ name }) => name) },
     y: { label: "answers a second", scale: "log", categories: [] },
     series: serverNames.map((server) => ({
-      name: server, kind: "bars", points: operations.map(({ name }, x) => {
+      name: server,
+      kind: "bars",
+      points: operations.map(({ name }, x) => {
         const { min, median, max } = spreadOf(perSecondOf(outcomeOf(measured, server, name).saturated));
         return { x, y: median, low: min, high: max };
       }),

@@ -23,7 +23,10 @@ const repositoryFields = "id name description url stars isFork isArchived isPriv
 /** The operations that all servers answer. */
 export const operations = [
   { name: "a list of 200 fields", query: `query { repositories(first: 25) { nodes { ${repositoryFields} } } }` },
-  { name: "a list of 200 items of 8 fields", query: `query { repositories(first: 200) { nodes { ${repositoryFields} } } }` },
+  {
+    name: "a list of 200 items of 8 fields",
+    query: `query { repositories(first: 200) { nodes { ${repositoryFields} } } }`,
+  },
   { name: "currentUser { username }", query: "query { currentUser { username } }" },
 ] as const;
 
@@ -44,8 +47,8 @@ export interface WideServers {
 export const wideCount = 10_000;
 
 /**
- * A daemon with 10,000 repositories, which are at a host that takes connections and says nothing: it waits for the first
- * of them and has nothing else to do.
+ * A daemon with 10,000 repositories, which are at a host that takes connections and says nothing: it waits for the
+ * first of them and has nothing else to do.
  */
 export class WideDaemon {
   /** Its connections are read and never answered. */
@@ -64,7 +67,10 @@ export class WideDaemon {
     const configFile = `${this.#dataFolder}.jsonc`;
     const { port } = this.#host.address() as AddressInfo;
     const repositories = Array.from({ length: wideCount }, (_, i) => ({
-      name: nameOf(i), url: `http://127.0.0.1:${port}/${i}`, description: `what is in repository ${i}`, stars: i % 1000,
+      name: nameOf(i),
+      url: `http://127.0.0.1:${port}/${i}`,
+      description: `what is in repository ${i}`,
+      stars: i % 1000,
     }));
     writeFileSync(configFile, JSON.stringify({ repositories }));
     this.#trawl = await Trawl.start(this.#dataFolder, ["--config", configFile]);
@@ -92,14 +98,21 @@ export interface FirstPage {
   readonly againMs: readonly number[];
 }
 
-/** Starts the daemon anew in each round. Requests for single repositories make the program warm: what is measured is the list, and not its compiler. */
+/**
+ * Starts the daemon anew in each round. Requests for single repositories make the program warm: what is measured is the
+ * list, and not its compiler.
+ */
 export async function measureFirstPage(daemon: WideDaemon, rounds: number): Promise<FirstPage> {
   const firstMs: number[] = [];
   const againMs: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const { url } = await daemon.start();
-    for (let i = 0; i < 3; i++) await curlMs(questionOf(url, `query { repository(name: "${nameOf(i)}") { ${repositoryFields} } }`));
-    const page = questionOf(url, `query { repositories(first: 100) { nodes { ${repositoryFields} } totalCount pageInfo { hasNextPage } } }`);
+    for (let i = 0; i < 3; i++)
+      await curlMs(questionOf(url, `query { repository(name: "${nameOf(i)}") { ${repositoryFields} } }`));
+    const page = questionOf(
+      url,
+      `query { repositories(first: 100) { nodes { ${repositoryFields} } totalCount pageInfo { hasNextPage } } }`,
+    );
     firstMs.push(await curlMs(page));
     for (let i = 0; i < 3; i++) againMs.push(await curlMs(page));
   }
@@ -109,18 +122,35 @@ export async function measureFirstPage(daemon: WideDaemon, rounds: number): Prom
 /** Starts the others with what the daemon answers, and throws unless every one of them answers each operation alike. */
 export async function startServers(trawl: Trawl, token: string, workFolder: string): Promise<WideServers> {
   const ask = (url: string, query: string): Promise<unknown> => dataOf(url, query, token);
-  const { repositories: { nodes } } = await ask(trawl.url, operations[1].query) as { repositories: { nodes: GraphqlData["repositories"] } };
-  const { currentUser } = await ask(trawl.url, userOperation.query) as { currentUser: GraphqlData["currentUser"] };
+  const {
+    repositories: { nodes },
+  } = (await ask(trawl.url, operations[1].query)) as { repositories: { nodes: GraphqlData["repositories"] } };
+  const { currentUser } = (await ask(trawl.url, userOperation.query)) as { currentUser: GraphqlData["currentUser"] };
   const dataFile = join(workFolder, "graphql-data.json");
   writeFileSync(dataFile, JSON.stringify({ repositories: nodes, currentUser } satisfies GraphqlData));
-  const others = await Promise.all(graphqlWays.map(async (way) => ({ name: way, version: graphqlVersion(way), url: await startGraphqlServer(way, dataFile) })));
+  const others = await Promise.all(
+    graphqlWays.map(async (way) => ({
+      name: way,
+      version: graphqlVersion(way),
+      url: await startGraphqlServer(way, dataFile),
+    })),
+  );
   for (const { query } of operations) {
     const expected = JSON.stringify(await ask(trawl.url, query));
     for (const { name, url } of others) {
-      if (JSON.stringify(await ask(url, query)) !== expected) throw new TrawlError("internal", `${name} answers ${query} otherwise than we do`);
+      if (JSON.stringify(await ask(url, query)) !== expected)
+        throw new TrawlError("internal", `${name} answers ${query} otherwise than we do`);
     }
   }
-  return { trawl, token, addresses: [{ name: "trawl", version: "", url: trawl.url }, ...others, { name: nobody, version: "", url: await firstLine(startNullServer()) }] };
+  return {
+    trawl,
+    token,
+    addresses: [
+      { name: "trawl", version: "", url: trawl.url },
+      ...others,
+      { name: nobody, version: "", url: await firstLine(startNullServer()) },
+    ],
+  };
 }
 
 /** Of one server and one operation. */
@@ -134,19 +164,34 @@ export interface ServerOutcome {
 }
 
 /** All servers in turn, round after round, after one that does not count. */
-export async function measureServers({ addresses, token }: WideServers, generator: SmallRequests, { rounds, isQuick, progress }: PartContext): Promise<ServerOutcome[]> {
+export async function measureServers(
+  { addresses, token }: WideServers,
+  generator: SmallRequests,
+  { rounds, isQuick, progress }: PartContext,
+): Promise<ServerOutcome[]> {
   const seconds = isQuick ? 0.1 : 0.35;
   const outcomes: ServerOutcome[] = [];
   for (const { name: operation, query } of operations) {
     const request = requestOf(query, token);
     const measureAll = (ratePerSecondWanted: number | undefined): Promise<SmallResult[][]> => {
-      progress(`${operation}, ${ratePerSecondWanted === undefined ? "as fast as it goes" : `${ratePerSecondWanted} a second`}`);
+      progress(
+        `${operation}, ${ratePerSecondWanted === undefined ? "as fast as it goes" : `${ratePerSecondWanted} a second`}`,
+      );
       const pace: SmallPace = { connections, ratePerSecond: ratePerSecondWanted, seconds };
-      return alternate(rounds + 1, addresses.map(({ url }) => () => generator.measure(url, request, pace)));
+      return alternate(
+        rounds + 1,
+        addresses.map(
+          ({ url }) =>
+            () =>
+              generator.measure(url, request, pace),
+        ),
+      );
     };
     const saturated = await measureAll(undefined);
     const paced = operation === userOperation.name ? await measureAll(ratePerSecond) : [];
-    addresses.forEach(({ name: server }, i) => outcomes.push({ server, operation, saturated: saturated[i]?.slice(1) ?? [], paced: paced[i]?.slice(1) ?? [] }));
+    addresses.forEach(({ name: server }, i) =>
+      outcomes.push({ server, operation, saturated: saturated[i]?.slice(1) ?? [], paced: paced[i]?.slice(1) ?? [] }),
+    );
   }
   return outcomes;
 }
@@ -163,10 +208,15 @@ export interface GitOutcome {
 export async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number): Promise<GitOutcome> {
   const git = ["git", "-C", corpus.path];
   const commits = (await run("git", ["-C", corpus.path, "rev-list", "--first-parent", "HEAD"], "")).trim().split("\n");
-  if (commits.length !== commitCount) throw new TrawlError("internal", `the history has ${commits.length} commits, not ${commitCount}`);
-  const ancestors = (at: number): string => `query { repository(name: "commits") { commit(rev: "${commits[at]}") { ancestors(first: 100) {
+  if (commits.length !== commitCount)
+    throw new TrawlError("internal", `the history has ${commits.length} commits, not ${commitCount}`);
+  const ancestors = (
+    at: number,
+  ): string => `query { repository(name: "commits") { commit(rev: "${commits[at]}") { ancestors(first: 100) {
     nodes { oid subject author { date person { name email } } } pageInfo { hasNextPage } } } } }`;
-  const blame = (at: number): string => `query { repository(name: "commits") { commit(rev: "${commits[at]}") { blob(path: "${ledgerPath}") {
+  const blame = (
+    at: number,
+  ): string => `query { repository(name: "commits") { commit(rev: "${commits[at]}") { blob(path: "${ledgerPath}") {
     blame(startLine: 1, endLine: ${ledgerLines}) { startLine endLine author { date person { name email } } commit { oid } } } } } }`;
   await requireSameAncestors(trawl, ancestors(0), commits);
   await requireSameBlame(trawl, blame(0), corpus);
@@ -184,7 +234,9 @@ export async function measureGit(trawl: Trawl, corpus: Corpus, rounds: number): 
 }
 
 async function requireSameAncestors(trawl: Trawl, query: string, commits: readonly string[]): Promise<void> {
-  const { repository } = await dataOf(trawl.url, query, "") as { repository: { commit: { ancestors: { nodes: { oid: string }[] } } } };
+  const { repository } = (await dataOf(trawl.url, query, "")) as {
+    repository: { commit: { ancestors: { nodes: { oid: string }[] } } };
+  };
   const found = repository.commit.ancestors.nodes.map(({ oid }) => oid).join();
   if (found !== commits.slice(0, 100).join()) throw new TrawlError("internal", "ancestors are not what git says");
 }
@@ -192,12 +244,16 @@ async function requireSameAncestors(trawl: Trawl, query: string, commits: readon
 /** Line by line, as git may divide them otherwise. */
 async function requireSameBlame(trawl: Trawl, query: string, corpus: Corpus): Promise<void> {
   type Hunk = { readonly startLine: number; readonly endLine: number; readonly commit: { readonly oid: string } };
-  const { repository } = await dataOf(trawl.url, query, "") as { repository: { commit: { blob: { blame: Hunk[] } } } };
+  const { repository } = (await dataOf(trawl.url, query, "")) as {
+    repository: { commit: { blob: { blame: Hunk[] } } };
+  };
   const ours: string[] = [];
-  for (const { startLine, endLine, commit } of repository.commit.blob.blame) for (let line = startLine; line < endLine; line++) ours[line - 1] = commit.oid;
+  for (const { startLine, endLine, commit } of repository.commit.blob.blame)
+    for (let line = startLine; line < endLine; line++) ours[line - 1] = commit.oid;
   const text = await run("git", ["-C", corpus.path, "blame", "--porcelain", "HEAD", "--", ledgerPath], "");
   const theirs = text.split("\n").flatMap((line) => /^([0-9a-f]{40}) \d+ \d+/.exec(line)?.[1] ?? []);
-  if (theirs.length !== ledgerLines || ours.join() !== theirs.join()) throw new TrawlError("internal", "blame is not what git says");
+  if (theirs.length !== ledgerLines || ours.join() !== theirs.join())
+    throw new TrawlError("internal", "blame is not what git says");
 }
 
 /** 32 GraphQL clients alone, and beside clients that read everything that there is, again and again. */
@@ -209,18 +265,32 @@ export interface BesideOutcome {
 
 export const streamCount = 8;
 
-export async function measureBeside(trawl: Trawl, generator: SmallRequests, { rounds, isQuick }: PartContext): Promise<BesideOutcome> {
+export async function measureBeside(
+  trawl: Trawl,
+  generator: SmallRequests,
+  { rounds, isQuick }: PartContext,
+): Promise<BesideOutcome> {
   const small = requestOf(userOperation.query, await trawl.createToken("admin"));
   const pace = { connections, ratePerSecond, seconds: isQuick ? 0.3 : 1 };
   const idle: SmallResult[] = [];
   const beside: SmallResult[] = [];
   const streamMegabytes: number[] = [];
   const params = new URLSearchParams({ q: "repo:^modules$ type:file count:all return", t: "literal" });
-  const stream: SmallRequest = { method: "GET", path: `/.api/search/stream?${params.toString()}`, headers: {}, body: "" };
+  const stream: SmallRequest = {
+    method: "GET",
+    path: `/.api/search/stream?${params.toString()}`,
+    headers: {},
+    body: "",
+  };
   for (let round = 0; round <= rounds; round++) {
     const alone = await generator.measure(trawl.url, small, pace);
     const [read, loaded] = await Promise.all([
-      generator.measure(trawl.url, stream, { connections: streamCount, ratePerSecond: undefined, seconds: pace.seconds }), generator.measure(trawl.url, small, pace),
+      generator.measure(trawl.url, stream, {
+        connections: streamCount,
+        ratePerSecond: undefined,
+        seconds: pace.seconds,
+      }),
+      generator.measure(trawl.url, small, pace),
     ]);
     if (round === 0) continue;
     idle.push(alone);
@@ -244,8 +314,12 @@ function questionOf(url: string, query: string) {
 }
 
 async function dataOf(url: string, query: string, token: string): Promise<unknown> {
-  const response = await fetch(`${url}/.api/graphql`, { method: "POST", headers: headersOf(token), body: JSON.stringify({ query }) });
-  const { data, errors } = await response.json() as { data?: unknown; errors?: unknown };
+  const response = await fetch(`${url}/.api/graphql`, {
+    method: "POST",
+    headers: headersOf(token),
+    body: JSON.stringify({ query }),
+  });
+  const { data, errors } = (await response.json()) as { data?: unknown; errors?: unknown };
   if (errors !== undefined) throw new TrawlError("internal", `${query}: ${JSON.stringify(errors).slice(0, 300)}`);
   return data;
 }

@@ -43,17 +43,28 @@ async function measure(context: PartContext): Promise<PartRecord> {
     seconds: (monotonicMs() - startedMs) / 1000,
     notes: [
       `The corpus ${measured.corpus.name} has ${short(measured.corpus.textBytes / 1e6)} MB in ${measured.corpus.fileCount} files.`,
-      ...measured.corpus.note === "" ? [] : [measured.corpus.note],
+      ...(measured.corpus.note === "" ? [] : [measured.corpus.note]),
       "From git to searchable: from the call that adds a local bare repository until its answer, the fetch into a mirror included.",
       "Commit to found: from the call that syncs until the first match of the committed line; before the call nothing is known of the commit.",
     ],
     samples,
-    tables: [{
-      title: "Measured",
-      head: ["task", "subject", "unit", "median (min..max)", "values"],
-      rows: samples.map(({ task, subject, unit, values }) => [task, subject, unit, spreadText(spreadOf(values)), String(values.length)]),
-    }],
-    plots: [memoryPlot("index-memory", "Memory of the daemon while it indexes", measured.runs.at(-1)?.history ?? []), commitPlot(measured)],
+    tables: [
+      {
+        title: "Measured",
+        head: ["task", "subject", "unit", "median (min..max)", "values"],
+        rows: samples.map(({ task, subject, unit, values }) => [
+          task,
+          subject,
+          unit,
+          spreadText(spreadOf(values)),
+          String(values.length),
+        ]),
+      },
+    ],
+    plots: [
+      memoryPlot("index-memory", "Memory of the daemon while it indexes", measured.runs.at(-1)?.history ?? []),
+      commitPlot(measured),
+    ],
     claims: claimsOf(measured, context.isQuick),
   };
 }
@@ -79,7 +90,10 @@ async function measureAll(context: PartContext): Promise<Measured> {
   await trawl.add("small", small, progress);
   const commitCount = isQuick ? 5 : 20;
   progress("commits of one file");
-  const commits = { corpus: await timeCommits(trawl, "corpus", clone, commitCount), small: await timeCommits(trawl, "small", small, commitCount) };
+  const commits = {
+    corpus: await timeCommits(trawl, "corpus", clone, commitCount),
+    small: await timeCommits(trawl, "small", small, commitCount),
+  };
   progress("searches, then rest");
   for (const query of queries) await trawl.curlMs(streamParams(query));
   const restMs = isQuick ? 3_000 : 10_000;
@@ -100,14 +114,50 @@ async function restBytes(trawl: Trawl, restMs: number): Promise<number> {
 }
 
 function samplesOf({ corpus, runs, commits, restBytes: rest }: Measured): Sample[] {
-  const less = (task: string, subject: string, unit: string, values: readonly number[]): Sample => ({ task, subject, unit, better: "less", values });
+  const less = (task: string, subject: string, unit: string, values: readonly number[]): Sample => ({
+    task,
+    subject,
+    unit,
+    better: "less",
+    values,
+  });
   return [
-    less("index from git to searchable", "wall time", "s", runs.map(({ seconds }) => seconds)),
-    less("index from git to searchable", "of it the fetch", "s", runs.map(({ fetchSeconds }) => fetchSeconds)),
-    less("index from git to searchable", "peak resident memory", "MB", runs.map(({ peak }) => peak.residentBytes / 1e6)),
-    less("index from git to searchable", "peak anonymous memory", "MB", runs.map(({ peak }) => peak.anonymousBytes / 1e6)),
-    less("index from git to searchable", "peak memory of git's processes", "MB", runs.map(({ peak }) => peak.childrenBytes / 1e6)),
-    less("index from git to searchable", "shards and catalog", "x the text", runs.map(({ dataBytes }) => dataBytes / corpus.textBytes)),
+    less(
+      "index from git to searchable",
+      "wall time",
+      "s",
+      runs.map(({ seconds }) => seconds),
+    ),
+    less(
+      "index from git to searchable",
+      "of it the fetch",
+      "s",
+      runs.map(({ fetchSeconds }) => fetchSeconds),
+    ),
+    less(
+      "index from git to searchable",
+      "peak resident memory",
+      "MB",
+      runs.map(({ peak }) => peak.residentBytes / 1e6),
+    ),
+    less(
+      "index from git to searchable",
+      "peak anonymous memory",
+      "MB",
+      runs.map(({ peak }) => peak.anonymousBytes / 1e6),
+    ),
+    less(
+      "index from git to searchable",
+      "peak memory of git's processes",
+      "MB",
+      runs.map(({ peak }) => peak.childrenBytes / 1e6),
+    ),
+    less(
+      "index from git to searchable",
+      "shards and catalog",
+      "x the text",
+      runs.map(({ dataBytes }) => dataBytes / corpus.textBytes),
+    ),
     less("commit to found", "in the corpus", "ms", commits.corpus),
     less("commit to found", `among ${smallFileCount} files`, "ms", commits.small),
     less("daemon at rest, anonymous memory", "after indexing, commits and searches", "MB", [rest.afterLoad / 1e6]),
@@ -121,18 +171,50 @@ function claimsOf({ corpus, runs, commits, restBytes: rest }: Measured, isQuick:
   const of = (value: (each: IndexRun) => number): number => spreadOf(runs.map(value)).median;
   const git = `git's processes ${short(of(({ peak }) => peak.childrenBytes) / 1e6)} MB more`;
   return [
-    atLeast("index from git to searchable", "MB/s", corpus.textBytes / 1e6 / of(({ seconds }) => seconds), limits(40, 60), `${short(of(({ seconds }) => seconds))} s`),
+    atLeast(
+      "index from git to searchable",
+      "MB/s",
+      corpus.textBytes / 1e6 / of(({ seconds }) => seconds),
+      limits(40, 60),
+      `${short(of(({ seconds }) => seconds))} s`,
+    ),
     atMost("resident while indexing", "GB", of(({ peak }) => peak.residentBytes) / 1e9, limits(1.5, 1.5), git),
-    atMost("data beside the mirror", "x the text", of(({ dataBytes }) => dataBytes) / corpus.textBytes, limits(1.3, 1.25), ""),
-    atMost("commit of one file in the corpus, p50", "ms", spreadOf(commits.corpus).median, limits(1000, 100), spreadText(spreadOf(commits.corpus))),
-    atMost(`commit of one file among ${smallFileCount}, p50`, "ms", spreadOf(commits.small).median, limits(1000, 100), spreadText(spreadOf(commits.small))),
-    atMost("daemon at rest, anonymous", "MB", rest.afterLoad / 1e6, limits(300, 200), `${short(rest.afterRestart / 1e6)} MB after a restart`),
+    atMost(
+      "data beside the mirror",
+      "x the text",
+      of(({ dataBytes }) => dataBytes) / corpus.textBytes,
+      limits(1.3, 1.25),
+      "",
+    ),
+    atMost(
+      "commit of one file in the corpus, p50",
+      "ms",
+      spreadOf(commits.corpus).median,
+      limits(1000, 100),
+      spreadText(spreadOf(commits.corpus)),
+    ),
+    atMost(
+      `commit of one file among ${smallFileCount}, p50`,
+      "ms",
+      spreadOf(commits.small).median,
+      limits(1000, 100),
+      spreadText(spreadOf(commits.small)),
+    ),
+    atMost(
+      "daemon at rest, anonymous",
+      "MB",
+      rest.afterLoad / 1e6,
+      limits(300, 200),
+      `${short(rest.afterRestart / 1e6)} MB after a restart`,
+    ),
   ];
 }
 
 function commitPlot({ commits }: Measured): Plot {
   const series = (name: string, times: readonly number[]): Series => ({
-    name, kind: "line", points: [...times].sort((a, b) => a - b).map((y, i) => ({ x: (100 * (i + 1)) / times.length, y })),
+    name,
+    kind: "line",
+    points: [...times].sort((a, b) => a - b).map((y, i) => ({ x: (100 * (i + 1)) / times.length, y })),
   });
   return {
     name: "index-commits",

@@ -12,8 +12,16 @@ export interface IndexRun extends WatchedMemory {
   readonly dataBytes: number;
 }
 
-/** Adds the repository at `url` as `name` to an empty daemon and waits until it is searchable and the daemon at rest. */
-export async function measureIndex(trawl: Trawl, name: string, url: string, dataFolder: string, progress: (text: string) => void): Promise<IndexRun> {
+/**
+ * Adds the repository at `url` as `name` to an empty daemon and waits until it is searchable and the daemon at rest.
+ */
+export async function measureIndex(
+  trawl: Trawl,
+  name: string,
+  url: string,
+  dataFolder: string,
+  progress: (text: string) => void,
+): Promise<IndexRun> {
   const startedMs = monotonicMs();
   let fetchedMs: number | undefined;
   const memory = watchMemory(trawl.pid);

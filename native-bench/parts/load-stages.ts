@@ -26,9 +26,21 @@ export interface ClientStage {
   readonly peak: ProcessMemory;
 }
 
-export async function measureInteractive(trawl: Trawl, asked: Asked, clients: number, seconds: number): Promise<ClientStage> {
+export async function measureInteractive(
+  trawl: Trawl,
+  asked: Asked,
+  clients: number,
+  seconds: number,
+): Promise<ClientStage> {
   const memory = watchMemory(trawl.pid);
-  const result = await load(trawl.url, { kind: "closed", concurrency: clients }, asked.interactive, steady, { ...limits, durationSeconds: seconds }, undefined);
+  const result = await load(
+    trawl.url,
+    { kind: "closed", concurrency: clients },
+    asked.interactive,
+    steady,
+    { ...limits, durationSeconds: seconds },
+    undefined,
+  );
   return { clients, result, of: onlyClass(result), peak: memory().peak };
 }
 
@@ -42,7 +54,14 @@ export async function measureExhaustive(trawl: Trawl, asked: Asked, clients: num
   const memory = watchMemory(trawl.pid);
   const beside = besideOf(trawl, asked);
   const bounds = { ...limits, requestsMax: Math.max(4, 2 * clients), drainSeconds: 60 };
-  const result = await load(trawl.url, { kind: "closed", concurrency: clients }, [asked.exhaustive], steady, bounds, undefined);
+  const result = await load(
+    trawl.url,
+    { kind: "closed", concurrency: clients },
+    [asked.exhaustive],
+    steady,
+    bounds,
+    undefined,
+  );
   return { clients, result, of: onlyClass(result), beside: await beside.end(), peak: memory().peak };
 }
 
@@ -61,11 +80,18 @@ export async function measureLeaving(trawl: Trawl, asked: Asked, seconds: number
   const memory = watchMemory(trawl.pid);
   const beside = besideOf(trawl, asked);
   const pace: Pace = { kind: "open", ratePerSecond: leavingPerSecond, inFlightMax: 10_000 };
-  const result = await load(trawl.url, pace, [asked.exhaustive], { kind: "leaving" }, { ...limits, durationSeconds: seconds }, undefined);
+  const result = await load(
+    trawl.url,
+    pace,
+    [asked.exhaustive],
+    { kind: "leaving" },
+    { ...limits, durationSeconds: seconds },
+    undefined,
+  );
   const besideResult = await beside.end();
   const { peak } = memory();
   const leftMs = monotonicMs();
-  const hasEnded = await until(5_000, async () => await metricOf(trawl, "trawl_searches_running") === 0);
+  const hasEnded = await until(5_000, async () => (await metricOf(trawl, "trawl_searches_running")) === 0);
   return { of: onlyClass(result), beside: besideResult, peak, endedMs: hasEnded ? monotonicMs() - leftMs : undefined };
 }
 
@@ -84,9 +110,19 @@ export interface IdleStage {
   readonly of: ClassResult;
 }
 
-/** What the daemon that is measured must be started with: places that can be taken, all by one client, and room for all to wait. */
+/**
+ * What the daemon that is measured must be started with: places that can be taken, all by one client, and room for all
+ * to wait.
+ */
 export const placeCount = 64;
-export const idleOptions: readonly string[] = ["--set", `search.concurrent=${placeCount}`, "--set", "search.queue=20000", "--set", "clients.sharePercent=100"];
+export const idleOptions: readonly string[] = [
+  "--set",
+  `search.concurrent=${placeCount}`,
+  "--set",
+  "search.queue=20000",
+  "--set",
+  "clients.sharePercent=100",
+];
 
 /**
  * Slow readers of long answers take all places, and the others wait behind them. Then the slow readers leave, and
@@ -94,16 +130,40 @@ export const idleOptions: readonly string[] = ["--set", `search.concurrent=${pla
  */
 export async function measureIdle(trawl: Trawl, asked: Asked, wanted: number, seconds: number): Promise<IdleStage> {
   const leave = new AbortController();
-  const blocking = load(trawl.url, { kind: "closed", concurrency: placeCount }, [asked.exhaustive], usualSlow, { ...limits, durationSeconds: 120, drainSeconds: 0 }, leave.signal);
-  if (!await until(10_000, async () => await metricOf(trawl, "trawl_searches_running") === placeCount)) {
-    throw new TrawlError("internal", "the daemon's places could not be taken: its exhaustive answer may be too small to be read slowly");
+  const blocking = load(
+    trawl.url,
+    { kind: "closed", concurrency: placeCount },
+    [asked.exhaustive],
+    usualSlow,
+    { ...limits, durationSeconds: 120, drainSeconds: 0 },
+    leave.signal,
+  );
+  if (!(await until(10_000, async () => (await metricOf(trawl, "trawl_searches_running")) === placeCount))) {
+    throw new TrawlError(
+      "internal",
+      "the daemon's places could not be taken: its exhaustive answer may be too small to be read slowly",
+    );
   }
   const before = memoryOf(trawl.pid);
   const startMs = monotonicMs();
-  const waiting = load(trawl.url, { kind: "closed", concurrency: wanted }, [asked.rare], steady, { ...limits, durationSeconds: 120, requestsMax: wanted, drainSeconds: 60 }, undefined);
-  await until(20_000, async () => await metricOf(trawl, "trawl_searches_queued") >= wanted);
+  const waiting = load(
+    trawl.url,
+    { kind: "closed", concurrency: wanted },
+    [asked.rare],
+    steady,
+    { ...limits, durationSeconds: 120, requestsMax: wanted, drainSeconds: 60 },
+    undefined,
+  );
+  await until(20_000, async () => (await metricOf(trawl, "trawl_searches_queued")) >= wanted);
   const openingSeconds = (monotonicMs() - startMs) / 1000;
-  const page = await load(trawl.url, { kind: "open", ratePerSecond: 50, inFlightMax: 1000 }, [{ kind: "get", path: "/healthz" }], steady, { ...limits, durationSeconds: seconds }, undefined);
+  const page = await load(
+    trawl.url,
+    { kind: "open", ratePerSecond: 50, inFlightMax: 1000 },
+    [{ kind: "get", path: "/healthz" }],
+    steady,
+    { ...limits, durationSeconds: seconds },
+    undefined,
+  );
   const streams = await metricOf(trawl, "trawl_searches_queued");
   const after = memoryOf(trawl.pid);
   leave.abort();
@@ -112,8 +172,14 @@ export async function measureIdle(trawl: Trawl, asked: Asked, wanted: number, se
   const answeredSeconds = (monotonicMs() - freeMs) / 1000;
   await blocking;
   return {
-    streams, wanted, openingSeconds, bytesEach: (after.anonymousBytes - before.anonymousBytes) / Math.max(1, streams), residentBytes: after.residentBytes,
-    page: onlyClass(page), answeredSeconds, of: onlyClass(result),
+    streams,
+    wanted,
+    openingSeconds,
+    bytesEach: (after.anonymousBytes - before.anonymousBytes) / Math.max(1, streams),
+    residentBytes: after.residentBytes,
+    page: onlyClass(page),
+    answeredSeconds,
+    of: onlyClass(result),
   };
 }
 
@@ -133,7 +199,14 @@ const besidePerSecond = 20;
 /** People who search beside something else, until `end`. */
 function besideOf(trawl: Trawl, asked: Asked): { end(): Promise<ClassResult> } {
   const stop = new AbortController();
-  const running = load(trawl.url, { kind: "open", ratePerSecond: besidePerSecond, inFlightMax: 1000 }, asked.interactive, steady, { ...limits, durationSeconds: 600 }, stop.signal);
+  const running = load(
+    trawl.url,
+    { kind: "open", ratePerSecond: besidePerSecond, inFlightMax: 1000 },
+    asked.interactive,
+    steady,
+    { ...limits, durationSeconds: 600 },
+    stop.signal,
+  );
   return {
     end: async () => {
       stop.abort();
@@ -142,9 +215,26 @@ function besideOf(trawl: Trawl, asked: Asked): { end(): Promise<ClassResult> } {
   };
 }
 
-function load(url: string, pace: Pace, requests: readonly LoadRequest[], reader: Reader, bounds: LoadLimits, signal: AbortSignal | undefined): Promise<LoadResult> {
+function load(
+  url: string,
+  pace: Pace,
+  requests: readonly LoadRequest[],
+  reader: Reader,
+  bounds: LoadLimits,
+  signal: AbortSignal | undefined,
+): Promise<LoadResult> {
   const connections = pace.kind === "closed" ? pace.concurrency : 1000;
-  return runLoad({ url, token: "", classes: [{ name: "clients", weight: 1, reader, requests }], pace, connections, limits: bounds, seed: 1, onSecond: () => {}, signal });
+  return runLoad({
+    url,
+    token: "",
+    classes: [{ name: "clients", weight: 1, reader, requests }],
+    pace,
+    connections,
+    limits: bounds,
+    seed: 1,
+    onSecond: () => {},
+    signal,
+  });
 }
 
 function onlyClass({ classes: [of] }: LoadResult): ClassResult {

@@ -49,16 +49,30 @@ async function measure(context: PartContext): Promise<PartRecord> {
     seconds: (monotonicMs() - startedMs) / 1000,
     notes: [
       `${grouped(measured.repositoryCount)} bare repositories on the same disk, ${short(measured.textBytes / 1e6)} MB of text in all, named in the configuration of a daemon without data.`,
-      ...measured.failedCount === 0 ? [] : [`${measured.failedCount} repositories failed.`],
-      ...corpus.note === "" ? [] : [corpus.note],
+      ...(measured.failedCount === 0 ? [] : [`${measured.failedCount} repositories failed.`]),
+      ...(corpus.note === "" ? [] : [corpus.note]),
     ],
     samples: samplesOf(measured),
-    tables: [{
-      title: "Measured",
-      head: ["task", "subject", "unit", "value"],
-      rows: samplesOf(measured).map(({ task, subject, unit, values }) => [task, subject, unit, short(values[0] ?? NaN)]),
-    }],
-    plots: [donePlot(measured), memoryPlot("many-memory", "Memory of the daemon while it fetches and indexes many repositories", measured.history)],
+    tables: [
+      {
+        title: "Measured",
+        head: ["task", "subject", "unit", "value"],
+        rows: samplesOf(measured).map(({ task, subject, unit, values }) => [
+          task,
+          subject,
+          unit,
+          short(values[0] ?? NaN),
+        ]),
+      },
+    ],
+    plots: [
+      donePlot(measured),
+      memoryPlot(
+        "many-memory",
+        "Memory of the daemon while it fetches and indexes many repositories",
+        measured.history,
+      ),
+    ],
     claims: claimsOf(measured, context.isQuick),
   };
 }
@@ -81,14 +95,23 @@ async function measureMany(corpus: Corpus, { isQuick, workFolder, progress }: Pa
   const afterIndex = await each(first);
   await first.stop();
   const again = await Trawl.start(dataFolder, ["--config", corpus.config]);
-  const answerMs = await again.firstMatchMs(new URLSearchParams({ q: `${markerOf(repositoryCount - 1)} type:file`, t: "literal" }));
-  if (answerMs === undefined) throw new TrawlError("internal", "the restarted daemon does not find what it had indexed");
+  const answerMs = await again.firstMatchMs(
+    new URLSearchParams({ q: `${markerOf(repositoryCount - 1)} type:file`, t: "literal" }),
+  );
+  if (answerMs === undefined)
+    throw new TrawlError("internal", "the restarted daemon does not find what it had indexed");
   const afterRestart = await each(again);
   await again.stop();
   rmSync(dataFolder, { recursive: true });
   return {
-    ...watched, repositoryCount, textBytes: corpus.textBytes, seconds, failedCount, done,
-    firstAnswerMs: again.startMs + answerMs, bytesEach: { afterIndex, afterRestart },
+    ...watched,
+    repositoryCount,
+    textBytes: corpus.textBytes,
+    seconds,
+    failedCount,
+    done,
+    firstAnswerMs: again.startMs + answerMs,
+    bytesEach: { afterIndex, afterRestart },
   };
 }
 
@@ -100,7 +123,12 @@ async function emptyDaemonBytes(dataFolder: string): Promise<number> {
   return anonymousBytes;
 }
 
-async function waitUntilReady(trawl: Trawl, repositoryCount: number, startedMs: number, progress: (text: string) => void): Promise<Pick<Measured, "done" | "failedCount">> {
+async function waitUntilReady(
+  trawl: Trawl,
+  repositoryCount: number,
+  startedMs: number,
+  progress: (text: string) => void,
+): Promise<Pick<Measured, "done" | "failedCount">> {
   const done: PlotPoint[] = [];
   for (;;) {
     const { ready, repositories } = await trawl.readiness();
@@ -109,7 +137,8 @@ async function waitUntilReady(trawl: Trawl, repositoryCount: number, startedMs: 
     done.push({ x: seconds, y: repositoryCount - pending });
     progress(`${repositoryCount - pending} of ${repositoryCount} repositories are indexed`);
     if (ready) return { done, failedCount: repositories.filter(({ state }) => state === "failed").length };
-    if (seconds * 1000 > indexLimitMs) throw new TrawlError("cancelled", "the repositories were not indexed within an hour");
+    if (seconds * 1000 > indexLimitMs)
+      throw new TrawlError("cancelled", "the repositories were not indexed within an hour");
     // The answer names every repository, so asking often would cost the daemon what is measured.
     await sleep(seconds < 30 ? 1_000 : 5_000);
   }
@@ -117,7 +146,13 @@ async function waitUntilReady(trawl: Trawl, repositoryCount: number, startedMs: 
 
 function samplesOf({ seconds, repositoryCount, peak, firstAnswerMs, bytesEach }: Measured): Sample[] {
   const task = `${grouped(repositoryCount)} repositories`;
-  const sample = (subject: string, unit: string, value: number): Sample => ({ task, subject, unit, better: "less", values: [value] });
+  const sample = (subject: string, unit: string, value: number): Sample => ({
+    task,
+    subject,
+    unit,
+    better: "less",
+    values: [value],
+  });
   return [
     sample("index", "s", seconds),
     sample("peak anonymous memory", "MB", peak.anonymousBytes / 1e6),
@@ -136,7 +171,13 @@ function claimsOf({ seconds, repositoryCount, firstAnswerMs, bytesEach }: Measur
   return [
     atMost(`${what}: index`, "min", seconds / 60, limits(15, 5), `${short(repositoryCount / seconds)} a second`),
     atMost(`${what}: first answer after a start`, "s", firstAnswerMs / 1000, limits(2, 1), ""),
-    atMost(`${what}: memory of each`, "KB", Math.max(bytesEach.afterIndex, bytesEach.afterRestart) / 1000, limits(60, 31), both),
+    atMost(
+      `${what}: memory of each`,
+      "KB",
+      Math.max(bytesEach.afterIndex, bytesEach.afterRestart) / 1000,
+      limits(60, 31),
+      both,
+    ),
   ];
 }
 

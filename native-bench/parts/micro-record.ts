@@ -18,7 +18,10 @@ const notes = [
 ];
 
 /** What was measured as tables, plots and figures. */
-export function describeMicro(groups: readonly MeasuredGroup[], hasLimits: boolean): Pick<PartRecord, "notes" | "samples" | "tables" | "plots" | "claims"> {
+export function describeMicro(
+  groups: readonly MeasuredGroup[],
+  hasLimits: boolean,
+): Pick<PartRecord, "notes" | "samples" | "tables" | "plots" | "claims"> {
   const streams = groups.find(({ title }) => title === foundTitle)?.results ?? [];
   return {
     notes: [...notes, ...disagreements(groups)],
@@ -30,8 +33,13 @@ export function describeMicro(groups: readonly MeasuredGroup[], hasLimits: boole
 }
 
 function disagreements(groups: readonly MeasuredGroup[]): string[] {
-  return groups.flatMap(({ title, results }) => results.flatMap(({ bench, disagreement }) =>
-    (disagreement === undefined ? [] : [`${title}, ${bench.task}: the results differ (${disagreement}), so there is no ratio.`])));
+  return groups.flatMap(({ title, results }) =>
+    results.flatMap(({ bench, disagreement }) =>
+      disagreement === undefined
+        ? []
+        : [`${title}, ${bench.task}: the results differ (${disagreement}), so there is no ratio.`],
+    ),
+  );
 }
 
 /** Which subjects each series of the shares has the figures of; the first of a bench is ours whatever it is called. */
@@ -40,17 +48,29 @@ const inC = ["C library"];
 
 function sharePlot(results: readonly BenchResult[]): Plot {
   const rows = results.filter(({ bench }) => limitOf(bench) !== undefined);
-  const series = (name: string, subjectsOf: (row: BenchResult) => readonly string[]): Series =>
-    ({ name, kind: "points", points: rows.flatMap((row, x) => subjectsOf(row).flatMap((subject) => sharePoint(row, subject, x))) });
+  const series = (name: string, subjectsOf: (row: BenchResult) => readonly string[]): Series => ({
+    name,
+    kind: "points",
+    points: rows.flatMap((row, x) => subjectsOf(row).flatMap((subject) => sharePoint(row, subject, x))),
+  });
   const all = [
-    series("ours", ({ bench: { subjects: [ours] } }) => (ours === undefined ? [] : [ours.name])),
+    series(
+      "ours",
+      ({
+        bench: {
+          subjects: [ours],
+        },
+      }) => (ours === undefined ? [] : [ours.name]),
+    ),
     series("in TypeScript", () => inTypeScript),
     series("C library", () => inC),
   ];
   return {
-    name: "micro-shares", title: "Share of the machine's limit, one thread",
+    name: "micro-shares",
+    title: "Share of the machine's limit, one thread",
     x: { label: "", scale: "category", categories: rows.map(({ bench: { task } }) => task.replaceAll("`", "")) },
-    y: { label: "% of the limit", scale: "log", categories: [] }, series: all.filter(({ points }) => points.length > 0),
+    y: { label: "% of the limit", scale: "log", categories: [] },
+    series: all.filter(({ points }) => points.length > 0),
   };
 }
 
@@ -58,19 +78,21 @@ function sharePoint(row: BenchResult, subject: string, x: number): PlotPoint[] {
   const spread = spreadAt(row, subject);
   const limit = spreadAt(row, limitOf(row.bench) ?? "");
   if (spread === undefined || limit === undefined || row.disagreement !== undefined) return [];
-  const share = (value: number): number => 100 * value / limit.median;
+  const share = (value: number): number => (100 * value) / limit.median;
   return [{ x, y: share(spread.median), low: share(spread.min), high: share(spread.max) }];
 }
 
 function readersPlot(streams: readonly BenchResult[]): Plot {
   const names = [...new Set(streams.flatMap(({ bench }) => bench.subjects.map(({ name }) => name)))];
-  const pointsOf = (name: string): PlotPoint[] => readerCounts.flatMap((x) => {
-    const row = streams.find(({ bench }) => bench.task === readersText(x));
-    const spread = row === undefined ? undefined : spreadAt(row, name);
-    return spread === undefined ? [] : [{ x, y: spread.median, low: spread.min, high: spread.max }];
-  });
+  const pointsOf = (name: string): PlotPoint[] =>
+    readerCounts.flatMap((x) => {
+      const row = streams.find(({ bench }) => bench.task === readersText(x));
+      const spread = row === undefined ? undefined : spreadAt(row, name);
+      return spread === undefined ? [] : [{ x, y: spread.median, low: spread.min, high: spread.max }];
+    });
   return {
-    name: "micro-readers", title: "Event streams of found matches: matches a second against readers",
+    name: "micro-readers",
+    title: "Event streams of found matches: matches a second against readers",
     x: { label: "readers at a time", scale: "log", categories: [] },
     y: { label: "million matches/s, all readers together", scale: "linear", categories: [] },
     series: names.map((name) => ({ name, kind: "line", points: pointsOf(name) })),
@@ -81,5 +103,11 @@ function streamClaim(result: BenchResult, hasLimits: boolean): Claim {
   const limits = hasLimits ? { must: 2, aim: 3 } : { must: undefined, aim: undefined };
   const millions = (name: string): string => short(spreadAt(result, name)?.median ?? NaN);
   const note = `${millions("trawl")} million against ${millions("node:http")}`;
-  return atLeast(`SSE matches a second ÷ node:http, ${result.bench.task}`, "x", ratioTo(result, "node:http") ?? NaN, limits, note);
+  return atLeast(
+    `SSE matches a second ÷ node:http, ${result.bench.task}`,
+    "x",
+    ratioTo(result, "node:http") ?? NaN,
+    limits,
+    note,
+  );
 }

@@ -51,9 +51,19 @@ async function measure(context: PartContext): Promise<PartRecord> {
   const size = isQuick ? "quick" : "full";
   const corpus = await openMainCorpus(context);
   progress("reading a sample");
-  const text = sampleText(await smallFiles(corpus, fileBytesMax), (path) => readSource(corpus, path).text, textBytesMax[size]);
+  const text = sampleText(
+    await smallFiles(corpus, fileBytesMax),
+    (path) => readSource(corpus, path).text,
+    textBytesMax[size],
+  );
   const workFolder = join(context.workFolder, "micro");
-  const record = await measureMicro(text, { workFolder, rounds, roundMs: roundMs[size], hasLimits: !isQuick, progress });
+  const record = await measureMicro(text, {
+    workFolder,
+    rounds,
+    roundMs: roundMs[size],
+    hasLimits: !isQuick,
+    progress,
+  });
   rmSync(workFolder, { recursive: true });
   const sample = `The text is ${short(text.bytes / 1e6)} MB in ${text.documents.length} files, spread over the corpus ${corpus.name}.${isQuick ? " So little stays in the processor's cache, and limits are those of the cache." : ""}`;
   return { ...record, notes: [sample, ...record.notes] };
@@ -64,18 +74,35 @@ export async function measureMicro(text: MicroText, settings: MicroSettings): Pr
   const startedMs = monotonicMs();
   const fixture = await Fixture.open(text, settings.workFolder);
   const measured: MeasuredGroup[] = [];
-  for (const open of [scanGroup, postingsGroup, encodeGroup, regexpGroup, buildingGroup, storeGroup, durableGroup, threadGroups, streamGroups]) {
-    for (const group of [await open(fixture)].flat()) measured.push({ title: group.title, results: await measureGroup(group, settings) });
+  for (const open of [
+    scanGroup,
+    postingsGroup,
+    encodeGroup,
+    regexpGroup,
+    buildingGroup,
+    storeGroup,
+    durableGroup,
+    threadGroups,
+    streamGroups,
+  ]) {
+    for (const group of [await open(fixture)].flat())
+      measured.push({ title: group.title, results: await measureGroup(group, settings) });
   }
   await fixture.close();
   const description = describeMicro(measured, settings.hasLimits);
   return {
-    part: microPart.name, title: microPart.title, seconds: (monotonicMs() - startedMs) / 1000, ...description,
+    part: microPart.name,
+    title: microPart.title,
+    seconds: (monotonicMs() - startedMs) / 1000,
+    ...description,
     notes: [...fixture.notes, ...description.notes],
   };
 }
 
-async function measureGroup(group: BenchGroup, { rounds, roundMs: atLeastMs, progress }: MicroSettings): Promise<BenchResult[]> {
+async function measureGroup(
+  group: BenchGroup,
+  { rounds, roundMs: atLeastMs, progress }: MicroSettings,
+): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const bench of group.benches) {
     progress(`${group.title}: ${bench.task}`);

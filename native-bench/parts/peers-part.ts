@@ -12,7 +12,15 @@ import { firstResults, type Zoekt } from "../peers/zoekt.js";
 import { short } from "../report/numbers.js";
 import type { PartRecord } from "../report/record.js";
 import { alternate, spreadOf } from "../system/measure.js";
-import { clientCount, interactiveQueries, measureClients, resultsWanted, trawlRequests, zoektRequests, type ClientRound } from "./clients.js";
+import {
+  clientCount,
+  interactiveQueries,
+  measureClients,
+  resultsWanted,
+  trawlRequests,
+  zoektRequests,
+  type ClientRound,
+} from "./clients.js";
 import { measureIndex } from "./indexing.js";
 import type { Part, PartContext } from "./part.js";
 import { describePeers, type ClientsOf, type FirstResults, type PeersMeasured } from "./peers-record.js";
@@ -43,15 +51,30 @@ async function measure(context: PartContext): Promise<PartRecord> {
   context.progress("HTTP answers without a search, and the first results");
   const floors = await measureFloors(trawl, peers.zoekt);
   const first = await measureFirst(trawl, peers.zoekt, table);
-  const searches = await measureSearches([...peers.found, trawlPeer(trawl)], new Causes(corpus, peers.ripgrep), table, context);
+  const searches = await measureSearches(
+    [...peers.found, trawlPeer(trawl)],
+    new Causes(corpus, peers.ripgrep),
+    table,
+    context,
+  );
   await peers.zoekt?.stop();
   await trawl.stop();
   rmSync(dataFolder, { recursive: true });
   const measured: PeersMeasured = { corpus, peers, isQuick: context.isQuick, index, searches, floors, first, clients };
-  return { part: peersPart.name, title: peersPart.title, seconds: (monotonicMs() - startedMs) / 1000, ...describePeers(measured) };
+  return {
+    part: peersPart.name,
+    title: peersPart.title,
+    seconds: (monotonicMs() - startedMs) / 1000,
+    ...describePeers(measured),
+  };
 }
 
-async function measureSearches(all: readonly Peer[], causes: Causes, table: readonly BenchQuery[], { rounds, progress }: PartContext): Promise<SearchOutcome[]> {
+async function measureSearches(
+  all: readonly Peer[],
+  causes: Causes,
+  table: readonly BenchQuery[],
+  { rounds, progress }: PartContext,
+): Promise<SearchOutcome[]> {
   const outcomes: SearchOutcome[] = [];
   for (const query of table) {
     progress(`${nameOf(query)}: results of everybody, then ${rounds} rounds`);
@@ -64,36 +87,77 @@ async function measureSearches(all: readonly Peer[], causes: Causes, table: read
 }
 
 async function measureFloors(trawl: Trawl, zoekt: Zoekt | undefined): Promise<Map<string, readonly number[]>> {
-  const measures = [() => trawl.floorMs(), ...zoekt === undefined ? [] : [() => zoekt.floorMs()]];
+  const measures = [() => trawl.floorMs(), ...(zoekt === undefined ? [] : [() => zoekt.floorMs()])];
   await alternate(1, measures);
   const [ours = [], theirs = []] = await alternate(floorRounds, measures);
-  return new Map(zoekt === undefined ? [["trawl", ours]] : [["trawl", ours], ["zoekt", theirs]]);
+  return new Map(
+    zoekt === undefined
+      ? [["trawl", ours]]
+      : [
+          ["trawl", ours],
+          ["zoekt", theirs],
+        ],
+  );
 }
 
 /** `return` is everywhere, so each server has more than it is asked for. */
-async function measureFirst(trawl: Trawl, zoekt: Zoekt | undefined, table: readonly BenchQuery[]): Promise<FirstResults[]> {
+async function measureFirst(
+  trawl: Trawl,
+  zoekt: Zoekt | undefined,
+  table: readonly BenchQuery[],
+): Promise<FirstResults[]> {
   const query = table.find(({ pattern }) => pattern === "return");
   if (query === undefined) return [];
-  const ask = (q: string, more: Record<string, string>) => () => trawl.curlMs(new URLSearchParams({ q, t: query.kind, ...more }));
+  const ask = (q: string, more: Record<string, string>) => () =>
+    trawl.curlMs(new URLSearchParams({ q, t: query.kind, ...more }));
   const usual = trawlQuery(query, resultsWanted).replace(`count:${resultsWanted} `, "");
-  const measures: { readonly server: "trawl" | "zoekt"; readonly asked: string; readonly time: () => Promise<number> }[] = [
+  const measures: {
+    readonly server: "trawl" | "zoekt";
+    readonly asked: string;
+    readonly time: () => Promise<number>;
+  }[] = [
     { server: "trawl", asked: `count:${resultsWanted}`, time: ask(trawlQuery(query, resultsWanted), {}) },
-    { server: "trawl", asked: `display=${resultsWanted}, the usual count`, time: ask(usual, { display: String(resultsWanted) }) },
-    ...zoekt === undefined ? [] : [
-      { server: "zoekt" as const, asked: `${resultsWanted} matches`, time: () => zoekt.timeWith(query, firstResults(resultsWanted)) },
-      { server: "zoekt" as const, asked: `${resultsWanted} files`, time: () => zoekt.timeWith(query, { MaxDocDisplayCount: resultsWanted }) },
-    ],
+    {
+      server: "trawl",
+      asked: `display=${resultsWanted}, the usual count`,
+      time: ask(usual, { display: String(resultsWanted) }),
+    },
+    ...(zoekt === undefined
+      ? []
+      : [
+          {
+            server: "zoekt" as const,
+            asked: `${resultsWanted} matches`,
+            time: () => zoekt.timeWith(query, firstResults(resultsWanted)),
+          },
+          {
+            server: "zoekt" as const,
+            asked: `${resultsWanted} files`,
+            time: () => zoekt.timeWith(query, { MaxDocDisplayCount: resultsWanted }),
+          },
+        ]),
   ];
-  await alternate(1, measures.map(({ time }) => time));
-  const times = await alternate(firstRounds, measures.map(({ time }) => time));
+  await alternate(
+    1,
+    measures.map(({ time }) => time),
+  );
+  const times = await alternate(
+    firstRounds,
+    measures.map(({ time }) => time),
+  );
   return measures.map(({ server, asked }, i) => ({ server, asked, timesMs: times[i] ?? [] }));
 }
 
-async function measureBothClients(trawl: Trawl, zoekt: Zoekt | undefined, table: readonly BenchQuery[], { isQuick, rounds, progress }: PartContext): Promise<ClientsOf[]> {
+async function measureBothClients(
+  trawl: Trawl,
+  zoekt: Zoekt | undefined,
+  table: readonly BenchQuery[],
+  { isQuick, rounds, progress }: PartContext,
+): Promise<ClientsOf[]> {
   const seconds = isQuick ? 1 : 2;
   const servers = [
     { server: "trawl" as const, url: trawl.url, requests: trawlRequests(table) },
-    ...zoekt === undefined ? [] : [{ server: "zoekt" as const, url: zoekt.url, requests: zoektRequests(table) }],
+    ...(zoekt === undefined ? [] : [{ server: "zoekt" as const, url: zoekt.url, requests: zoektRequests(table) }]),
   ];
   const results = servers.map((): ClientRound[] => []);
   for (let round = 1; round <= rounds; round++) {

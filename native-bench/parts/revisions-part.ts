@@ -46,7 +46,12 @@ async function measure(context: PartContext): Promise<PartRecord> {
   await trawl.stop();
   const measured = await measureAll(corpus, dataFolder, context);
   for (const folder of [dataFolder, nothing]) rmSync(folder, { recursive: true });
-  return { part: revisionsPart.name, title: revisionsPart.title, seconds: (monotonicMs() - startedMs) / 1000, ...describeRevisions(measured, context.isQuick) };
+  return {
+    part: revisionsPart.name,
+    title: revisionsPart.title,
+    seconds: (monotonicMs() - startedMs) / 1000,
+    ...describeRevisions(measured, context.isQuick),
+  };
 }
 
 /** The same history in a repository whose default branch, which is what is indexed, has an empty tree. */
@@ -55,7 +60,16 @@ async function makeNothingIndexed(corpus: Corpus, folder: string): Promise<strin
   await run("git", ["clone", "-q", "--bare", corpus.path, folder], "");
   const head = await git("symbolic-ref", "--short", "HEAD");
   await git("branch", "-m", head, "history");
-  const commit = await git("-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit-tree", "-m", "nothing", await git("mktree"));
+  const commit = await git(
+    "-c",
+    "user.name=bench",
+    "-c",
+    "user.email=bench@localhost",
+    "commit-tree",
+    "-m",
+    "nothing",
+    await git("mktree"),
+  );
   await git("update-ref", `refs/heads/${head}`, commit);
   await git("symbolic-ref", "HEAD", `refs/heads/${head}`);
   return folder;
@@ -64,12 +78,18 @@ async function makeNothingIndexed(corpus: Corpus, folder: string): Promise<strin
 async function measureAll(corpus: Corpus, dataFolder: string, context: PartContext): Promise<RevisionsMeasured> {
   const { isQuick, rounds, progress } = context;
   const { common, rare } = isQuick ? words.quick : words.full;
-  const revisions = (await run("git", ["-C", corpus.path, "rev-list", "HEAD"], "")).trim().split("\n").map((oid) => oid.slice(0, 12));
+  const revisions = (await run("git", ["-C", corpus.path, "rev-list", "HEAD"], ""))
+    .trim()
+    .split("\n")
+    .map((oid) => oid.slice(0, 12));
   const { one, unindexedShare } = await chooseOne(corpus, revisions);
   const grep = gitGrepAt(corpus.path, common, [one]);
   const cold = { one: [] as number[], all: [] as number[], nothing: [] as number[], nothingGrep: [] as number[] };
   const params = (name: string, chosen: readonly string[], word: string) =>
-    new URLSearchParams({ q: `type:file count:all case:yes repo:^${name}$@${chosen.join(":")} content:"${word}"`, t: "literal" });
+    new URLSearchParams({
+      q: `type:file count:all case:yes repo:^${name}$@${chosen.join(":")} content:"${word}"`,
+      t: "literal",
+    });
   for (let round = 1; round <= Math.ceil(rounds / 2); round++) {
     progress(`just started daemons, round ${round}`);
     cold.one.push(await firstMs(dataFolder, params("history", ["HEAD"], common), params("history", [one], common)));
@@ -80,20 +100,49 @@ async function measureAll(corpus: Corpus, dataFolder: string, context: PartConte
   const trawl = await Trawl.start(dataFolder, settings);
   const differences = await compareResults(trawl, corpus, revisions, one, common, params);
   progress("one revision");
-  const [indexed = [], warm = [], dense = []] = await alternate(rounds, [["HEAD", common], [one, common], ["HEAD", denseWord]].map(([revision = "", word = ""]) =>
-    () => trawl.curlMs(params("history", [revision], word))));
+  const [indexed = [], warm = [], dense = []] = await alternate(
+    rounds,
+    [
+      ["HEAD", common],
+      [one, common],
+      ["HEAD", denseWord],
+    ].map(
+      ([revision = "", word = ""]) =>
+        () =>
+          trawl.curlMs(params("history", [revision], word)),
+    ),
+  );
   const counts = revisionCounts.map((count) => Math.min(count, revisions.length));
   progress("many revisions");
-  const queries = [rare, common].flatMap((word) => counts.map((count) => params("history", spread(revisions, count), word)));
-  await alternate(1, queries.map((query) => () => trawl.curlMs(query)));
-  const times = await alternate(rounds, queries.map((query) => () => trawl.curlMs(query)));
+  const queries = [rare, common].flatMap((word) =>
+    counts.map((count) => params("history", spread(revisions, count), word)),
+  );
+  await alternate(
+    1,
+    queries.map((query) => () => trawl.curlMs(query)),
+  );
+  const times = await alternate(
+    rounds,
+    queries.map((query) => () => trawl.curlMs(query)),
+  );
   const denseBytes = (await trawl.resultsAt(params("history", ["HEAD"], denseWord), new Set())).bytes;
   const allBytes = (await trawl.resultsAt(params("history", revisions, common), new Set())).bytes;
   await trawl.stop();
   return {
-    corpus, common, rare, one, unindexedShare, differences, indexed, warm, cold,
-    counts, rareTimes: times.slice(0, counts.length), commonTimes: times.slice(counts.length),
-    dense: { word: denseWord, timesMs: dense, bytes: denseBytes }, allBytes,
+    corpus,
+    common,
+    rare,
+    one,
+    unindexedShare,
+    differences,
+    indexed,
+    warm,
+    cold,
+    counts,
+    rareTimes: times.slice(0, counts.length),
+    commonTimes: times.slice(counts.length),
+    dense: { word: denseWord, timesMs: dense, bytes: denseBytes },
+    allBytes,
   };
 }
 
@@ -111,31 +160,52 @@ async function firstMs(dataFolder: string, before: URLSearchParams, params: URLS
   return ms;
 }
 
-/** The commit of whose blobs about the wanted share is not indexed: the share grows with the distance from the last one. */
-async function chooseOne({ path }: Corpus, revisions: readonly string[]): Promise<{ one: string; unindexedShare: number }> {
-  const countLines = async (...args: string[]): Promise<number> => (await run("git", ["-C", path, ...args], "")).split("\n").length - 1;
+/**
+ * The commit of whose blobs about the wanted share is not indexed: the share grows with the distance from the last one.
+ */
+async function chooseOne(
+  { path }: Corpus,
+  revisions: readonly string[],
+): Promise<{ one: string; unindexedShare: number }> {
+  const countLines = async (...args: string[]): Promise<number> =>
+    (await run("git", ["-C", path, ...args], "")).split("\n").length - 1;
   const shareOf = async (revision: string): Promise<number> =>
-    (await countLines("diff-tree", "-r", "--no-renames", "--diff-filter=MA", "--name-only", "HEAD", revision)) / (await countLines("ls-tree", "-r", "--name-only", revision));
+    (await countLines("diff-tree", "-r", "--no-renames", "--diff-filter=MA", "--name-only", "HEAD", revision)) /
+    (await countLines("ls-tree", "-r", "--name-only", revision));
   let near = 1;
   let far = revisions.length - 1;
   while (near < far) {
     const middle = (near + far) >> 1;
-    if (await shareOf(revisions[middle] ?? "") < unindexedShareWanted) near = middle + 1;
+    if ((await shareOf(revisions[middle] ?? "")) < unindexedShareWanted) near = middle + 1;
     else far = middle;
   }
   const one = revisions[near] ?? "";
   return { one, unindexedShare: await shareOf(one) };
 }
 
-/** Where our results differ from those of `git grep`: at the one revision, also with nothing indexed, and at three of all of them. */
-async function compareResults(trawl: Trawl, corpus: Corpus, revisions: readonly string[], one: string, word: string,
-  params: (name: string, chosen: readonly string[], word: string) => URLSearchParams): Promise<string[]> {
+/**
+ * Where our results differ from those of `git grep`: at the one revision, also with nothing indexed, and at three of
+ * all of them.
+ */
+async function compareResults(
+  trawl: Trawl,
+  corpus: Corpus,
+  revisions: readonly string[],
+  one: string,
+  word: string,
+  params: (name: string, chosen: readonly string[], word: string) => URLSearchParams,
+): Promise<string[]> {
   const differences: string[] = [];
   const compareAt = async (name: string, asked: readonly string[], compared: readonly string[]): Promise<void> => {
     const ours = await trawl.resultsAt(params(name, asked, word), new Set(compared));
     const theirs = await gitGrepAt(corpus.path, word, compared).results();
-    const { unexplained, examples } = compare({ name: "trawl", lines: ours.lines }, { name: "git grep", lines: theirs.lines }, () => undefined);
-    if (unexplained > 0) differences.push(`${name} at ${asked.length} revisions: ${unexplained} lines, such as ${examples[0] ?? ""}`);
+    const { unexplained, examples } = compare(
+      { name: "trawl", lines: ours.lines },
+      { name: "git grep", lines: theirs.lines },
+      () => undefined,
+    );
+    if (unexplained > 0)
+      differences.push(`${name} at ${asked.length} revisions: ${unexplained} lines, such as ${examples[0] ?? ""}`);
   };
   await compareAt("history", [one], [one]);
   await compareAt("nothing", [one], [one]);

@@ -11,8 +11,17 @@ import { watchMemory, type WatchedMemory } from "../system/measure.js";
 import { run } from "../system/processes.js";
 import { interactiveQueries, trawlRequests } from "./clients.js";
 import {
-  connectionsPossible, idleOptions, measureExhaustive, measureIdle, measureInteractive, measureLeaving,
-  type Asked, type ClientStage, type ExhaustiveStage, type IdleStage, type LeavingStage,
+  connectionsPossible,
+  idleOptions,
+  measureExhaustive,
+  measureIdle,
+  measureInteractive,
+  measureLeaving,
+  type Asked,
+  type ClientStage,
+  type ExhaustiveStage,
+  type IdleStage,
+  type LeavingStage,
 } from "./load-stages.js";
 import type { Part, PartContext } from "./part.js";
 import { describeScaleLoad } from "./scale-load-record.js";
@@ -46,14 +55,22 @@ async function measure(context: PartContext): Promise<PartRecord> {
   const dataFolder = join(workFolder, "load-data");
   const trawl = await Trawl.start(dataFolder, idleOptions);
   await trawl.add("corpus", clone, progress);
-  const measured = { corpus, overhead, ...await measureAll(trawl, context) };
+  const measured = { corpus, overhead, ...(await measureAll(trawl, context)) };
   await trawl.stop();
   for (const folder of [dataFolder, clone]) rmSync(folder, { recursive: true });
-  return { part: scaleLoadPart.name, title: scaleLoadPart.title, seconds: (monotonicMs() - startedMs) / 1000, ...describeScaleLoad(measured, isQuick) };
+  return {
+    part: scaleLoadPart.name,
+    title: scaleLoadPart.title,
+    seconds: (monotonicMs() - startedMs) / 1000,
+    ...describeScaleLoad(measured, isQuick),
+  };
 }
 
 /** One daemon bears all stages in turn, after one that only warms it. */
-async function measureAll(trawl: Trawl, { isQuick, progress }: PartContext): Promise<Omit<ScaleMeasured, "corpus" | "overhead">> {
+async function measureAll(
+  trawl: Trawl,
+  { isQuick, progress }: PartContext,
+): Promise<Omit<ScaleMeasured, "corpus" | "overhead">> {
   const asked = askedOf(isQuick);
   const seconds = isQuick ? 1.5 : 6;
   progress("warming");
@@ -78,6 +95,17 @@ async function measureAll(trawl: Trawl, { isQuick, progress }: PartContext): Pro
 }
 
 function askedOf(isQuick: boolean): Asked {
-  const ask = (query: string) => ({ kind: "stream", query: `type:file case:yes ${query}`, patternType: "literal", version: "", display: undefined }) as const;
-  return { interactive: trawlRequests(interactiveQueries(isQuick ? quickQueries : queries)), exhaustive: exhaustive(ask("return")), rare: ask("qqzzxxjjvvww") };
+  const ask = (query: string) =>
+    ({
+      kind: "stream",
+      query: `type:file case:yes ${query}`,
+      patternType: "literal",
+      version: "",
+      display: undefined,
+    }) as const;
+  return {
+    interactive: trawlRequests(interactiveQueries(isQuick ? quickQueries : queries)),
+    exhaustive: exhaustive(ask("return")),
+    rare: ask("qqzzxxjjvvww"),
+  };
 }

@@ -25,22 +25,34 @@ export interface PeerOutcome {
 }
 
 /**
- * Asks every peer for its result set, compares each with that of the first one, and then measures them in turn. Reading the
- * result sets is the round that warms everybody and does not count; so all are read at a time.
+ * Asks every peer for its result set, compares each with that of the first one, and then measures them in turn. Reading
+ * the result sets is the round that warms everybody and does not count; so all are read at a time.
  */
-export async function measureSearch(peers: readonly Peer[], causes: Causes, query: BenchQuery, rounds: number): Promise<SearchOutcome> {
+export async function measureSearch(
+  peers: readonly Peer[],
+  causes: Causes,
+  query: BenchQuery,
+  rounds: number,
+): Promise<SearchOutcome> {
   const asked = peers.filter((peer) => peer.declines(query) === undefined);
   const [reference, ...others] = asked;
   if (reference === undefined) throw new TrawlError("internal", "there is nobody to ask");
   const [expected, answered] = await Promise.all([
-    reference.results(query), Promise.all(others.map(async (peer) => ({ peer, ...await peer.results(query) }))),
+    reference.results(query),
+    Promise.all(others.map(async (peer) => ({ peer, ...(await peer.results(query)) }))),
   ]);
   const compared = [{ bytes: expected.bytes, difference: equal }];
   for (const { peer, lines, bytes } of answered) {
     const causeOf = await causes.of(query, { peer, lines }, { peer: reference, lines: expected.lines });
-    compared.push({ bytes, difference: compare({ name: peer.name, lines }, { name: reference.name, lines: expected.lines }, causeOf) });
+    compared.push({
+      bytes,
+      difference: compare({ name: peer.name, lines }, { name: reference.name, lines: expected.lines }, causeOf),
+    });
   }
-  const times = await alternate(rounds, asked.map((peer) => () => peer.time(query)));
+  const times = await alternate(
+    rounds,
+    asked.map((peer) => () => peer.time(query)),
+  );
   const outcomes = compared.map((each, i) => [asked[i]?.name ?? "", { ...each, timesMs: times[i] ?? [] }] as const);
   return { query, reference: reference.name, lineCount: expected.lines.count, peers: new Map(outcomes) };
 }

@@ -38,7 +38,13 @@ const scaleQueries: readonly ScaleQuery[] = [
   { name: "rare literal", pattern: scaledMarker, kind: "literal", must: 0.3, aim: 0 },
   { name: "common literal, TODO", pattern: "TODO", kind: "literal", must: undefined, aim: undefined },
   { name: "dense literal, return", pattern: "return", kind: "literal", must: 1.05, aim: 1 },
-  { name: "regexp without a literal", pattern: "[a-z]+[0-9]+_[a-z]+\\(", kind: "regexp", must: undefined, aim: undefined },
+  {
+    name: "regexp without a literal",
+    pattern: "[a-z]+[0-9]+_[a-z]+\\(",
+    kind: "regexp",
+    must: undefined,
+    aim: undefined,
+  },
 ];
 
 interface SizeOutcome extends ScaledSize {
@@ -72,7 +78,12 @@ async function measure(context: PartContext): Promise<PartRecord> {
 }
 
 /** One size at a time is on the disk. */
-async function measureSize(scaled: Scaled, size: ScaledSize, folder: string, { rounds, progress }: PartContext): Promise<SizeOutcome> {
+async function measureSize(
+  scaled: Scaled,
+  size: ScaledSize,
+  folder: string,
+  { rounds, progress }: PartContext,
+): Promise<SizeOutcome> {
   const name = `size ${sizeText(size)}`;
   const [repository, dataFolder] = [join(folder, "repository.git"), join(folder, "data")];
   progress(`${name}: making the repository`);
@@ -85,7 +96,8 @@ async function measureSize(scaled: Scaled, size: ScaledSize, folder: string, { r
   const searches = scaleQueries.map((query) => streamParams(benchQuery(query)));
   const [rare = new URLSearchParams()] = searches;
   const { lines } = await trawl.results(rare);
-  if (lines.count !== 1) throw new TrawlError("internal", `${scaledMarker} is found ${lines.count} times, and is there once`);
+  if (lines.count !== 1)
+    throw new TrawlError("internal", `${scaledMarker} is found ${lines.count} times, and is there once`);
   const measures = searches.map((params) => () => trawl.curlMs(params));
   await alternate(1, measures);
   const timesMs = await alternate(rounds, measures);
@@ -107,13 +119,19 @@ function notesOf(corpus: Corpus): string[] {
   return [
     `Of the corpus ${corpus.name}, ${corpus.checksum}: a fraction has the files whose names fall to it, a multiple has copies in which every file ends in a line of its copy, so that nothing is shared. Each is one repository with one commit, and a daemon of its own.`,
     "The exponent is the slope of a straight line through the logarithms of size and median, by least squares: 0 for a time that does not depend on the size, 1 for one that grows with it. A fixed cost, as that of HTTP, lowers it.",
-    ...corpus.note === "" ? [] : [corpus.note],
+    ...(corpus.note === "" ? [] : [corpus.note]),
   ];
 }
 
 function samplesOf(outcome: SizeOutcome): Sample[] {
   const at = `size ${sizeText(outcome)}`;
-  const less = (subject: string, unit: string, values: readonly number[]): Sample => ({ task: at, subject, unit, better: "less", values });
+  const less = (subject: string, unit: string, values: readonly number[]): Sample => ({
+    task: at,
+    subject,
+    unit,
+    better: "less",
+    values,
+  });
   return [
     ...scaleQueries.map(({ name }, i) => less(name, "ms", outcome.timesMs[i] ?? [])),
     less("index build", "s", [outcome.index.seconds]),
@@ -126,20 +144,51 @@ function samplesOf(outcome: SizeOutcome): Sample[] {
 function outcomeTable(outcomes: readonly SizeOutcome[]): Table {
   return {
     title: "By size: whole answers with all results, median (min..max)",
-    head: ["size", "files", "MB", ...scaleQueries.map(({ name }) => `${name}, ms`), "index, s", "MB/s", "index peak, MB", "search peak, MB", "shards, x the text"],
+    head: [
+      "size",
+      "files",
+      "MB",
+      ...scaleQueries.map(({ name }) => `${name}, ms`),
+      "index, s",
+      "MB/s",
+      "index peak, MB",
+      "search peak, MB",
+      "shards, x the text",
+    ],
     rows: outcomes.map((outcome) => [
-      sizeText(outcome), grouped(outcome.fileCount), short(outcome.textBytes / 1e6), ...outcome.timesMs.map((times) => spreadText(spreadOf(times))),
-      short(outcome.index.seconds), short(outcome.textBytes / 1e6 / outcome.index.seconds), short(outcome.index.peak.anonymousBytes / 1e6),
-      short(outcome.searchBytes / 1e6), short(outcome.index.dataBytes / outcome.textBytes),
+      sizeText(outcome),
+      grouped(outcome.fileCount),
+      short(outcome.textBytes / 1e6),
+      ...outcome.timesMs.map((times) => spreadText(spreadOf(times))),
+      short(outcome.index.seconds),
+      short(outcome.textBytes / 1e6 / outcome.index.seconds),
+      short(outcome.index.peak.anonymousBytes / 1e6),
+      short(outcome.searchBytes / 1e6),
+      short(outcome.index.dataBytes / outcome.textBytes),
     ]),
   };
 }
 
 /** What grows, and how it is read from an outcome. */
-const growths: readonly { readonly name: string; readonly of: (outcome: SizeOutcome) => number; readonly must: number | undefined; readonly aim: number | undefined }[] = [
-  ...scaleQueries.map(({ name, must, aim }, i) => ({ name, must, aim, of: ({ timesMs }: SizeOutcome) => spreadOf(timesMs[i] ?? []).median })),
+const growths: readonly {
+  readonly name: string;
+  readonly of: (outcome: SizeOutcome) => number;
+  readonly must: number | undefined;
+  readonly aim: number | undefined;
+}[] = [
+  ...scaleQueries.map(({ name, must, aim }, i) => ({
+    name,
+    must,
+    aim,
+    of: ({ timesMs }: SizeOutcome) => spreadOf(timesMs[i] ?? []).median,
+  })),
   { name: "index build", must: undefined, aim: undefined, of: ({ index }) => index.seconds },
-  { name: "index build, peak anonymous memory", must: undefined, aim: undefined, of: ({ index }) => index.peak.anonymousBytes },
+  {
+    name: "index build, peak anonymous memory",
+    must: undefined,
+    aim: undefined,
+    of: ({ index }) => index.peak.anonymousBytes,
+  },
   { name: "searches, peak anonymous memory", must: undefined, aim: undefined, of: ({ searchBytes }) => searchBytes },
 ];
 
@@ -161,7 +210,14 @@ function exponentTable(outcomes: readonly SizeOutcome[]): Table {
 /** The limits are those of the full corpus. */
 function claimsOf(outcomes: readonly SizeOutcome[], isQuick: boolean): Claim[] {
   return growths.map(({ name, of, must, aim }) =>
-    atMost(`${name}: exponent in the size`, "", exponentOf(pointsOf(outcomes, of)), isQuick ? { must: undefined, aim: undefined } : { must, aim }, ""));
+    atMost(
+      `${name}: exponent in the size`,
+      "",
+      exponentOf(pointsOf(outcomes, of)),
+      isQuick ? { must: undefined, aim: undefined } : { must, aim },
+      "",
+    ),
+  );
 }
 
 const sizeAxis = { label: "text, MB", scale: "log", categories: [] } as const;
@@ -173,7 +229,8 @@ function searchPlot(outcomes: readonly SizeOutcome[]): Plot {
     x: sizeAxis,
     y: { label: "time, ms", scale: "log", categories: [] },
     series: scaleQueries.map(({ name }, i) => ({
-      name, kind: "line",
+      name,
+      kind: "line",
       points: outcomes.map(({ textBytes, timesMs }): PlotPoint => {
         const { min, median, max } = spreadOf(timesMs[i] ?? []);
         return { x: textBytes / 1e6, y: median, low: min, high: max };
@@ -188,18 +245,30 @@ function indexPlot(outcomes: readonly SizeOutcome[]): Plot {
     title: "From git to searchable against the size of the corpus",
     x: sizeAxis,
     y: { label: "time, s", scale: "log", categories: [] },
-    series: [{ name: "index build", kind: "line", points: outcomes.map(({ textBytes, index }) => ({ x: textBytes / 1e6, y: index.seconds })) }],
+    series: [
+      {
+        name: "index build",
+        kind: "line",
+        points: outcomes.map(({ textBytes, index }) => ({ x: textBytes / 1e6, y: index.seconds })),
+      },
+    ],
   };
 }
 
 function memoryPlot(outcomes: readonly SizeOutcome[]): Plot {
-  const series = (name: string, bytesOf: (outcome: SizeOutcome) => number) =>
-    ({ name, kind: "line" as const, points: outcomes.map((outcome) => ({ x: outcome.textBytes / 1e6, y: bytesOf(outcome) / 1e6 })) });
+  const series = (name: string, bytesOf: (outcome: SizeOutcome) => number) => ({
+    name,
+    kind: "line" as const,
+    points: outcomes.map((outcome) => ({ x: outcome.textBytes / 1e6, y: bytesOf(outcome) / 1e6 })),
+  });
   return {
     name: "scale-memory",
     title: "Anonymous memory of the daemon against the size of the corpus",
     x: sizeAxis,
     y: { label: "peak memory, MB", scale: "log", categories: [] },
-    series: [series("while it indexes", ({ index }) => index.peak.anonymousBytes), series("while it searches", ({ searchBytes }) => searchBytes)],
+    series: [
+      series("while it indexes", ({ index }) => index.peak.anonymousBytes),
+      series("while it searches", ({ searchBytes }) => searchBytes),
+    ],
   };
 }

@@ -34,7 +34,9 @@ export class Causes {
     return this.#isBinary(path) ? "file with a NUL byte" : undefined;
   }
 
-  /** Lines of matches that go over several: some look for them, some look at one line at a time. ripgrep can do both. */
+  /**
+   * Lines of matches that go over several: some look for them, some look at one line at a time. ripgrep can do both.
+   */
   async #spanningLines(query: BenchQuery, one: ResultSet, other: ResultSet): Promise<ResultSet> {
     if (!query.spansLines || this.#ripgrep === undefined) return new ResultSet();
     return await this.#ripgrep.spanningLines(query, [...one.without(other), ...other.without(one)]);

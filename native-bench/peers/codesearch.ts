@@ -18,14 +18,22 @@ export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext
   if (tools.kind === "missing") return { ...tools, name };
   const [csearch = "", cindex = ""] = tools.programs;
   const environment = { CSEARCHINDEX: await codesearchIndex(cindex, corpus, progress) };
-  const indexed = new Set((await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], "")).split("\n").map((path) => path.slice(corpus.path.length + 1)));
-  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] =>
-    [csearch, "-n", ...ignoreCase ? ["-i"] : [], kind === "literal" ? pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : pattern];
+  const indexed = new Set(
+    (await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], ""))
+      .split("\n")
+      .map((path) => path.slice(corpus.path.length + 1)),
+  );
+  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] => [
+    csearch,
+    "-n",
+    ...(ignoreCase ? ["-i"] : []),
+    kind === "literal" ? pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : pattern,
+  ];
   return {
     kind: "found",
     peer: {
       name,
-      version: await codesearchVersion() ?? "",
+      version: (await codesearchVersion()) ?? "",
       time: (query) => timeCommand(command(query), environment),
       results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
       causeOf: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),

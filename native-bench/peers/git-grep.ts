@@ -8,7 +8,22 @@ const environment = { LC_ALL: "C", GIT_CONFIG_GLOBAL: "/dev/null" };
 
 /** `git grep` of a literal in commits of a repository, two threads: as `REVISION:PATH:LINE:TEXT`. */
 export function gitGrepAt(folder: string, pattern: string, revisions: readonly string[]) {
-  const command = ["git", "-C", folder, "-c", "grep.threads=2", "grep", "-n", "--no-color", "--full-name", "-F", "-e", pattern, ...revisions, "--"];
+  const command = [
+    "git",
+    "-C",
+    folder,
+    "-c",
+    "grep.threads=2",
+    "grep",
+    "-n",
+    "--no-color",
+    "--full-name",
+    "-F",
+    "-e",
+    pattern,
+    ...revisions,
+    "--",
+  ];
   return { time: () => timeCommand(command, environment), results: () => readLineOutput(command, environment, "") };
 }
 
@@ -19,9 +34,18 @@ export function gitGrepAt(folder: string, pattern: string, revisions: readonly s
 export async function openGitGrep(corpus: Corpus): Promise<Found<Peer>> {
   const name = "git grep";
   const base = ["git", "-C", corpus.path, "-c", "grep.threads=2", "grep", "-n", "--no-color", "--full-name"];
-  const takesPcre = await run("git", ["-C", corpus.path, "grep", "-q", "-P", "-e", ".", "HEAD", "--", "."], "").then(() => true, () => false);
+  const takesPcre = await run("git", ["-C", corpus.path, "grep", "-q", "-P", "-e", ".", "HEAD", "--", "."], "").then(
+    () => true,
+    () => false,
+  );
   if (!takesPcre) return { kind: "missing", name, reason: "git is built without PCRE" };
-  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] => [...base, kind === "literal" ? "-F" : "-P", ...ignoreCase ? ["-i"] : [], "-e", pattern];
+  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] => [
+    ...base,
+    kind === "literal" ? "-F" : "-P",
+    ...(ignoreCase ? ["-i"] : []),
+    "-e",
+    pattern,
+  ];
   return {
     kind: "found",
     peer: {

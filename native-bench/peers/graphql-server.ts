@@ -1,6 +1,16 @@
-// Serves GraphQL with what people use today: `graphql-server.js WAY DATA`. Prints its address. The schema is ours, and what
-// is answered are plain objects in memory, read from the file DATA: the answers of our daemon.
-import { execute, graphql, isObjectType, parse, validate, buildSchema, type DocumentNode, type ExecutionResult, type GraphQLSchema } from "graphql";
+// Serves GraphQL with what people use today: `graphql-server.js WAY DATA`. Prints its address. The schema is ours, and
+// what is answered are plain objects in memory, read from the file DATA: the answers of our daemon.
+import {
+  execute,
+  graphql,
+  isObjectType,
+  parse,
+  validate,
+  buildSchema,
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from "graphql";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,14 +20,20 @@ import type { GraphqlData, GraphqlWay } from "./graphql-servers.js";
 
 /** What is used of graphql-yoga. Its own declarations bring those of browsers, which ours do not go with. */
 interface YogaModule {
-  readonly createYoga: (options: { readonly schema: GraphQLSchema; readonly logging: boolean; readonly graphqlEndpoint: string }) => RequestListener;
+  readonly createYoga: (options: {
+    readonly schema: GraphQLSchema;
+    readonly logging: boolean;
+    readonly graphqlEndpoint: string;
+  }) => RequestListener;
 }
 
 const yogaName: string = "graphql-yoga";
 const [way, dataFile = ""] = process.argv.slice(2);
 const schema = schemaOver(JSON.parse(readFileSync(dataFile, "utf8")) as GraphqlData);
 const server = await serverOf(way as GraphqlWay);
-server.listen(0, "127.0.0.1", () => process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`));
+server.listen(0, "127.0.0.1", () =>
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
+);
 
 function schemaOver({ repositories, currentUser }: GraphqlData): GraphQLSchema {
   const built = buildSchema(schemaText());
@@ -35,10 +51,12 @@ function schemaOver({ repositories, currentUser }: GraphqlData): GraphQLSchema {
 
 async function serverOf(kind: GraphqlWay): Promise<Server> {
   switch (kind) {
-    case "graphql-js": return createServer(answering((source) => graphql({ schema, source })));
-    case "graphql-js, documents kept": return createServer(answering(withKeptDocuments()));
+    case "graphql-js":
+      return createServer(answering((source) => graphql({ schema, source })));
+    case "graphql-js, documents kept":
+      return createServer(answering(withKeptDocuments()));
     case "graphql-yoga": {
-      const { createYoga } = await import(yogaName) as YogaModule;
+      const { createYoga } = (await import(yogaName)) as YogaModule;
       return createServer(createYoga({ schema, logging: false, graphqlEndpoint: "/.api/graphql" }));
     }
   }
@@ -62,19 +80,22 @@ function withKeptDocuments(): Answerer {
 }
 
 function answering(answer: Answerer): RequestListener {
-  return (request, response) => void (async () => {
-    const { query } = JSON.parse(await bodyOf(request)) as { query: string };
-    const body = JSON.stringify(await answer(query));
-    response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
-    response.end(body);
-  })();
+  return (request, response) =>
+    void (async () => {
+      const { query } = JSON.parse(await bodyOf(request)) as { query: string };
+      const body = JSON.stringify(await answer(query));
+      response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
+      response.end(body);
+    })();
 }
 
 function bodyOf(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
     request.setEncoding("utf8");
-    request.on("data", (part: string) => { text += part; });
+    request.on("data", (part: string) => {
+      text += part;
+    });
     request.on("end", () => resolve(text));
     request.on("error", reject);
   });

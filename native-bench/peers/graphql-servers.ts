@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 import { checkoutFolder } from "../system/folders.js";
 import { firstLine, start } from "../system/processes.js";
 
-/** What serves GraphQL beside our daemon: the reference program as its own documentation has it, the same with the texts' documents kept, and a server library. */
+/**
+ * What serves GraphQL beside our daemon: the reference program as its own documentation has it, the same with the
+ * texts' documents kept, and a server library.
+ */
 export const graphqlWays = ["graphql-js", "graphql-js, documents kept", "graphql-yoga"] as const;
 export type GraphqlWay = (typeof graphqlWays)[number];
 
@@ -14,15 +17,28 @@ export interface GraphqlData {
   readonly currentUser: Readonly<Record<string, unknown>>;
 }
 
-const packages = { "graphql-js": "graphql", "graphql-js, documents kept": "graphql", "graphql-yoga": "graphql-yoga" } as const;
+const packages = {
+  "graphql-js": "graphql",
+  "graphql-js, documents kept": "graphql",
+  "graphql-yoga": "graphql-yoga",
+} as const;
 
 /** As installed in this checkout. */
 export function graphqlVersion(way: GraphqlWay): string {
-  return (JSON.parse(readFileSync(join(checkoutFolder, "node_modules", packages[way], "package.json"), "utf8")) as { version: string }).version;
+  return (
+    JSON.parse(readFileSync(join(checkoutFolder, "node_modules", packages[way], "package.json"), "utf8")) as {
+      version: string;
+    }
+  ).version;
 }
 
 /** Starts one and resolves with its address. It ends with this process. */
 export async function startGraphqlServer(way: GraphqlWay, dataFile: string): Promise<string> {
   const program = fileURLToPath(new URL("graphql-server.js", import.meta.url));
-  return await firstLine(start(process.execPath, [program, way, dataFile], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NODE_ENV: "production" } }));
+  return await firstLine(
+    start(process.execPath, [program, way, dataFile], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, NODE_ENV: "production" },
+    }),
+  );
 }

@@ -11,14 +11,21 @@ export interface HttpSearch {
 /** Milliseconds in which curl has read the whole answer, from before it connects. The same client for every server. */
 export async function curlMs({ url, body }: HttpSearch): Promise<number> {
   const post = body === undefined ? [] : ["-H", "content-type: application/json", "--data-raw", body];
-  return 1000 * Number(await run("curl", ["-q", "-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", ...post, url], ""));
+  return (
+    1000 *
+    Number(
+      await run("curl", ["-q", "-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", ...post, url], ""),
+    )
+  );
 }
 
 /** The bytes of a good answer as they come. */
 export async function openAnswer({ url, body }: HttpSearch): Promise<AsyncIterable<Buffer>> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { agent: false, method: body === undefined ? "GET" : "POST", headers }, resolve).on("error", reject).end(body);
+    request(url, { agent: false, method: body === undefined ? "GET" : "POST", headers }, resolve)
+      .on("error", reject)
+      .end(body);
   });
   if (response.statusCode === 200) return response;
   response.destroy();

@@ -8,15 +8,19 @@ const newline = 10;
 const colon = 58;
 
 /**
- * Runs a tool that prints `PREFIXPATH:LINE:TEXT`, and reads what it found. Other lines are the tool's remarks about binary
- * files. An exit code of 1 says that nothing was found.
+ * Runs a tool that prints `PREFIXPATH:LINE:TEXT`, and reads what it found. Other lines are the tool's remarks about
+ * binary files. An exit code of 1 says that nothing was found.
  */
-export async function readLineOutput([command = "", ...args]: readonly string[], environment: NodeJS.ProcessEnv, prefix: string): Promise<Answer> {
+export async function readLineOutput(
+  [command = "", ...args]: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  prefix: string,
+): Promise<Answer> {
   const child = start(command, args, { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, ...environment } });
   const code = ended(child, timeoutMs);
   const reader = new LineReader(prefix);
   for await (const part of child.stdout as AsyncIterable<Buffer>) reader.push(part);
-  if (await code > 1) throw new TrawlError("internal", `${command} ${args.join(" ")} ended with ${await code}`);
+  if ((await code) > 1) throw new TrawlError("internal", `${command} ${args.join(" ")} ended with ${await code}`);
   return reader.end();
 }
 

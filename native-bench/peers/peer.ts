@@ -31,4 +31,6 @@ export interface Answer {
 }
 
 /** A peer, or why there is none. */
-export type Found<T> = { readonly kind: "found"; readonly peer: T } | { readonly kind: "missing"; readonly name: string; readonly reason: string };
+export type Found<T> =
+  | { readonly kind: "found"; readonly peer: T }
+  | { readonly kind: "missing"; readonly name: string; readonly reason: string };

@@ -17,7 +17,12 @@ export interface Peers {
 export async function openPeers(corpus: Corpus, context: CorpusContext): Promise<Peers> {
   const ripgrep = await openRipgrep(corpus);
   const zoekt = await openZoekt(corpus, context);
-  const all: readonly Found<Peer>[] = [ripgrep, await openGitGrep(corpus), await openCodesearch(corpus, context), zoekt];
+  const all: readonly Found<Peer>[] = [
+    ripgrep,
+    await openGitGrep(corpus),
+    await openCodesearch(corpus, context),
+    zoekt,
+  ];
   return {
     found: all.flatMap((each) => (each.kind === "found" ? [each.peer] : [])),
     missing: all.flatMap((each) => (each.kind === "missing" ? [each] : [])),
@@ -29,5 +34,7 @@ export async function openPeers(corpus: Corpus, context: CorpusContext): Promise
 /** The versions of those that are installed, by name; git's stands elsewhere. */
 export async function peerVersions(): Promise<Record<string, string>> {
   const versions = { rg: await ripgrepVersion(), csearch: await codesearchVersion(), zoekt: await zoektVersion() };
-  return Object.fromEntries(Object.entries(versions).flatMap(([name, version]) => (version === undefined ? [] : [[name, version]])));
+  return Object.fromEntries(
+    Object.entries(versions).flatMap(([name, version]) => (version === undefined ? [] : [[name, version]])),
+  );
 }

@@ -21,7 +21,9 @@ export interface BenchQuery {
   readonly aim: Target;
 }
 
-/** Literals that occur up to 20,000 times; rare and absent ones; what occurs everywhere; regexps with a literal in them. */
+/**
+ * Literals that occur up to 20,000 times; rare and absent ones; what occurs everywhere; regexps with a literal in them.
+ */
 const common = { must: { rg: 20, csearch: 15, zoekt: 3 }, aim: { rg: 55, zoekt: 6 } };
 const rare = { must: { rg: 50, csearch: 5, zoekt: 1, ms: 3 }, aim: { zoekt: 2, ms: 1 } };
 const anchored = { must: { rg: 15, zoekt: 20 }, aim: { rg: 30, zoekt: 100 } };
@@ -71,7 +73,8 @@ export function nameOf({ pattern, ignoreCase }: BenchQuery): string {
 
 /** A query in our language, for at most so many matches. */
 export function trawlQuery({ pattern, kind, ignoreCase }: BenchQuery, count: number | "all"): string {
-  const quoted = kind === "literal" ? `content:"${pattern.replace(/["\\]/g, "\\$&")}"` : `/${pattern.replaceAll("/", "\\/")}/`;
+  const quoted =
+    kind === "literal" ? `content:"${pattern.replace(/["\\]/g, "\\$&")}"` : `/${pattern.replaceAll("/", "\\/")}/`;
   return `type:file count:${count}${ignoreCase ? "" : " case:yes"} ${quoted}`;
 }
 

@@ -55,11 +55,18 @@ export interface NamedSet {
 }
 
 /** Compares; `causeOf` names why a place may well be in only one of the sets, or returns undefined. */
-export function compare(peer: NamedSet, reference: NamedSet, causeOf: (place: Place) => string | undefined): Difference {
+export function compare(
+  peer: NamedSet,
+  reference: NamedSet,
+  causeOf: (place: Place) => string | undefined,
+): Difference {
   const explained: Record<string, number> = {};
   const examples: string[] = [];
   let unexplained = 0;
-  for (const [owner, places] of [[peer.name, peer.lines.without(reference.lines)], [reference.name, reference.lines.without(peer.lines)]] as const) {
+  for (const [owner, places] of [
+    [peer.name, peer.lines.without(reference.lines)],
+    [reference.name, reference.lines.without(peer.lines)],
+  ] as const) {
     for (const place of places) {
       const cause = causeOf(place);
       if (cause !== undefined) explained[cause] = (explained[cause] ?? 0) + 1;

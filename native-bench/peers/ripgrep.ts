@@ -12,7 +12,7 @@ export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {
   const tools = findTools(["rg"], "apt-get install ripgrep");
   if (tools.kind === "missing") return { ...tools, name: "rg" };
   const [program = ""] = tools.programs;
-  return { kind: "found", peer: new Ripgrep(program, await ripgrepVersion() ?? "", corpus) };
+  return { kind: "found", peer: new Ripgrep(program, (await ripgrepVersion()) ?? "", corpus) };
 }
 
 /** Undefined where it is not installed. */
@@ -35,15 +35,16 @@ export class Ripgrep implements Peer {
 
   readonly time = (query: BenchQuery): Promise<number> => timeCommand([...this.#command(query, []), this.#folder], {});
 
-  readonly results = (query: BenchQuery) => readLineOutput([...this.#command(query, []), this.#folder], {}, `${this.#folder}/`);
+  readonly results = (query: BenchQuery) =>
+    readLineOutput([...this.#command(query, []), this.#folder], {}, `${this.#folder}/`);
 
   readonly causeOf = (): undefined => undefined;
 
   readonly declines = (): undefined => undefined;
 
   /**
-   * Of these places, those on lines of a match that goes over several. Only their files are searched: over a whole corpus
-   * this takes minutes.
+   * Of these places, those on lines of a match that goes over several. Only their files are searched: over a whole
+   * corpus this takes minutes.
    */
   async spanningLines(query: BenchQuery, places: Iterable<Place>): Promise<ResultSet> {
     const paths = new Set<string>();
@@ -53,8 +54,22 @@ export class Ripgrep implements Peer {
   }
 
   #command({ pattern, kind, ignoreCase }: BenchQuery, more: readonly string[]): string[] {
-    const flags = [...kind === "literal" ? ["-F"] : [], ...ignoreCase ? ["-i"] : [], ...more];
-    return [this.#program, "--no-config", "-uuu", "-j2", "-n", "--with-filename", "--no-heading", "--color=never", "--glob=!.git", ...flags, "-e", pattern, "--"];
+    const flags = [...(kind === "literal" ? ["-F"] : []), ...(ignoreCase ? ["-i"] : []), ...more];
+    return [
+      this.#program,
+      "--no-config",
+      "-uuu",
+      "-j2",
+      "-n",
+      "--with-filename",
+      "--no-heading",
+      "--color=never",
+      "--glob=!.git",
+      ...flags,
+      "-e",
+      pattern,
+      "--",
+    ];
   }
 }
 

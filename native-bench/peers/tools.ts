@@ -4,10 +4,15 @@ import { delimiter, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "../system/processes.js";
 
-/** Where a program is: in a folder of the variable `BENCH_TOOLS`, else in one of `PATH`; undefined when it is in none. */
+/**
+ * Where a program is: in a folder of the variable `BENCH_TOOLS`, else in one of `PATH`; undefined when it is in none.
+ */
 export function findTool(name: string): string | undefined {
   const folders = [process.env["BENCH_TOOLS"], process.env["PATH"]].flatMap((list) => list?.split(delimiter) ?? []);
-  return folders.filter((folder) => folder !== "").map((folder) => join(folder, name)).find(isProgram);
+  return folders
+    .filter((folder) => folder !== "")
+    .map((folder) => join(folder, name))
+    .find(isProgram);
 }
 
 function isProgram(file: string): boolean {
@@ -20,11 +25,14 @@ function isProgram(file: string): boolean {
 }
 
 /** Programs of a peer in the order of their names, or what is missing and how to get it. */
-export type Tools = { readonly kind: "found"; readonly programs: readonly string[] } | { readonly kind: "missing"; readonly reason: string };
+export type Tools =
+  | { readonly kind: "found"; readonly programs: readonly string[] }
+  | { readonly kind: "missing"; readonly reason: string };
 
 export function findTools(names: readonly string[], origin: string): Tools {
   const missing = names.filter((name) => findTool(name) === undefined);
-  if (missing.length > 0) return { kind: "missing", reason: `${missing.join(" and ")} not in a folder of BENCH_TOOLS or PATH (${origin})` };
+  if (missing.length > 0)
+    return { kind: "missing", reason: `${missing.join(" and ")} not in a folder of BENCH_TOOLS or PATH (${origin})` };
   return { kind: "found", programs: names.flatMap((name) => findTool(name) ?? []) };
 }
 

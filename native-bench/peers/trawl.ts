@@ -49,16 +49,20 @@ export class Trawl {
   async stop(): Promise<void> {
     const code = ended(this.#process, 20_000);
     this.#process.kill("SIGTERM");
-    if (await code !== 0) throw new TrawlError("internal", `the daemon ended with ${await code}`);
+    if ((await code) !== 0) throw new TrawlError("internal", `the daemon ended with ${await code}`);
   }
 
   async add(name: string, url: string, progress: (text: string) => void): Promise<RepositoryStatus> {
-    return await this.#control("/.api/repos", { name, url }, progress) as RepositoryStatus;
+    return (await this.#control("/.api/repos", { name, url }, progress)) as RepositoryStatus;
   }
 
   /** The text of an access token for a user; there is `admin`. */
   async createToken(user: string): Promise<string> {
-    const { text } = await this.#control("/.api/tokens", { user, scopes: ["user:all"], expires: "1d", note: "bench" }, () => {}) as { text: string };
+    const { text } = (await this.#control(
+      "/.api/tokens",
+      { user, scopes: ["user:all"], expires: "1d", note: "bench" },
+      () => {},
+    )) as { text: string };
     return text;
   }
 
@@ -81,9 +85,14 @@ export class Trawl {
     return this.#readResults(params, ({ path }) => path);
   }
 
-  /** The same at revisions: a path is `REVISION:PATH`, as `git grep` prints it. Only those at some of the revisions are kept. */
+  /**
+   * The same at revisions: a path is `REVISION:PATH`, as `git grep` prints it. Only those at some of the revisions are
+   * kept.
+   */
   resultsAt(params: URLSearchParams, revisions: ReadonlySet<string>): Promise<Answer> {
-    return this.#readResults(params, ({ path, branches: [revision = ""] = [] }) => (revisions.has(revision) ? `${revision}:${path}` : undefined));
+    return this.#readResults(params, ({ path, branches: [revision = ""] = [] }) =>
+      revisions.has(revision) ? `${revision}:${path}` : undefined,
+    );
   }
 
   async #readResults(params: URLSearchParams, nameOf: (match: StreamMatch) => string | undefined): Promise<Answer> {
@@ -96,7 +105,8 @@ export class Trawl {
       for (const event of decoder.push(bytes)) {
         if (event.name === "matches") addMatches(lines, event.data, nameOf);
         if (event.name === "progress") requireWhole(event.data);
-        if (event.name === "alert" || event.name === "error") throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
+        if (event.name === "alert" || event.name === "error")
+          throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
         isDone ||= event.name === "done";
       }
     }
@@ -119,13 +129,21 @@ export class Trawl {
   }
 
   /** The JSON of `/readyz`, whether ready or not. */
-  async readiness(): Promise<{ readonly ready: boolean; readonly repositories: readonly { readonly state: string; readonly error?: string }[] }> {
+  async readiness(): Promise<{
+    readonly ready: boolean;
+    readonly repositories: readonly { readonly state: string; readonly error?: string }[];
+  }> {
     const response = await fetch(`${this.url}/readyz`);
-    return await response.json() as Awaited<ReturnType<Trawl["readiness"]>>;
+    return (await response.json()) as Awaited<ReturnType<Trawl["readiness"]>>;
   }
 
   async #control(path: string, body: unknown, progress: (text: string) => void): Promise<unknown> {
-    return await callDaemon(this.#dataFolder, { method: "POST", path, body, progress: (value) => progress(String(value)) });
+    return await callDaemon(this.#dataFolder, {
+      method: "POST",
+      path,
+      body,
+      progress: (value) => progress(String(value)),
+    });
   }
 
   #searchUrl(params: URLSearchParams): string {

@@ -6,9 +6,9 @@ import { ResultSet } from "./result-set.js";
 const tailLength = 16_384;
 
 /**
- * Reads an answer of zoekt's `/api/search` with line matches, as it comes: the whole JSON text can be larger than a string
- * may be. Of all keys only a file's `FileName` has a text as its value (a line's has a boolean), and it comes before the
- * lines of the file. The counters come first.
+ * Reads an answer of zoekt's `/api/search` with line matches, as it comes: the whole JSON text can be larger than a
+ * string may be. Of all keys only a file's `FileName` has a text as its value (a line's has a boolean), and it comes
+ * before the lines of the file. The counters come first.
  */
 export class ZoektAnswerReader {
   readonly #lines = new ResultSet();

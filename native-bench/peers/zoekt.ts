@@ -29,36 +29,63 @@ export type ZoektOptions = Readonly<Record<string, number>>;
 const nanosecondsPerSecond = 1e9;
 
 /** Nothing is left out. */
-const lifted: ZoektOptions = { ShardMaxMatchCount: 100_000_000, TotalMaxMatchCount: 1_000_000_000, MaxWallTime: 300 * nanosecondsPerSecond };
+const lifted: ZoektOptions = {
+  ShardMaxMatchCount: 100_000_000,
+  TotalMaxMatchCount: 1_000_000_000,
+  MaxWallTime: 300 * nanosecondsPerSecond,
+};
 
-/** The first `count` matches of as many files, within zoekt's own limits of the work: its least work for so many results. */
+/**
+ * The first `count` matches of as many files, within zoekt's own limits of the work: its least work for so many
+ * results.
+ */
 export function firstResults(count: number): ZoektOptions {
   return { MaxDocDisplayCount: count, MaxMatchDisplayCount: count };
 }
 
 /**
- * Indexes what zoekt leaves out by default (files above 2 MB or with more than 20,000 different trigrams), as the others
- * do; no ctags, as nobody else here finds symbols.
+ * Indexes what zoekt leaves out by default (files above 2 MB or with more than 20,000 different trigrams), as the
+ * others do; no ctags, as nobody else here finds symbols.
  */
-const indexFlags = ["-incremental=false", "-submodules=false", "-disable_ctags", "-file_limit", "1000000000", "-max_trigram_count", "100000000"];
+const indexFlags = [
+  "-incremental=false",
+  "-submodules=false",
+  "-disable_ctags",
+  "-file_limit",
+  "1000000000",
+  "-max_trigram_count",
+  "100000000",
+];
 
 const indexTimeoutMs = 3_600_000;
 const startTimeoutMs = 60_000;
 
 /** zoekt's index of the corpus, built the first time, and a webserver over it on a free port. */
 export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
-  const tools = findTools(["zoekt-git-index", "zoekt-webserver"], "go install github.com/sourcegraph/zoekt/cmd/...@latest");
+  const tools = findTools(
+    ["zoekt-git-index", "zoekt-webserver"],
+    "go install github.com/sourcegraph/zoekt/cmd/...@latest",
+  );
   if (tools.kind === "missing") return { ...tools, name: "zoekt" };
   const [indexer = "", server = ""] = tools.programs;
   const folder = join(corpus.cacheFolder, `zoekt-${corpus.checksum}-${await fingerprint(indexer)}`);
   const build = await zoektIndex(indexer, folder, corpus, context.progress);
   const port = await freePort();
-  const child = start(server, ["-index", folder, "-listen", `127.0.0.1:${port}`, "-rpc", "-html=false"], { stdio: "ignore", env: { ...process.env, ZOEKT_WATCHDOG_TICK: "0s" } });
+  const child = start(server, ["-index", folder, "-listen", `127.0.0.1:${port}`, "-rpc", "-html=false"], {
+    stdio: "ignore",
+    env: { ...process.env, ZOEKT_WATCHDOG_TICK: "0s" },
+  });
   const url = `http://127.0.0.1:${port}`;
   await waitUntilReady(url);
   const links = (await treeFiles(corpus)).filter(({ mode }) => mode === "120000").map(({ path }) => path);
-  const notIndexed = await answerOf({ url: `${url}/api/search`, body: searchBody('case:yes content:"^NOT-INDEXED: "', lifted) });
-  return { kind: "found", peer: new Zoekt(child, url, await zoektVersion() ?? "", build, new Set(links), notIndexed) };
+  const notIndexed = await answerOf({
+    url: `${url}/api/search`,
+    body: searchBody('case:yes content:"^NOT-INDEXED: "', lifted),
+  });
+  return {
+    kind: "found",
+    peer: new Zoekt(child, url, (await zoektVersion()) ?? "", build, new Set(links), notIndexed),
+  };
 }
 
 /** zoekt-webserver and its JSON interface. */
@@ -72,7 +99,14 @@ export class Zoekt implements Peer {
   readonly #links: ReadonlySet<string>;
   readonly #notIndexed: Answer;
 
-  constructor(process: ChildProcess, url: string, version: string, build: ZoektBuild, links: ReadonlySet<string>, notIndexed: Answer) {
+  constructor(
+    process: ChildProcess,
+    url: string,
+    version: string,
+    build: ZoektBuild,
+    links: ReadonlySet<string>,
+    notIndexed: Answer,
+  ) {
     this.version = version;
     this.url = url;
     this.pid = process.pid ?? 0;
@@ -131,7 +165,12 @@ async function answerOf(search: HttpSearch): Promise<Answer> {
 }
 
 /** Builds the index unless it is there, and keeps with it what that took. */
-async function zoektIndex(indexer: string, folder: string, corpus: Corpus, progress: (text: string) => void): Promise<ZoektBuild> {
+async function zoektIndex(
+  indexer: string,
+  folder: string,
+  corpus: Corpus,
+  progress: (text: string) => void,
+): Promise<ZoektBuild> {
   const record = `${folder}.json`;
   if (existsSync(record)) return JSON.parse(readFileSync(record, "utf8")) as ZoektBuild;
   progress("building zoekt's index (four minutes for the Linux source, once)");
@@ -163,14 +202,20 @@ async function freePort(): Promise<number> {
 async function waitUntilReady(url: string): Promise<void> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < startTimeoutMs) {
-    const isReady = await fetch(`${url}/readyz`).then((response) => response.ok, () => false);
+    const isReady = await fetch(`${url}/readyz`).then(
+      (response) => response.ok,
+      () => false,
+    );
     if (isReady) return;
     await sleep(100);
   }
   throw new TrawlError("internal", "zoekt-webserver did not become ready within a minute");
 }
 
-/** The revision, where Go's own tool is there to read it from the program; else what the program file is. Undefined where it is not installed. */
+/**
+ * The revision, where Go's own tool is there to read it from the program; else what the program file is. Undefined
+ * where it is not installed.
+ */
 export async function zoektVersion(): Promise<string | undefined> {
   const server = findTool("zoekt-webserver");
   if (server === undefined) return undefined;

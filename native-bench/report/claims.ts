@@ -15,11 +15,22 @@ export function verdictOf(claim: Claim): Verdict {
 }
 
 export function claimsTable(parts: readonly PartRecord[]): Table {
-  const rows = parts.flatMap(({ part, claims }) => claims.map((claim) => [
-    part, claim.what, claim.value === undefined ? "–" : withUnit(short(claim.value), claim.unit), limitText(claim, claim.must), limitText(claim, claim.aim),
-    verdictOf(claim), claim.note,
-  ]));
-  return { title: "Figures, and what each is held to", head: ["part", "what", "measured", "must", "aim", "", "note"], rows };
+  const rows = parts.flatMap(({ part, claims }) =>
+    claims.map((claim) => [
+      part,
+      claim.what,
+      claim.value === undefined ? "–" : withUnit(short(claim.value), claim.unit),
+      limitText(claim, claim.must),
+      limitText(claim, claim.aim),
+      verdictOf(claim),
+      claim.note,
+    ]),
+  );
+  return {
+    title: "Figures, and what each is held to",
+    head: ["part", "what", "measured", "must", "aim", "", "note"],
+    rows,
+  };
 }
 
 /** One sentence about all of them. */
@@ -28,8 +39,10 @@ export function claimsSummary(parts: readonly PartRecord[]): string {
   if (verdicts.length === 0) return "No figure of this run is held to anything.";
   const count = (wanted: Verdict): number => verdicts.filter((verdict) => verdict === wanted).length;
   const counts = [
-    `${count("meets aim")} meet the aim`, `${count("meets must") + count("misses aim")} the must`,
-    `${count("MISSES MUST")} miss it`, `${count("not measured")} could not be measured`,
+    `${count("meets aim")} meet the aim`,
+    `${count("meets must") + count("misses aim")} the must`,
+    `${count("MISSES MUST")} miss it`,
+    `${count("not measured")} could not be measured`,
   ];
   return `Of ${grouped(verdicts.length)} figures that are held to something, ${counts.join(", ")}.`;
 }

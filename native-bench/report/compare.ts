@@ -28,7 +28,8 @@ export interface Comparison {
 const valuesMin = 3;
 const ratioNoiseMax = 0.03;
 
-export const noiseRule = `The ratio is that of the medians; the span behind it goes from the quotient of the lower quartile after and the upper
+export const noiseRule =
+  `The ratio is that of the medians; the span behind it goes from the quotient of the lower quartile after and the upper
 before to the reverse. Two samples differ when that span leaves out 1 and the medians are more than ${100 * ratioNoiseMax} % apart; otherwise they are
 the same within noise. With fewer than ${valuesMin} values on a side nothing is said.`.replaceAll("\n", " ");
 
@@ -41,7 +42,8 @@ export function compareRuns(before: RunRecord, after: RunRecord): Comparison {
     if (other !== undefined) rows.push(compareSamples(other, sample));
   }
   rows.sort((a, b) => weight(b) - weight(a));
-  const without = (these: ReadonlyMap<string, Sample>, those: ReadonlyMap<string, Sample>): string[] => [...these.keys()].filter((name) => !those.has(name));
+  const without = (these: ReadonlyMap<string, Sample>, those: ReadonlyMap<string, Sample>): string[] =>
+    [...these.keys()].filter((name) => !those.has(name));
   return { rows, onlyBefore: without(old, now), onlyAfter: without(now, old) };
 }
 
@@ -50,7 +52,14 @@ export function comparisonTable({ rows }: Comparison): Table {
     title: "After against before",
     head: ["task", "subject", "unit", "before", "after", "after/before", "span", ""],
     rows: rows.map(({ sample, before, after, ratio, ratioLow, ratioHigh, change }) => [
-      sample.task, sample.subject, sample.unit, spreadText(before), spreadText(after), `${short(ratio)}x`, `${short(ratioLow)}..${short(ratioHigh)}`, change,
+      sample.task,
+      sample.subject,
+      sample.unit,
+      spreadText(before),
+      spreadText(after),
+      `${short(ratio)}x`,
+      `${short(ratioLow)}..${short(ratioHigh)}`,
+      change,
     ]),
   };
 }
@@ -58,7 +67,10 @@ export function comparisonTable({ rows }: Comparison): Table {
 /** Several runs of the same thing as one: their samples one after the other. */
 export function mergeRuns(first: RunRecord, more: readonly RunRecord[]): RunRecord {
   const others = more.map(samplesOf);
-  const merge = (sample: Sample): Sample => ({ ...sample, values: [...sample.values, ...others.flatMap((samples) => samples.get(nameOf(sample))?.values ?? [])] });
+  const merge = (sample: Sample): Sample => ({
+    ...sample,
+    values: [...sample.values, ...others.flatMap((samples) => samples.get(nameOf(sample))?.values ?? [])],
+  });
   return { ...first, parts: first.parts.map((part) => ({ ...part, samples: part.samples.map(merge) })) };
 }
 
@@ -76,8 +88,22 @@ function compareSamples(before: Sample, after: Sample): ComparedSample {
   const ratioHigh = quantileOf(after.values, 0.75) / quantileOf(before.values, 0.25);
   const isJudged = Math.min(before.values.length, after.values.length) >= valuesMin;
   const differs = (ratioLow > 1 || ratioHigh < 1) && Math.abs(ratio - 1) > ratioNoiseMax;
-  const change = !isJudged ? "too few values" : !differs ? "same within noise" : (ratio < 1) === (after.better === "less") ? "better" : "worse";
-  return { sample: after, before: spreadOf(before.values), after: spreadOf(after.values), ratio, ratioLow, ratioHigh, change };
+  const change = !isJudged
+    ? "too few values"
+    : !differs
+      ? "same within noise"
+      : ratio < 1 === (after.better === "less")
+        ? "better"
+        : "worse";
+  return {
+    sample: after,
+    before: spreadOf(before.values),
+    after: spreadOf(after.values),
+    ratio,
+    ratioLow,
+    ratioHigh,
+    change,
+  };
 }
 
 function weight({ ratio, change }: ComparedSample): number {

@@ -4,7 +4,10 @@ import { markdownTable } from "./render-table.js";
 import { quietShareMax } from "../system/quiet.js";
 import type { PartRecord, Plot, RunRecord, Table } from "./record.js";
 
-/** Above this load of the last minute others are at work on the machine, as far as a run tells that has not looked closer. */
+/**
+ * Above this load of the last minute others are at work on the machine, as far as a run tells that has not looked
+ * closer.
+ */
 const quietLoadMax = 0.5;
 
 /** The report of a run: `report.md`, beside `run.json` and the pictures. */
@@ -23,18 +26,26 @@ export function renderReport(record: RunRecord): string {
 }
 
 function interruptionText({ notRun = [] }: RunRecord): string {
-  return notRun.length === 0 ? "" : `**This run is not whole:** it was interrupted before ${notRun.map((name) => `\`${name}\``).join(", ")}.`;
+  return notRun.length === 0
+    ? ""
+    : `**This run is not whole:** it was interrupted before ${notRun.map((name) => `\`${name}\``).join(", ")}.`;
 }
 
 function environmentBlocks({ date, environment: { machine, versions } }: RunRecord): string[] {
   const { processor, cores, memoryBytes, kernel, loadBefore, busyBefore, pageCacheBytes } = machine;
   const rows = [
-    ["begun", date], ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`], ["memory", `${short(memoryBytes / 1e9)} GB`],
-    ["kernel", kernel], ["load before", short(loadBefore)],
-    ...busyBefore === undefined ? [] : [["in use before", `${short(busyBefore * 100)} %`]], ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
+    ["begun", date],
+    ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`],
+    ["memory", `${short(memoryBytes / 1e9)} GB`],
+    ["kernel", kernel],
+    ["load before", short(loadBefore)],
+    ...(busyBefore === undefined ? [] : [["in use before", `${short(busyBefore * 100)} %`]]),
+    ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
     ...Object.entries(versions),
   ];
-  const busy = (busyBefore === undefined ? loadBefore > quietLoadMax : busyBefore > quietShareMax) ? "The machine was busy when the run began: look at the ratios, not at the times." : "";
+  const busy = (busyBefore === undefined ? loadBefore > quietLoadMax : busyBefore > quietShareMax)
+    ? "The machine was busy when the run began: look at the ratios, not at the times."
+    : "";
   return ["## Environment", markdownTable({ title: "", head: ["what", "value"], rows }), busy];
 }
 

@@ -13,7 +13,11 @@ export function whisker(colour: string): RenderItem {
     const [, high = 0] = api.coord([api.value(0), api.value(2)]);
     return {
       type: "group",
-      children: [line(x, low, x, high, colour), line(x - capWidth, low, x + capWidth, low, colour), line(x - capWidth, high, x + capWidth, high, colour)],
+      children: [
+        line(x, low, x, high, colour),
+        line(x - capWidth, low, x + capWidth, low, colour),
+        line(x - capWidth, high, x + capWidth, high, colour),
+      ],
     };
   };
 }
@@ -24,7 +28,11 @@ export function bar(colour: string, base: number | undefined): RenderItem {
     const [x = 0, y = 0] = api.coord([api.value(0), api.value(1)]);
     const { y: top, height } = params.coordSys as unknown as { readonly y: number; readonly height: number };
     const foot = base === undefined ? top + height : (api.coord([api.value(0), base])[1] ?? 0);
-    return { type: "rect", shape: { x: x - 4, y: Math.min(y, foot), width: 8, height: Math.abs(foot - y) }, style: { fill: colour } };
+    return {
+      type: "rect",
+      shape: { x: x - 4, y: Math.min(y, foot), width: 8, height: Math.abs(foot - y) },
+      style: { fill: colour },
+    };
   };
 }
 
@@ -50,13 +58,32 @@ export function dodgedMark({ lane, lanes, isBar, colour, base }: Lane): RenderIt
     const y = centre - (band * 0.84) / 2 + (lane + 0.5) * height;
     const thick = Math.min(height * 0.8, 18);
     const mark = isBar
-      ? { type: "rect" as const, shape: { x: Math.min(from, x), y: y - thick / 2, width: Math.abs(x - from), height: thick }, style: { fill: colour, opacity: 0.85 } }
+      ? {
+          type: "rect" as const,
+          shape: { x: Math.min(from, x), y: y - thick / 2, width: Math.abs(x - from), height: thick },
+          style: { fill: colour, opacity: 0.85 },
+        }
       : { type: "circle" as const, shape: { cx: x, cy: y, r: 4 }, style: { fill: colour } };
-    const spread = lowX === highX ? [] : [
-      line(lowX, y, highX, y, isBar ? "#222222" : colour), line(lowX, y - 3, lowX, y + 3, isBar ? "#222222" : colour),
-      line(highX, y - 3, highX, y + 3, isBar ? "#222222" : colour),
-    ];
-    const label = { type: "text" as const, style: { text: short(Number(value)), x: Math.max(x, highX) + 7, y, align: "left" as const, verticalAlign: "middle" as const, fontSize: 10, fill: "#444444" } };
+    const spread =
+      lowX === highX
+        ? []
+        : [
+            line(lowX, y, highX, y, isBar ? "#222222" : colour),
+            line(lowX, y - 3, lowX, y + 3, isBar ? "#222222" : colour),
+            line(highX, y - 3, highX, y + 3, isBar ? "#222222" : colour),
+          ];
+    const label = {
+      type: "text" as const,
+      style: {
+        text: short(Number(value)),
+        x: Math.max(x, highX) + 7,
+        y,
+        align: "left" as const,
+        verticalAlign: "middle" as const,
+        fontSize: 10,
+        fill: "#444444",
+      },
+    };
     return { type: "group", children: [mark, ...spread, label] };
   };
 }

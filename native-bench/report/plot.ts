@@ -10,7 +10,8 @@ import type { Axis, Plot, PlotPoint, Series } from "./record.js";
 use([CustomChart, LineChart, ScatterChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
 /**
- * A plot as an SVG picture. Points that a logarithmic axis has no place for are left out, and the picture says how many.
+ * A plot as an SVG picture. Points that a logarithmic axis has no place for are left out, and the picture says how
+ * many.
  *
  * The places of a category axis are drawn as rows, from top to bottom, whichever axis they are on: so their names are
  * read without turning the head, however long they are.
@@ -27,7 +28,9 @@ export function renderPlot(plot: Plot): string {
   }
 }
 
-/** Okabe and Ito's colours, which people with any kind of colour vision tell apart; yellow, pale on white, comes last. */
+/**
+ * Okabe and Ito's colours, which people with any kind of colour vision tell apart; yellow, pale on white, comes last.
+ */
 const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999", "#F0E442"];
 const symbols = ["circle", "triangle", "rect", "diamond", "roundRect", "pin"];
 
@@ -51,7 +54,14 @@ interface Layout {
 
 function layoutOf(plot: Plot, leftOut: number): Layout {
   const isCategory = plot.x.scale === "category";
-  const legendWidth = plot.series.length > 1 ? 40 + widest(plot.series.map(({ name }) => name), fontSize) : 0;
+  const legendWidth =
+    plot.series.length > 1
+      ? 40 +
+        widest(
+          plot.series.map(({ name }) => name),
+          fontSize,
+        )
+      : 0;
   const left = isCategory ? 24 + widest([...plot.x.categories, plot.x.label], fontSize) : 84;
   const width = Math.round(left + 600 + legendWidth);
   const title = wrapped(plot.title, width - 40, titleSize);
@@ -74,28 +84,57 @@ function optionOf(plot: Plot, layout: Layout): EChartsOption {
     backgroundColor: "#ffffff",
     textStyle: { fontFamily: "sans-serif", fontSize, color: "#222222" },
     title: {
-      text: layout.title, subtext: layout.subtitle, left: 16, top: 12, itemGap: 4,
-      textStyle: { fontSize: titleSize, lineHeight: titleSize + 5, color: "#111111" }, subtextStyle: { fontSize, color: "#444444" },
+      text: layout.title,
+      subtext: layout.subtitle,
+      left: 16,
+      top: 12,
+      itemGap: 4,
+      textStyle: { fontSize: titleSize, lineHeight: titleSize + 5, color: "#111111" },
+      subtextStyle: { fontSize, color: "#444444" },
     },
     legend: {
-      show: plot.series.length > 1, orient: "vertical", left: layout.width - layout.legendWidth, top: layout.top, itemGap: 10, itemWidth: 18, itemHeight: 11, selectedMode: false,
-      data: plot.series.map(({ name }) => name), textStyle: { fontSize, color: "#222222" },
+      show: plot.series.length > 1,
+      orient: "vertical",
+      left: layout.width - layout.legendWidth,
+      top: layout.top,
+      itemGap: 10,
+      itemWidth: 18,
+      itemHeight: 11,
+      selectedMode: false,
+      data: plot.series.map(({ name }) => name),
+      textStyle: { fontSize, color: "#222222" },
     },
-    grid: { left: layout.left, right: layout.legendWidth + (isCategory ? 64 : 28), top: layout.top + (isCategory ? 24 : 8), bottom, outerBoundsMode: "none" },
-    ...isCategory ? categoryOptions(plot) : numericOptions(plot),
+    grid: {
+      left: layout.left,
+      right: layout.legendWidth + (isCategory ? 64 : 28),
+      top: layout.top + (isCategory ? 24 : 8),
+      bottom,
+      outerBoundsMode: "none",
+    },
+    ...(isCategory ? categoryOptions(plot) : numericOptions(plot)),
   };
 }
 
 function numericOptions(plot: Plot): EChartsOption {
   const series = plot.series.flatMap((each, i) => [marksOf(each, i, plot.y), ...whiskersOf(each, i)]);
-  return { xAxis: { ...axisOption(plot.x, plot), nameGap: 30 }, yAxis: { ...axisOption(plot.y, plot), nameGap: 52 }, series } as EChartsOption;
+  return {
+    xAxis: { ...axisOption(plot.x, plot), nameGap: 30 },
+    yAxis: { ...axisOption(plot.y, plot), nameGap: 52 },
+    series,
+  } as EChartsOption;
 }
 
 /** The values go along the bottom, and every series has a lane of its own within the row of a category. */
 function categoryOptions(plot: Plot): EChartsOption {
   const categories = {
-    type: "category", data: plot.x.categories, inverse: true, axisTick: { show: false },
-    name: plot.x.label, nameLocation: "start", nameGap: 8, nameTextStyle: { align: "right", color: "#444444" },
+    type: "category",
+    data: plot.x.categories,
+    inverse: true,
+    axisTick: { show: false },
+    name: plot.x.label,
+    nameLocation: "start",
+    nameGap: 8,
+    nameTextStyle: { align: "right", color: "#444444" },
     axisLabel: { interval: 0, fontSize, color: "#222222" },
   };
   const base = plot.y.scale === "log" ? smallest(plot) : 0;
@@ -106,7 +145,13 @@ function categoryOptions(plot: Plot): EChartsOption {
     data: each.points.map(({ x, y, low, high }) => [y, x, low ?? y, high ?? y]),
     encode: { x: [0, 2, 3], y: 1 },
     clip: false,
-    renderItem: dodgedMark({ lane, lanes: plot.series.length, isBar: each.kind === "bars", colour: colourOf(lane), base }),
+    renderItem: dodgedMark({
+      lane,
+      lanes: plot.series.length,
+      isBar: each.kind === "bars",
+      colour: colourOf(lane),
+      base,
+    }),
   }));
   return { xAxis: { ...axisOption(plot.y, plot), nameGap: 30 }, yAxis: categories, series } as unknown as EChartsOption;
 }
@@ -114,21 +159,36 @@ function categoryOptions(plot: Plot): EChartsOption {
 function axisOption({ label, scale }: Axis, plot: Plot): object {
   return {
     type: scale === "log" ? "log" : "value",
-    name: label, nameLocation: "middle", nameTextStyle: { fontSize, color: "#222222" },
+    name: label,
+    nameLocation: "middle",
+    nameTextStyle: { fontSize, color: "#222222" },
     axisLabel: { formatter: compact, fontSize, color: "#222222", hideOverlap: true },
     axisLine: { show: true, lineStyle: { color: "#666666" } },
     splitLine: { show: true, lineStyle: { color: "#dddddd" } },
-    ...scale === "log" ? { minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true, lineStyle: { color: "#f2f2f2" } } } : {},
-    ...scale === "log" && plot.x.scale === "category" ? { min: smallest(plot) } : {},
+    ...(scale === "log"
+      ? { minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true, lineStyle: { color: "#f2f2f2" } } }
+      : {}),
+    ...(scale === "log" && plot.x.scale === "category" ? { min: smallest(plot) } : {}),
   };
 }
 
 function marksOf(series: Series, i: number, y: Axis): object {
   const { name, kind, points } = series;
-  const common = { name, itemStyle: { color: colourOf(i) }, symbol: symbols[i % symbols.length], symbolSize: 7, data: points.map(({ x, y }) => [x, y]) };
+  const common = {
+    name,
+    itemStyle: { color: colourOf(i) },
+    symbol: symbols[i % symbols.length],
+    symbolSize: 7,
+    data: points.map(({ x, y }) => [x, y]),
+  };
   switch (kind) {
     case "line":
-      return { ...common, type: "line", lineStyle: { width: 2, color: colourOf(i), type: i < palette.length ? "solid" : "dashed" }, showSymbol: points.length <= symbolPointsMax };
+      return {
+        ...common,
+        type: "line",
+        lineStyle: { width: 2, color: colourOf(i), type: i < palette.length ? "solid" : "dashed" },
+        showSymbol: points.length <= symbolPointsMax,
+      };
     case "points":
       return { ...common, type: "scatter" };
     case "bars":
@@ -137,8 +197,22 @@ function marksOf(series: Series, i: number, y: Axis): object {
 }
 
 function whiskersOf({ name, points }: Series, i: number): object[] {
-  const data = points.flatMap(({ x, y, low, high }) => (low === undefined && high === undefined ? [] : [[x, low ?? y, high ?? y]]));
-  return data.length === 0 ? [] : [{ name, type: "custom", itemStyle: { color: colourOf(i) }, data, encode: { x: 0, y: [1, 2] }, renderItem: whisker(colourOf(i)), z: 3 }];
+  const data = points.flatMap(({ x, y, low, high }) =>
+    low === undefined && high === undefined ? [] : [[x, low ?? y, high ?? y]],
+  );
+  return data.length === 0
+    ? []
+    : [
+        {
+          name,
+          type: "custom",
+          itemStyle: { color: colourOf(i) },
+          data,
+          encode: { x: 0, y: [1, 2] },
+          renderItem: whisker(colourOf(i)),
+          z: 3,
+        },
+      ];
 }
 
 function colourOf(i: number): string {
@@ -153,7 +227,10 @@ function smallest({ series }: Plot): number {
 
 function withoutImpossible(plot: Plot): { readonly drawable: Plot; readonly leftOut: number } {
   const isPossible = ({ x, y }: PlotPoint): boolean =>
-    Number.isFinite(x) && Number.isFinite(y) && !(plot.x.scale === "log" && x <= 0) && !(plot.y.scale === "log" && y <= 0);
+    Number.isFinite(x) &&
+    Number.isFinite(y) &&
+    !(plot.x.scale === "log" && x <= 0) &&
+    !(plot.y.scale === "log" && y <= 0);
   let leftOut = 0;
   const series = plot.series.map((each) => {
     const points = each.points.filter(isPossible);
@@ -189,5 +266,5 @@ function wrapped(text: string, width: number, size: number): string {
 /** The title as the picture's name, for whoever does not see it. */
 function accessible(svg: string, title: string): string {
   const escaped = title.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-  return `${svg.replace(/<svg [^>]*>/, (tag) => `${tag.replace("<svg ", "<svg role=\"img\" ")}\n<title>${escaped}</title>`)}\n`;
+  return `${svg.replace(/<svg [^>]*>/, (tag) => `${tag.replace("<svg ", '<svg role="img" ')}\n<title>${escaped}</title>`)}\n`;
 }

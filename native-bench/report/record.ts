@@ -1,6 +1,6 @@
 /**
- * What a run of the harness leaves behind, as plain data: `runs/DATE-MACHINE/run.json`. The report and the comparison of
- * two runs read nothing else, so each part states its tables and plots here and draws nothing.
+ * What a run of the harness leaves behind, as plain data: `runs/DATE-MACHINE/run.json`. The report and the comparison
+ * of two runs read nothing else, so each part states its tables and plots here and draws nothing.
  */
 export interface RunRecord {
   /** ISO 8601, when the run began. */
@@ -8,7 +8,9 @@ export interface RunRecord {
   readonly command: string;
   readonly environment: Environment;
   readonly parts: readonly PartRecord[];
-  /** Names of the parts that were still to come when this was written: an interrupted run. Absent when there are none. */
+  /**
+   * Names of the parts that were still to come when this was written: an interrupted run. Absent when there are none.
+   */
   readonly notRun?: readonly string[];
 }
 
@@ -20,7 +22,10 @@ export interface Environment {
     readonly kernel: string;
     /** Load of the last minute before the run began. */
     readonly loadBefore: number;
-    /** Share of all processors that was in use right before. Above 0.05 others were at work, and only ratios mean something. */
+    /**
+     * Share of all processors that was in use right before. Above 0.05 others were at work, and only ratios mean
+     * something.
+     */
     readonly busyBefore?: number;
     readonly pageCacheBytes: number;
   };

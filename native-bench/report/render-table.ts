@@ -34,7 +34,9 @@ function columnsOf({ head, rows }: Table): Column[] {
 }
 
 function padded(cells: readonly string[], columns: readonly Column[]): string[] {
-  return columns.map(({ width, isNumeric }, i) => (isNumeric ? (cells[i] ?? "").padStart(width) : (cells[i] ?? "").padEnd(width)));
+  return columns.map(({ width, isNumeric }, i) =>
+    isNumeric ? (cells[i] ?? "").padStart(width) : (cells[i] ?? "").padEnd(width),
+  );
 }
 
 function markdownCell(text: string): string {

@@ -70,7 +70,11 @@ export class Progress {
   }
 
   #left(): number {
-    return secondsLeft(this.#parts.map(({ estimateSeconds }) => estimateSeconds), this.#done, this.#runningSeconds());
+    return secondsLeft(
+      this.#parts.map(({ estimateSeconds }) => estimateSeconds),
+      this.#done,
+      this.#runningSeconds(),
+    );
   }
 
   #drawStatus(): void {

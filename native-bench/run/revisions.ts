@@ -19,7 +19,9 @@ export interface RevisionSettings {
 
 /** The commit that a revision of this checkout names; undefined when it names none. */
 export async function commitOf(revision: string): Promise<string | undefined> {
-  const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(() => "");
+  const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(
+    () => "",
+  );
   return commit === "" ? undefined : commit;
 }
 
@@ -27,7 +29,11 @@ export async function commitOf(revision: string): Promise<string | undefined> {
  * Builds both commits, each in a work tree of its own with the packages of this checkout, and lets each run its own
  * quick measurement, in turn. Returns what each measured, the repetitions put together, and what to know of it.
  */
-export async function measureRevisions(before: string, after: string, settings: RevisionSettings): Promise<{ readonly runs: readonly [RunRecord, RunRecord]; readonly notes: readonly string[] }> {
+export async function measureRevisions(
+  before: string,
+  after: string,
+  settings: RevisionSettings,
+): Promise<{ readonly runs: readonly [RunRecord, RunRecord]; readonly notes: readonly string[] }> {
   const folder = makeWorkFolder(defaultCacheFolder());
   const trees = [join(folder, "before"), join(folder, "after")] as const;
   // By then the folder is gone, and git forgets its work trees.
@@ -49,7 +55,8 @@ export async function measureRevisions(before: string, after: string, settings: 
 
 async function buildTree(tree: string, commit: string): Promise<void> {
   await git("worktree", "add", "--quiet", "--detach", tree, commit);
-  if (!existsSync(join(tree, "bin/trawl-bench"))) throw new TrawlError("bad-request", `${commit.slice(0, 12)} has no bin/trawl-bench: it is older than the harness`);
+  if (!existsSync(join(tree, "bin/trawl-bench")))
+    throw new TrawlError("bad-request", `${commit.slice(0, 12)} has no bin/trawl-bench: it is older than the harness`);
   symlinkSync(join(checkoutFolder, "node_modules"), join(tree, "node_modules"));
   // Taking the packages as installed keeps make from changing those of this checkout.
   await run("make", ["-C", tree, "-o", "install", "kernel", "typescript"], "");
@@ -57,7 +64,13 @@ async function buildTree(tree: string, commit: string): Promise<void> {
 
 async function runTree(tree: string, only: readonly string[]): Promise<RunRecord> {
   const out = join(tree, "build", "run");
-  const args = [join(tree, "bin/trawl-bench"), "quick", "--out", out, ...only.length === 0 ? [] : ["--only", only.join(",")]];
+  const args = [
+    join(tree, "bin/trawl-bench"),
+    "quick",
+    "--out",
+    out,
+    ...(only.length === 0 ? [] : ["--only", only.join(",")]),
+  ];
   const child = start(process.execPath, args, { cwd: tree, stdio: ["ignore", "ignore", "inherit"] });
   const code = await ended(child, runLimitMs);
   if (code !== 0) throw new TrawlError("internal", `the measurement of a revision ended with ${code}`);
@@ -72,10 +85,13 @@ function merged([first, ...more]: readonly RunRecord[]): RunRecord {
 }
 
 async function notesOf(before: string, after: string): Promise<string[]> {
-  const differs = async (path: string): Promise<boolean> => await git("diff", "--name-only", before, after, "--", path) !== "";
+  const differs = async (path: string): Promise<boolean> =>
+    (await git("diff", "--name-only", before, after, "--", path)) !== "";
   return [
-    await differs("native-bench") ? "The harness differs between the two, too; a change may be its own." : "",
-    await differs("package-lock.json") ? "The two name different packages; both were run with those of this checkout." : "",
+    (await differs("native-bench")) ? "The harness differs between the two, too; a change may be its own." : "",
+    (await differs("package-lock.json"))
+      ? "The two name different packages; both were run with those of this checkout."
+      : "",
   ].filter((note) => note !== "");
 }
 

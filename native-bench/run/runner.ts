@@ -29,18 +29,25 @@ export interface RunSettings {
 }
 
 /**
- * Runs the parts one after the other. The run is written after each, so that an interrupted one keeps what it has. A part
- * that fails is noted and the others go on; returns the names of those.
+ * Runs the parts one after the other. The run is written after each, so that an interrupted one keeps what it has. A
+ * part that fails is noted and the others go on; returns the names of those.
  */
 export async function runParts(parts: readonly Part[], settings: RunSettings): Promise<readonly string[]> {
   const cacheFolder = defaultCacheFolder();
   const busyBefore = await waitForQuiet(settings.quietLimitMs, console.log);
-  const head = { date: new Date().toISOString(), command: settings.command, environment: await readEnvironment(settings.versions, busyBefore) };
+  const head = {
+    date: new Date().toISOString(),
+    command: settings.command,
+    environment: await readEnvironment(settings.versions, busyBefore),
+  };
   const workFolder = makeWorkFolder(cacheFolder);
   const context = { isQuick: settings.isQuick, rounds: settings.rounds, workFolder, cacheFolder };
   const records: PartRecord[] = [];
   const failed: string[] = [];
-  const estimates = parts.map((part) => ({ name: part.name, estimateSeconds: part.estimateSeconds({ ...context, progress: () => {} }) }));
+  const estimates = parts.map((part) => ({
+    name: part.name,
+    estimateSeconds: part.estimateSeconds({ ...context, progress: () => {} }),
+  }));
   const progress = new Progress(process.stdout, estimates);
   const folder = settings.out ?? newRunFolder(join(checkoutFolder, "native-bench", "runs"), head, settings.suffix);
   for (const part of parts) {
@@ -61,23 +68,37 @@ export async function runParts(parts: readonly Part[], settings: RunSettings): P
 /** The run as far as it has come. */
 function runOf(head: Omit<RunRecord, "parts">, records: readonly PartRecord[], parts: readonly Part[]): RunRecord {
   const notRun = parts.slice(records.length).map(({ name }) => name);
-  return { ...head, parts: records, ...notRun.length === 0 ? {} : { notRun } };
+  return { ...head, parts: records, ...(notRun.length === 0 ? {} : { notRun }) };
 }
 
-async function runPart(part: Part, context: PartContext): Promise<{ readonly record: PartRecord; readonly isFailed: boolean }> {
+async function runPart(
+  part: Part,
+  context: PartContext,
+): Promise<{ readonly record: PartRecord; readonly isFailed: boolean }> {
   try {
     return { record: await part.measure(context), isFailed: false };
   } catch (error) {
     const notes = [`This part failed: ${messageOf(error)}`];
-    return { record: { part: part.name, title: part.title, seconds: 0, notes, samples: [], tables: [], plots: [], claims: [] }, isFailed: true };
+    return {
+      record: { part: part.name, title: part.title, seconds: 0, notes, samples: [], tables: [], plots: [], claims: [] },
+      isFailed: true,
+    };
   } finally {
     await endAll();
   }
 }
 
 /** What stands for folders of this machine in what is written. */
-function foldersOf({ workFolder, cacheFolder }: Pick<PartContext, "workFolder" | "cacheFolder">): ReadonlyMap<string, string> {
-  return new Map([[workFolder, "$WORK"], [cacheFolder, "$CACHE"], [checkoutFolder, "$CHECKOUT"], [homedir(), "$HOME"]]);
+function foldersOf({
+  workFolder,
+  cacheFolder,
+}: Pick<PartContext, "workFolder" | "cacheFolder">): ReadonlyMap<string, string> {
+  return new Map([
+    [workFolder, "$WORK"],
+    [cacheFolder, "$CACHE"],
+    [checkoutFolder, "$CHECKOUT"],
+    [homedir(), "$HOME"],
+  ]);
 }
 
 function printEnd(parts: readonly PartRecord[], folder: string, failed: readonly string[]): void {

@@ -5,8 +5,14 @@ import type { Environment } from "../report/record.js";
 import { checkoutFolder } from "./folders.js";
 import { run } from "./processes.js";
 
-/** What a run is measured on, as it is at the moment of the call. `peers`: their versions by name; `busyBefore`: what `waitForQuiet` has returned. */
-export async function readEnvironment(peers: Readonly<Record<string, string>>, busyBefore: number): Promise<Environment> {
+/**
+ * What a run is measured on, as it is at the moment of the call. `peers`: their versions by name; `busyBefore`: what
+ * `waitForQuiet` has returned.
+ */
+export async function readEnvironment(
+  peers: Readonly<Record<string, string>>,
+  busyBefore: number,
+): Promise<Environment> {
   return {
     machine: {
       processor: cpus()[0]?.model || process.arch,
@@ -17,7 +23,12 @@ export async function readEnvironment(peers: Readonly<Record<string, string>>, b
       busyBefore,
       pageCacheBytes: pageCacheBytes(readFileSync("/proc/meminfo", "utf8")),
     },
-    versions: { trawl: await trawlVersion(), node: process.version, git: (await run("git", ["--version"], "")).trim(), ...peers },
+    versions: {
+      trawl: await trawlVersion(),
+      node: process.version,
+      git: (await run("git", ["--version"], "")).trim(),
+      ...peers,
+    },
   };
 }
 

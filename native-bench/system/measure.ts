@@ -17,17 +17,22 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1), count: values.length };
 }
 
-/** The value that this share of the values does not exceed: one that was measured, never one between two. NaN of none. */
+/**
+ * The value that this share of the values does not exceed: one that was measured, never one between two. NaN of none.
+ */
 export function quantileOf(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
 /**
- * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike. Returns
- * the values of each.
+ * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike.
+ * Returns the values of each.
  */
-export async function alternate<Value>(rounds: number, measures: readonly (() => Promise<Value>)[]): Promise<Value[][]> {
+export async function alternate<Value>(
+  rounds: number,
+  measures: readonly (() => Promise<Value>)[],
+): Promise<Value[][]> {
   const values = measures.map((): Value[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [i, measure] of measures.entries()) values[i]?.push(await measure());
@@ -43,7 +48,8 @@ export interface Memory {
 
 export function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const bytesOf = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
+  const bytesOf = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
   return { residentBytes: bytesOf("VmRSS"), anonymousBytes: bytesOf("RssAnon") };
 }
 
@@ -64,15 +70,23 @@ export function watchMemory(pid: number): () => WatchedMemory {
   const history: (ProcessMemory & { seconds: number })[] = [];
   const look = (): void => {
     const memory = memoryIfAlive(pid);
-    const childrenBytes = descendantsOf(pid).reduce((sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0), 0);
+    const childrenBytes = descendantsOf(pid).reduce(
+      (sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0),
+      0,
+    );
     if (memory !== undefined) history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memory, childrenBytes });
   };
   const timer = callEvery(100, look);
   return () => {
     timer.cancel();
     look();
-    const most = (field: keyof ProcessMemory): number => history.reduce((max, moment) => Math.max(max, moment[field]), 0);
-    const peak = { residentBytes: most("residentBytes"), anonymousBytes: most("anonymousBytes"), childrenBytes: most("childrenBytes") };
+    const most = (field: keyof ProcessMemory): number =>
+      history.reduce((max, moment) => Math.max(max, moment[field]), 0);
+    const peak = {
+      residentBytes: most("residentBytes"),
+      anonymousBytes: most("anonymousBytes"),
+      childrenBytes: most("childrenBytes"),
+    };
     return { peak, history };
   };
 }
@@ -86,7 +100,10 @@ function memoryIfAlive(pid: number): Memory | undefined {
   }
 }
 
-/** Waits until the process has used less than 2 % of a core for two seconds, at most `limitMs`. Returns whether it came to rest. */
+/**
+ * Waits until the process has used less than 2 % of a core for two seconds, at most `limitMs`. Returns whether it came
+ * to rest.
+ */
 export async function waitForRest(pid: number, limitMs: number): Promise<boolean> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < limitMs) {
@@ -98,7 +115,9 @@ export async function waitForRest(pid: number, limitMs: number): Promise<boolean
 }
 
 function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ");
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 

@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { TrawlError } from "../../src/base/errors.js";
 
-/** What was started and has not ended. It ends with this process, however that ends, and so do the processes below it. */
+/**
+ * What was started and has not ended. It ends with this process, however that ends, and so do the processes below it.
+ */
 const running = new Set<ChildProcess>();
 
 let isWatched = false;
@@ -13,7 +15,11 @@ function watchEnd(): void {
   if (isWatched) return;
   isWatched = true;
   process.on("exit", killAll);
-  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const) {
     process.on(signal, () => {
       console.error(`stopped by ${signal}`);
       process.exit(code);
@@ -56,7 +62,11 @@ function killOne(pid: number): void {
 export function descendantsOf(pid: number): number[] {
   const children = tasksOf(pid).flatMap((task) => {
     try {
-      return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter((id) => id !== "").map(Number);
+      return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8")
+        .trim()
+        .split(" ")
+        .filter((id) => id !== "")
+        .map(Number);
     } catch {
       return [];
     }
@@ -92,7 +102,11 @@ export async function firstLine({ stdout, spawnargs }: ChildProcess): Promise<st
 }
 
 /** Runs a command to its end and returns what it printed; throws unless its exit code is 0. */
-export async function run(command: string, args: readonly string[], input: string | Buffer | Iterable<Buffer>): Promise<string> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  input: string | Buffer | Iterable<Buffer>,
+): Promise<string> {
   const child = start(command, args, { stdio: ["pipe", "pipe", "pipe"] });
   const parts: Buffer[] = [];
   const complaints: Buffer[] = [];
@@ -103,19 +117,25 @@ export async function run(command: string, args: readonly string[], input: strin
   if (typeof input === "string" || Buffer.isBuffer(input)) child.stdin?.write(input);
   else for (const part of input) child.stdin?.write(part);
   child.stdin?.end();
-  if (await code === 0) return Buffer.concat(parts).toString();
+  if ((await code) === 0) return Buffer.concat(parts).toString();
   throw new TrawlError("internal", `${command} ${args.join(" ")}: ${Buffer.concat(complaints).toString().trim()}`);
 }
 
 /**
- * Wall milliseconds of a whole process that writes to /dev/null. A shell starts it and reads the clock, because starting
- * a process from this large one costs milliseconds that are not the command's.
+ * Wall milliseconds of a whole process that writes to /dev/null. A shell starts it and reads the clock, because
+ * starting a process from this large one costs milliseconds that are not the command's.
  */
 export async function timeCommand(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const script = 'from=$EPOCHREALTIME; "$@" >/dev/null 2>&1 </dev/null; code=$?; to=$EPOCHREALTIME; echo "${from/[.,]/} ${to/[.,]/} $code"';
-  const child = start("bash", ["-c", script, "bash", ...command], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...environment } });
+  const script =
+    'from=$EPOCHREALTIME; "$@" >/dev/null 2>&1 </dev/null; code=$?; to=$EPOCHREALTIME; echo "${from/[.,]/} ${to/[.,]/} $code"';
+  const child = start("bash", ["-c", script, "bash", ...command], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...environment },
+  });
   let text = "";
-  child.stdout?.on("data", (part: Buffer) => { text += part.toString(); });
+  child.stdout?.on("data", (part: Buffer) => {
+    text += part.toString();
+  });
   await ended(child, commandTimeoutMs);
   const [from = NaN, to = NaN, code = NaN] = text.trim().split(" ").map(Number);
   if (code > 1) throw new TrawlError("internal", `${command.join(" ")} ended with ${code}`);

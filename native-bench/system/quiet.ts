@@ -8,8 +8,8 @@ export const quietShareMax = 0.05;
 const windowMs = 2_000;
 
 /**
- * Waits until the machine has little else to do, as what was built for the run or ran before it may go on for a while; at
- * most `limitMs`, and says so. Returns the share of all processors that was in use at last.
+ * Waits until the machine has little else to do, as what was built for the run or ran before it may go on for a while;
+ * at most `limitMs`, and says so. Returns the share of all processors that was in use at last.
  */
 export async function waitForQuiet(limitMs: number, say: (text: string) => void): Promise<number> {
   const startedMs = monotonicMs();
@@ -17,7 +17,9 @@ export async function waitForQuiet(limitMs: number, say: (text: string) => void)
     const share = await shareInUse();
     const leftMs = limitMs - (monotonicMs() - startedMs);
     if (share <= quietShareMax || leftMs <= 0) return share;
-    say(`waiting for a quiet machine, ${Math.ceil(leftMs / 1000)} s at most: ${Math.round(share * 100)} % of it is in use`);
+    say(
+      `waiting for a quiet machine, ${Math.ceil(leftMs / 1000)} s at most: ${Math.round(share * 100)} % of it is in use`,
+    );
   }
 }
 
@@ -31,5 +33,8 @@ async function shareInUse(): Promise<number> {
 function timesOf(): { readonly idle: number; readonly all: number } {
   const times = cpus().map((cpu) => cpu.times);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.map(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq)) };
+  return {
+    idle: sum(times.map(({ idle }) => idle)),
+    all: sum(times.map(({ user, nice, sys, idle, irq }) => user + nice + sys + idle + irq)),
+  };
 }

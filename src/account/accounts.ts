@@ -13,7 +13,15 @@ import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
 import { RecordTables, type RecordObserver, type RecordTable, type Step } from "./record-table.js";
-import { checkDisplayName, checkEmail, checkName, checkNote, checkScopes, requireRoom, type TokenScope } from "./rules.js";
+import {
+  checkDisplayName,
+  checkEmail,
+  checkName,
+  checkNote,
+  checkScopes,
+  requireRoom,
+  type TokenScope,
+} from "./rules.js";
 import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
 import { SettingsTable, siteSubject } from "./settings-table.js";
@@ -83,14 +91,17 @@ const userCountMax = 100_000;
 const organisationCountMax = 10_000;
 const tokensOfUserMax = 1000;
 
-/** A token or session that ended this long ago is forgotten at the next start; one that starts with a clock ahead loses none. */
+/**
+ * A token or session that ended this long ago is forgotten at the next start; one that starts with a clock ahead loses
+ * none.
+ */
 const expiredKeptMs = 30 * 86_400_000;
 
 /**
  * Users, organisations and access tokens: in memory for reading, in the record store for keeping.
  *
- * Changes are applied one after the other, as `Changes` promises: of two who create the same name at the same time one gets
- * `conflict`, and a deleted token or user is refused from the moment the deletion is answered.
+ * Changes are applied one after the other, as `Changes` promises: of two who create the same name at the same time one
+ * gets `conflict`, and a deleted token or user is refused from the moment the deletion is answered.
  *
  * Lives on the main thread.
  */
@@ -114,34 +125,49 @@ export class Accounts {
   readonly #changes: Changes;
   readonly #names = new Names();
   /** Read once from its record, as every request asks. */
-  readonly #tokenOfHash = new Map<string, { readonly id: number; readonly hash: Uint8Array; readonly expiresMs: number }>();
+  readonly #tokenOfHash = new Map<
+    string,
+    { readonly id: number; readonly hash: Uint8Array; readonly expiresMs: number }
+  >();
   readonly #organisationIdsOfUser = new GroupIndex<Organisation>(({ memberIds }) => memberIds);
   readonly #tokenIdsOfUser = new GroupIndex<StoredToken>(({ userId }) => [userId]);
   readonly #viewers = new Map<number, Viewer>();
   /** In the order in which they were created; made when it is asked for. */
   #usersInOrder: readonly User[] | undefined;
 
-  /** Empty until `load` is done. `onNameGone` takes the name of who is to be deleted from wherever it stands, before another one may get it. */
+  /**
+   * Empty until `load` is done. `onNameGone` takes the name of who is to be deleted from wherever it stands, before
+   * another one may get it.
+   */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
     this.#changes = new Changes(store, audit);
     const tables = new RecordTables(store);
     this.#tables = tables;
     this.#audit = audit;
     this.#onNameGone = onNameGone;
-    this.#users = tables.add<User>("user/", this.#observer("user", (before, after) => {
-      this.#usersInOrder = undefined;
-      if (before !== undefined) this.#endLeasesOf(before, after);
-    }));
-    this.#organisations = tables.add<Organisation>("organisation/", this.#observer("organisation", (before, after) => {
-      this.#organisationIdsOfUser.change(before, after);
-      for (const id of before?.memberIds ?? []) {
-        if (after?.memberIds.includes(id) !== true) this.leases.end(`user/${id}`, "The account is no longer a member of an organisation.");
-      }
-    }));
+    this.#users = tables.add<User>(
+      "user/",
+      this.#observer("user", (before, after) => {
+        this.#usersInOrder = undefined;
+        if (before !== undefined) this.#endLeasesOf(before, after);
+      }),
+    );
+    this.#organisations = tables.add<Organisation>(
+      "organisation/",
+      this.#observer("organisation", (before, after) => {
+        this.#organisationIdsOfUser.change(before, after);
+        for (const id of before?.memberIds ?? []) {
+          if (after?.memberIds.includes(id) !== true)
+            this.leases.end(`user/${id}`, "The account is no longer a member of an organisation.");
+        }
+      }),
+    );
     this.#tokens = tables.add<StoredToken>("token/", (before, after) => {
       if (before !== undefined) this.#tokenOfHash.delete(before.hash);
-      if (before !== undefined && after === undefined) this.leases.end(`token/${before.id}`, "The access token was deleted.");
-      if (after !== undefined) this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
+      if (before !== undefined && after === undefined)
+        this.leases.end(`token/${before.id}`, "The access token was deleted.");
+      if (after !== undefined)
+        this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
@@ -153,7 +179,12 @@ export class Accounts {
     this.teams = new Teams(tables, this.#changes, this.#names);
     this.settings = new SettingsTable(tables, this.#changes, (id) => id === siteSubject || isOwner(id));
     this.savedSearches = new SavedSearches(tables, this.#changes, isOwner);
-    this.lastUses = new LastUses(tables, this.#changes, log, (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined);
+    this.lastUses = new LastUses(
+      tables,
+      this.#changes,
+      log,
+      (id) => this.user(id) !== undefined || this.#tokens.get(id) !== undefined,
+    );
   }
 
   /** Reads what is stored, in steps; before anything else. */
@@ -212,7 +243,8 @@ export class Accounts {
 
   /** Those of one user, or of all. */
   tokens(userId?: number): readonly AccessToken[] {
-    const tokens = userId === undefined ? [...this.#tokens.values()].sort((a, b) => a.id - b.id) : this.#tokensOf(userId);
+    const tokens =
+      userId === undefined ? [...this.#tokens.values()].sort((a, b) => a.id - b.id) : this.#tokensOf(userId);
     return tokens.map((token) => this.#shown(token));
   }
 
@@ -226,7 +258,14 @@ export class Accounts {
     const known = this.#viewers.get(user.id);
     if (known !== undefined) return known;
     const readerNames = [user, ...this.organisationsOf(user.id)].map(({ name }) => name.toLowerCase()).sort();
-    const viewer = { userId: user.id, name: user.name, isSiteAdmin: user.isSiteAdmin, readerNames, sudoBy: undefined, isSignedIn: false };
+    const viewer = {
+      userId: user.id,
+      name: user.name,
+      isSiteAdmin: user.isSiteAdmin,
+      readerNames,
+      sudoBy: undefined,
+      isSignedIn: false,
+    };
     this.#viewers.set(user.id, viewer);
     return viewer;
   }
@@ -238,25 +277,32 @@ export class Accounts {
 
   /** The same for somebody who comes first, and becomes site admin. Rejects with `conflict` when there is anybody. */
   createFirstUser(given: Omit<NewUser, "isSiteAdmin">, doer: Doer): Promise<User> {
-    return this.#createUser({ ...given, isSiteAdmin: true }, () => {
-      if (this.#users.count > 0) throw new TrawlError("conflict", "the site has users already");
-    }, doer);
+    return this.#createUser(
+      { ...given, isSiteAdmin: true },
+      () => {
+        if (this.#users.count > 0) throw new TrawlError("conflict", "the site has users already");
+      },
+      doer,
+    );
   }
 
   /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
   updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, doer: Doer): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
-    return this.#changes.commit(() => {
-      const user = this.#requireUser(name);
-      if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
-      const result = { ...user, ...changes };
-      return { steps: [this.#users.put(result)], result };
-    }, (user) => auditEntry("user-changed", doer, { user: user.name, ...changes }));
+    return this.#changes.commit(
+      () => {
+        const user = this.#requireUser(name);
+        if (changes.isSiteAdmin === false) this.#requireOtherAdmin(user);
+        const result = { ...user, ...changes };
+        return { steps: [this.#users.put(result)], result };
+      },
+      (user) => auditEntry("user-changed", doer, { user: user.name, ...changes }),
+    );
   }
 
   /**
-   * Deletes a user with its tokens, sessions, password, addresses, memberships, settings and saved searches. Rejects with
-   * `conflict` rather than leave no site admin.
+   * Deletes a user with its tokens, sessions, password, addresses, memberships, settings and saved searches. Rejects
+   * with `conflict` rather than leave no site admin.
    */
   async deleteUser(name: string, doer: Doer): Promise<User> {
     const known = this.#requireUser(name);
@@ -268,37 +314,55 @@ export class Accounts {
   }
 
   #deleteUser(name: string): Promise<User> {
-    return this.#changes.commit(() => {
-      const user = this.#requireUser(name);
-      this.#requireOtherAdmin(user);
-      const steps = [
-        ...this.#tokensOf(user.id).flatMap((token) => this.#removingToken(token)), ...this.lastUses.removing(user.id),
-        ...this.organisationsOf(user.id).map((group) => this.#organisations.put(without(group, user.id))),
-        ...this.sessions.removing(user), ...this.passwords.removing(user), ...this.emails.removing(user), ...this.contexts.removing(user),
-        ...this.teams.removingUser(user.id), ...this.settings.removing(user.id), ...this.savedSearches.removing(user.id),
-        this.#users.remove(user),
-      ];
-      return { steps, result: user };
-    }, () => undefined);
+    return this.#changes.commit(
+      () => {
+        const user = this.#requireUser(name);
+        this.#requireOtherAdmin(user);
+        const steps = [
+          ...this.#tokensOf(user.id).flatMap((token) => this.#removingToken(token)),
+          ...this.lastUses.removing(user.id),
+          ...this.organisationsOf(user.id).map((group) => this.#organisations.put(without(group, user.id))),
+          ...this.sessions.removing(user),
+          ...this.passwords.removing(user),
+          ...this.emails.removing(user),
+          ...this.contexts.removing(user),
+          ...this.teams.removingUser(user.id),
+          ...this.settings.removing(user.id),
+          ...this.savedSearches.removing(user.id),
+          this.#users.remove(user),
+        ];
+        return { steps, result: user };
+      },
+      () => undefined,
+    );
   }
 
-  createOrganisation(given: Pick<Organisation, "name" | "displayName" | "memberIds">, doer: Doer): Promise<Organisation> {
+  createOrganisation(
+    given: Pick<Organisation, "name" | "displayName" | "memberIds">,
+    doer: Doer,
+  ): Promise<Organisation> {
     checkName(given.name);
     checkDisplayName(given.displayName);
-    return this.#changes.commit(() => {
-      this.#names.requireFree("organisation", given.name);
-      requireRoom(this.#organisations.count, organisationCountMax, "organisations");
-      const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
-      return { steps: [this.#organisations.put(organisation)], result: organisation };
-    }, ({ name }) => auditEntry("organisation-created", doer, { organisation: name }));
+    return this.#changes.commit(
+      () => {
+        this.#names.requireFree("organisation", given.name);
+        requireRoom(this.#organisations.count, organisationCountMax, "organisations");
+        const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
+        return { steps: [this.#organisations.put(organisation)], result: organisation };
+      },
+      ({ name }) => auditEntry("organisation-created", doer, { organisation: name }),
+    );
   }
 
   updateOrganisation(name: string, changes: Pick<Organisation, "displayName">, doer: Doer): Promise<Organisation> {
     checkDisplayName(changes.displayName);
-    return this.#changes.commit(() => {
-      const result = { ...this.#requireOrganisation(name), ...changes };
-      return { steps: [this.#organisations.put(result)], result };
-    }, (organisation) => auditEntry("organisation-changed", doer, { organisation: organisation.name, ...changes }));
+    return this.#changes.commit(
+      () => {
+        const result = { ...this.#requireOrganisation(name), ...changes };
+        return { steps: [this.#organisations.put(result)], result };
+      },
+      (organisation) => auditEntry("organisation-changed", doer, { organisation: organisation.name, ...changes }),
+    );
   }
 
   /** Deletes an organisation with its settings and saved searches. */
@@ -311,75 +375,117 @@ export class Accounts {
   }
 
   #deleteOrganisation(name: string): Promise<Organisation> {
-    return this.#changes.commit(() => {
-      const organisation = this.#requireOrganisation(name);
-      const steps = [
-        ...this.contexts.removing(organisation), ...this.settings.removing(organisation.id), ...this.savedSearches.removing(organisation.id),
-        this.#organisations.remove(organisation),
-      ];
-      return { steps, result: organisation };
-    }, () => undefined);
+    return this.#changes.commit(
+      () => {
+        const organisation = this.#requireOrganisation(name);
+        const steps = [
+          ...this.contexts.removing(organisation),
+          ...this.settings.removing(organisation.id),
+          ...this.savedSearches.removing(organisation.id),
+          this.#organisations.remove(organisation),
+        ];
+        return { steps, result: organisation };
+      },
+      () => undefined,
+    );
   }
 
   /** Makes a user a member, or no member any more; it may be so already. */
   setMember(organisationName: string, userName: string, isMember: boolean, doer: Doer): Promise<Organisation> {
-    return this.#changes.commit(() => {
-      const organisation = this.#requireOrganisation(organisationName);
-      const user = this.#requireUser(userName);
-      const others = without(organisation, user.id);
-      const result = isMember ? { ...others, memberIds: [...others.memberIds, user.id] } : others;
-      return { steps: [this.#organisations.put(result)], result };
-    }, ({ name }) => auditEntry(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }));
+    return this.#changes.commit(
+      () => {
+        const organisation = this.#requireOrganisation(organisationName);
+        const user = this.#requireUser(userName);
+        const others = without(organisation, user.id);
+        const result = isMember ? { ...others, memberIds: [...others.memberIds, user.id] } : others;
+        return { steps: [this.#organisations.put(result)], result };
+      },
+      ({ name }) =>
+        auditEntry(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }),
+    );
   }
 
   /** Makes a token; its text is known to the caller alone. */
-  async createToken(userName: string, { scopes, note, lifetimeMs }: TokenRequest, doer: Doer): Promise<{ readonly token: AccessToken; readonly text: string }> {
+  async createToken(
+    userName: string,
+    { scopes, note, lifetimeMs }: TokenRequest,
+    doer: Doer,
+  ): Promise<{ readonly token: AccessToken; readonly text: string }> {
     checkNote(note);
     const text = newTokenText();
-    const token = await this.#changes.commit(() => {
-      const user = this.#requireUser(userName);
-      requireRoom(this.#tokenIdsOfUser.countOf(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
-      const now = new Date();
-      const stored: StoredToken = {
-        id: this.#changes.newId(), userId: user.id, creator: doer.who, note, scopes: checkScopes(scopes, user.isSiteAdmin),
-        createdAt: now.toISOString(), expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
-        hash: hashOfToken(text) ?? "",
-      };
-      return { steps: [this.#tokens.put(stored)], result: stored };
-    }, ({ id, expiresAt }) => auditEntry("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }));
+    const token = await this.#changes.commit(
+      () => {
+        const user = this.#requireUser(userName);
+        requireRoom(this.#tokenIdsOfUser.countOf(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
+        const now = new Date();
+        const stored: StoredToken = {
+          id: this.#changes.newId(),
+          userId: user.id,
+          creator: doer.who,
+          note,
+          scopes: checkScopes(scopes, user.isSiteAdmin),
+          createdAt: now.toISOString(),
+          expiresAt: lifetimeMs === undefined ? "" : new Date(now.getTime() + lifetimeMs).toISOString(),
+          hash: hashOfToken(text) ?? "",
+        };
+        return { steps: [this.#tokens.put(stored)], result: stored };
+      },
+      ({ id, expiresAt }) => auditEntry("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }),
+    );
     return { token: this.#shown(token), text };
   }
 
   deleteToken(id: number, doer: Doer): Promise<AccessToken> {
-    return this.#changes.commit(() => {
-      const token = this.#tokens.get(id);
-      if (token === undefined) throw new TrawlError("not-found", `there is no access token ${id}; \`trawl token list\` shows those there are`);
-      return { steps: this.#removingToken(token), result: this.#shown(token) };
-    }, (token) => auditEntry("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }));
+    return this.#changes.commit(
+      () => {
+        const token = this.#tokens.get(id);
+        if (token === undefined)
+          throw new TrawlError(
+            "not-found",
+            `there is no access token ${id}; \`trawl token list\` shows those there are`,
+          );
+        return { steps: this.#removingToken(token), result: this.#shown(token) };
+      },
+      (token) => auditEntry("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }),
+    );
   }
 
   /**
    * The token with this text and its user, undefined when it is unknown, revoked, expired or no token at all.
    *
-   * Expiry is a comparison with the wall clock at each use, and nothing remembers its outcome: a clock that was wrong for a
-   * while does no harm once it is right again.
+   * Expiry is a comparison with the wall clock at each use, and nothing remembers its outcome: a clock that was wrong
+   * for a while does no harm once it is right again.
    */
   findToken(text: string, nowMs: number): { readonly token: AccessToken; readonly user: User } | undefined {
     const hash = hashOfToken(text);
     const known = hash === undefined ? undefined : this.#tokenOfHash.get(hash);
-    if (hash === undefined || known === undefined || !timingSafeEqual(Buffer.from(hash), known.hash) || known.expiresMs <= nowMs) return undefined;
+    if (
+      hash === undefined ||
+      known === undefined ||
+      !timingSafeEqual(Buffer.from(hash), known.hash) ||
+      known.expiresMs <= nowMs
+    )
+      return undefined;
     const token = this.#tokens.get(known.id);
     const user = token === undefined ? undefined : this.#users.get(token.userId);
     return token === undefined || user === undefined ? undefined : { token: this.#shown(token), user };
   }
 
-  /** Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens and sessions that ended long ago. */
+  /**
+   * Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens and sessions that ended long ago.
+   */
   async start(doer: Doer, wantsAdmin: boolean): Promise<void> {
     if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
     const longAgoMs = new Date().getTime() - expiredKeptMs;
-    const old = [...this.#tokens.values()].filter(({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < longAgoMs);
+    const old = [...this.#tokens.values()].filter(
+      ({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < longAgoMs,
+    );
     const steps = [...old.flatMap((token) => this.#removingToken(token)), ...this.sessions.removingExpired(longAgoMs)];
-    if (steps.length > 0) await this.#changes.commit(() => ({ steps, result: undefined }), () => undefined);
+    if (steps.length > 0)
+      await this.#changes.commit(
+        () => ({ steps, result: undefined }),
+        () => undefined,
+      );
   }
 
   /** Writes what is not written yet. Idempotent. */
@@ -407,36 +513,49 @@ export class Accounts {
     checkName(given.name);
     checkDisplayName(given.displayName);
     if (email !== undefined) checkEmail(email.address);
-    return this.#changes.commit(() => {
-      check();
-      this.#names.requireFree("user", given.name);
-      requireRoom(this.#users.count, userCountMax, "users");
-      const user: User = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
-      const steps = [
-        this.#users.put(user),
-        ...email === undefined ? [] : [this.emails.adding(user, { ...email, addedAt: user.createdAt })],
-        ...passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash),
-      ];
-      return { steps, result: user };
-    }, (user) => auditEntry("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }));
+    return this.#changes.commit(
+      () => {
+        check();
+        this.#names.requireFree("user", given.name);
+        requireRoom(this.#users.count, userCountMax, "users");
+        const user: User = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
+        const steps = [
+          this.#users.put(user),
+          ...(email === undefined ? [] : [this.emails.adding(user, { ...email, addedAt: user.createdAt })]),
+          ...(passwordHash === undefined ? [] : this.passwords.adding(user, passwordHash)),
+        ];
+        return { steps, result: user };
+      },
+      (user) => auditEntry("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }),
+    );
   }
 
   #requireUser(name: string): User {
     const user = this.userByName(name);
-    if (user === undefined) throw new TrawlError("not-found", `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`);
+    if (user === undefined)
+      throw new TrawlError(
+        "not-found",
+        `there is no user named ${JSON.stringify(name)}; \`trawl user list\` shows those there are`,
+      );
     return user;
   }
 
   #requireOrganisation(name: string): Organisation {
     const organisation = this.organisationByName(name);
     if (organisation === undefined) {
-      throw new TrawlError("not-found", `there is no organisation named ${JSON.stringify(name)}; \`trawl org list\` shows those there are`);
+      throw new TrawlError(
+        "not-found",
+        `there is no organisation named ${JSON.stringify(name)}; \`trawl org list\` shows those there are`,
+      );
     }
     return organisation;
   }
 
   /** Who may see what follows from names and members. */
-  #observer<T extends User | Organisation>(kind: "user" | "organisation", observe: RecordObserver<T>): RecordObserver<T> {
+  #observer<T extends User | Organisation>(
+    kind: "user" | "organisation",
+    observe: RecordObserver<T>,
+  ): RecordObserver<T> {
     const observeName = this.#names.observer(kind);
     return (before, after) => {
       observeName(before, after);
@@ -447,12 +566,17 @@ export class Accounts {
 
   #endLeasesOf(before: User, after: User | undefined): void {
     if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
-    else if (before.isSiteAdmin && !after.isSiteAdmin) this.leases.end(`user/${before.id}`, "The account is no longer a site admin's.");
+    else if (before.isSiteAdmin && !after.isSiteAdmin)
+      this.leases.end(`user/${before.id}`, "The account is no longer a site admin's.");
   }
 
   #requireOtherAdmin(user: User): void {
     const hasOther = [...this.#users.values()].some((other) => other.isSiteAdmin && other.id !== user.id);
-    if (user.isSiteAdmin && !hasOther) throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`);
+    if (user.isSiteAdmin && !hasOther)
+      throw new TrawlError(
+        "conflict",
+        `${JSON.stringify(user.name)} is the only site admin; make somebody else one first`,
+      );
   }
 }
 

@@ -25,9 +25,9 @@ export function attemptsIn(periodMs: number, count: number): AttemptPolicy {
 }
 
 /**
- * Slows down what somebody tries and should not try often: after some attempts the time to the next one grows, up to a limit. An
- * attempt counts from its begin, so many at the same time are no way around it. One that comes too early does not count, so nobody
- * who asks often waits longer.
+ * Slows down what somebody tries and should not try often: after some attempts the time to the next one grows, up to a
+ * limit. An attempt counts from its begin, so many at the same time are no way around it. One that comes too early does
+ * not count, so nobody who asks often waits longer.
  */
 export class Attempts {
   readonly #policy: AttemptPolicy;
@@ -37,12 +37,16 @@ export class Attempts {
     this.#policy = policy;
   }
 
-  /** Zero when an attempt may begin, and then it is counted; otherwise the milliseconds until one may. `nowMs` is monotonic. */
+  /**
+   * Zero when an attempt may begin, and then it is counted; otherwise the milliseconds until one may. `nowMs` is
+   * monotonic.
+   */
   begin(key: string, nowMs: number): number {
     const known = this.#tries.get(key);
     const nextMs = known === undefined ? nowMs : known.lastMs + this.#waitMs(known.count);
     if (nowMs < nextMs) return nextMs - nowMs;
-    if (known === undefined || nowMs - known.firstMs >= this.#policy.periodMs) this.#tries.set(key, { count: 1, firstMs: nowMs, lastMs: nowMs });
+    if (known === undefined || nowMs - known.firstMs >= this.#policy.periodMs)
+      this.#tries.set(key, { count: 1, firstMs: nowMs, lastMs: nowMs });
     else this.#tries.set(key, { ...known, count: known.count + 1, lastMs: nowMs });
     return 0;
   }

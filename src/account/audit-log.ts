@@ -23,12 +23,42 @@ export interface Author {
 /** Whoever may open the control socket. */
 export const operator: Doer = { who: "operator", sudoBy: undefined, from: "control socket" };
 
-export type AuditEvent = "user-created" | "user-changed" | "user-deleted" | "organisation-created" | "organisation-changed" | "organisation-deleted"
-  | "member-added" | "member-removed" | "email-added" | "email-changed" | "email-removed" | "password-changed" | "password-link-created" | "sessions-ended"
-  | "token-created" | "token-deleted" | "sudo" | "credential-refused" | "sign-in" | "sign-in-refused" | "sign-out"
-  | "readers-changed" | "team-created" | "team-changed" | "team-deleted"
-  | "metadata-changed" | "repository-removed" | "repository-ordered" | "context-created" | "context-changed" | "context-deleted"
-  | "settings-changed" | "saved-search-created" | "saved-search-changed" | "saved-search-deleted";
+export type AuditEvent =
+  | "user-created"
+  | "user-changed"
+  | "user-deleted"
+  | "organisation-created"
+  | "organisation-changed"
+  | "organisation-deleted"
+  | "member-added"
+  | "member-removed"
+  | "email-added"
+  | "email-changed"
+  | "email-removed"
+  | "password-changed"
+  | "password-link-created"
+  | "sessions-ended"
+  | "token-created"
+  | "token-deleted"
+  | "sudo"
+  | "credential-refused"
+  | "sign-in"
+  | "sign-in-refused"
+  | "sign-out"
+  | "readers-changed"
+  | "team-created"
+  | "team-changed"
+  | "team-deleted"
+  | "metadata-changed"
+  | "repository-removed"
+  | "repository-ordered"
+  | "context-created"
+  | "context-changed"
+  | "context-deleted"
+  | "settings-changed"
+  | "saved-search-created"
+  | "saved-search-changed"
+  | "saved-search-deleted";
 
 /** A change that is about to be made, or another thing that is about to be done. */
 export interface AuditEntry {
@@ -51,8 +81,8 @@ export interface AuditFile {
 }
 
 /**
- * Who did what to accounts, tokens and permissions: a line for each act, on the disk before the act begins. An act whose line
- * cannot be written is refused. One that fails after its line has a second one, with `"outcome": "failed"`.
+ * Who did what to accounts, tokens and permissions: a line for each act, on the disk before the act begins. An act
+ * whose line cannot be written is refused. One that fails after its line has a second one, with `"outcome": "failed"`.
  */
 export class AuditLog {
   readonly #file: AuditFile;
@@ -70,9 +100,14 @@ export class AuditLog {
     try {
       await this.#file.append(lineOf(entry.event, fieldsOf(entry)));
     } catch (error) {
-      this.#log.error({ err: error, event: entry.event }, "an act is refused, as its line in the audit log cannot be written");
+      this.#log.error(
+        { err: error, event: entry.event },
+        "an act is refused, as its line in the audit log cannot be written",
+      );
       const { code } = error instanceof TrawlError ? error : { code: "storage" as const };
-      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -115,12 +150,14 @@ export class AuditLog {
 
   /** Nothing waits for these lines. */
   #try(line: string): void {
-    this.#file.append(line).catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log is lost"));
+    this.#file
+      .append(line)
+      .catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log is lost"));
   }
 }
 
 function fieldsOf({ doer: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
-  return { who, ...sudoBy === undefined ? {} : { sudoBy }, from, ...via === undefined ? {} : { via }, ...what };
+  return { who, ...(sudoBy === undefined ? {} : { sudoBy }), from, ...(via === undefined ? {} : { via }), ...what };
 }
 
 function lineOf(event: string, fields: Readonly<Record<string, unknown>>): string {

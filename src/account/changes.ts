@@ -11,8 +11,9 @@ export interface Decision<T> {
 const countersKey = "account-counters";
 
 /**
- * Changes to the records of accounts, applied one after the other: each is decided on what is visible when those before it
- * are done, is durable, and then visible at once. So of two that create the same name at the same time one is refused.
+ * Changes to the records of accounts, applied one after the other: each is decided on what is visible when those before
+ * it are done, is durable, and then visible at once. So of two that create the same name at the same time one is
+ * refused.
  *
  * Ids are shared by all kinds of records and are never used again.
  */
@@ -38,8 +39,8 @@ export class Changes {
   }
 
   /**
-   * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any change
-   * when it cannot be recorded; `entryOf` returns undefined for what needs no record.
+   * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any
+   * change when it cannot be recorded; `entryOf` returns undefined for what needs no record.
    */
   commit<T>(decide: () => Decision<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
     const done = this.#changes.then(async () => {
@@ -61,7 +62,8 @@ export class Changes {
   async #apply(steps: readonly Step[]): Promise<void> {
     const nextId = this.#nextId;
     const records = steps.map(({ record }) => record);
-    const counters = nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
+    const counters =
+      nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
     await this.#store.apply([...counters, ...records]);
     this.#storedNextId = nextId;
     for (const { show } of steps) show();

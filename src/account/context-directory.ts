@@ -14,11 +14,17 @@ export interface KnownContext {
 }
 
 /** All repositories; always there. */
-const globalContext: SearchContext = { name: globalContextName, description: "All repositories", public: true, query: "", repositories: [] };
+const globalContext: SearchContext = {
+  name: globalContextName,
+  description: "All repositories",
+  public: true,
+  query: "",
+  repositories: [],
+};
 
 /**
- * The search contexts that there are for a viewer: those of the configuration file, which win over others of their name, and
- * those that people made, where the viewer may use them. One that may not be used is as good as absent.
+ * The search contexts that there are for a viewer: those of the configuration file, which win over others of their
+ * name, and those that people made, where the viewer may use them. One that may not be used is as good as absent.
  */
 export class ContextDirectory {
   readonly #accounts: Accounts;
@@ -50,7 +56,9 @@ export class ContextDirectory {
 
   /** The global one, then those whose spec tells whose they are; a configured one that is not public is not told of. */
   *listFor(viewer: Viewer): Generator<void, readonly KnownContext[]> {
-    const configured = this.configured.filter((context) => context.public).map((context) => ({ spec: context.name, context, own: undefined }));
+    const configured = this.configured
+      .filter((context) => context.public)
+      .map((context) => ({ spec: context.name, context, own: undefined }));
     const own = yield* mapInSteps([...this.#accounts.contexts.all()], (context) => {
       const spec = this.#specOf(context);
       return spec === undefined ? undefined : this.find(spec, viewer);
@@ -77,7 +85,10 @@ export class ContextDirectory {
   /** Whether the viewer is this owner of contexts, or a member of it; the instance's are a site admin's. */
   owns({ userId, isSiteAdmin }: Viewer, ownerId: number): boolean {
     if (ownerId === 0) return isSiteAdmin;
-    return userId !== undefined && (userId === ownerId || this.#accounts.organisation(ownerId)?.memberIds.includes(userId) === true);
+    return (
+      userId !== undefined &&
+      (userId === ownerId || this.#accounts.organisation(ownerId)?.memberIds.includes(userId) === true)
+    );
   }
 
   /** Whether a context of this name would never be found, as the configuration file has one. */

@@ -18,11 +18,16 @@ export function readCredential(rawQuery: string, authorization: string | undefin
   const scheme = space < 0 ? authorization : authorization.slice(0, space);
   const rest = space < 0 ? "" : authorization.slice(space + 1).trim();
   switch (scheme) {
-    case "token": return readToken(rest);
-    case "token-sudo": return readSudo(rest);
-    case "Bearer": return rest === "" ? { kind: "malformed" } : { kind: "token", token: rest };
-    case "Basic": return readBasic(rest);
-    default: return { kind: "unrecognised" };
+    case "token":
+      return readToken(rest);
+    case "token-sudo":
+      return readSudo(rest);
+    case "Bearer":
+      return rest === "" ? { kind: "malformed" } : { kind: "token", token: rest };
+    case "Basic":
+      return readBasic(rest);
+    default:
+      return { kind: "unrecognised" };
   }
 }
 
@@ -48,7 +53,10 @@ function readBasic(rest: string): Credential {
   return token === "" ? { kind: "unrecognised" } : { kind: "token", token };
 }
 
-/** `key="value", key=value`, with keys in any case, as a map; "none" for what is no such list, "repeated" for a key given twice. */
+/**
+ * `key="value", key=value`, with keys in any case, as a map; "none" for what is no such list, "repeated" for a key
+ * given twice.
+ */
 function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeated" {
   const pairs = new Map<string, string>();
   let at = 0;
@@ -64,25 +72,32 @@ function readPairs(text: string): ReadonlyMap<string, string> | "none" | "repeat
   return "none";
 }
 
-/** `key=value` from this index on, with blanks around each part; `end` is the index of the comma or of the text's end. */
-function readPair(text: string, from: number): { readonly key: string; readonly value: string; readonly end: number } | undefined {
+/**
+ * `key=value` from this index on, with blanks around each part; `end` is the index of the comma or of the text's end.
+ */
+function readPair(
+  text: string,
+  from: number,
+): { readonly key: string; readonly value: string; readonly end: number } | undefined {
   const keyFrom = skipBlanks(text, from);
   let keyTo = keyFrom;
   while (keyTo < text.length && /[\w-]/.test(text.charAt(keyTo))) keyTo++;
   const equals = skipBlanks(text, keyTo);
   if (keyTo === keyFrom || text[equals] !== "=") return undefined;
   const valueFrom = skipBlanks(text, equals + 1);
-  const value = text[valueFrom] === "\"" ? readQuoted(text, valueFrom) : readPlain(text, valueFrom);
+  const value = text[valueFrom] === '"' ? readQuoted(text, valueFrom) : readPlain(text, valueFrom);
   if (value === undefined) return undefined;
   const end = skipBlanks(text, value.end);
-  return end === text.length || text[end] === "," ? { key: text.slice(keyFrom, keyTo).toLowerCase(), value: value.text, end } : undefined;
+  return end === text.length || text[end] === ","
+    ? { key: text.slice(keyFrom, keyTo).toLowerCase(), value: value.text, end }
+    : undefined;
 }
 
 /** Text in quotes, in which a backslash makes the next character plain; undefined without a closing quote. */
 function readQuoted(text: string, from: number): { readonly text: string; readonly end: number } | undefined {
   let value = "";
   for (let at = from + 1; at < text.length; at++) {
-    if (text[at] === "\"") return { text: value, end: at + 1 };
+    if (text[at] === '"') return { text: value, end: at + 1 };
     if (text[at] === "\\") at++;
     value += text.charAt(at);
   }
@@ -101,7 +116,7 @@ function skipBlanks(text: string, from: number): number {
   return at;
 }
 
-/** The cookie of a session. *//** The cookie of a session. */
+/** The cookie of a session. */ /** The cookie of a session. */
 export const sessionCookie = "sgs";
 
 /** The text of the session in a `Cookie` header. */

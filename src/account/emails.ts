@@ -52,39 +52,59 @@ export class Emails {
   /** Whose verified address it is; undefined for nobody's. */
   verifiedOwnerOf(address: string): number | undefined {
     const owner = this.ownerOf(address);
-    const found = owner === undefined ? undefined : this.of(owner).find((email) => email.address.toLowerCase() === address.toLowerCase());
+    const found =
+      owner === undefined
+        ? undefined
+        : this.of(owner).find((email) => email.address.toLowerCase() === address.toLowerCase());
     return found?.isVerified === true ? owner : undefined;
   }
 
   /** Rejects with `conflict` when somebody has the address. */
   add(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<Email> {
     checkEmail(address);
-    return this.#changes.commit(() => {
-      const email: Email = { address, isVerified, addedAt: new Date().toISOString() };
-      return { steps: [this.adding(this.#users.require(userName), email)], result: email };
-    }, () => auditEntry("email-added", doer, { user: userName, email: address, isVerified }));
+    return this.#changes.commit(
+      () => {
+        const email: Email = { address, isVerified, addedAt: new Date().toISOString() };
+        return { steps: [this.adding(this.#users.require(userName), email)], result: email };
+      },
+      () => auditEntry("email-added", doer, { user: userName, email: address, isVerified }),
+    );
   }
 
   remove(userName: string, address: string, doer: Doer): Promise<void> {
-    return this.#change(userName, address, (email, others) => [others, email], (email) =>
-      auditEntry("email-removed", doer, { user: userName, email: email.address }));
+    return this.#change(
+      userName,
+      address,
+      (email, others) => [others, email],
+      (email) => auditEntry("email-removed", doer, { user: userName, email: email.address }),
+    );
   }
 
   setPrimary(userName: string, address: string, doer: Doer): Promise<void> {
-    return this.#change(userName, address, (email, others) => [[email, ...others], email], (email) =>
-      auditEntry("email-changed", doer, { user: userName, email: email.address, isPrimary: true }));
+    return this.#change(
+      userName,
+      address,
+      (email, others) => [[email, ...others], email],
+      (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isPrimary: true }),
+    );
   }
 
   setVerified(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<void> {
-    return this.#change(userName, address, (email, _, all) => {
-      const changed = { ...email, isVerified };
-      return [all.map((other) => (other === email ? changed : other)), changed];
-    }, (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isVerified }));
+    return this.#change(
+      userName,
+      address,
+      (email, _, all) => {
+        const changed = { ...email, isVerified };
+        return [all.map((other) => (other === email ? changed : other)), changed];
+      },
+      (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isVerified }),
+    );
   }
 
   /** The step of a change that gives the user one more address. Throws `conflict` when somebody has it. */
   adding(user: User, email: Email): Step {
-    if (this.ownerOf(email.address) !== undefined) throw new TrawlError("conflict", `the e-mail address ${JSON.stringify(email.address)} is already taken`);
+    if (this.ownerOf(email.address) !== undefined)
+      throw new TrawlError("conflict", `the e-mail address ${JSON.stringify(email.address)} is already taken`);
     const emails = this.of(user.id);
     requireRoom(emails.length, emailsOfUserMax, `e-mail addresses of ${user.name}`);
     return this.#table.put({ id: user.id, emails: [...emails, email] });
@@ -98,15 +118,22 @@ export class Emails {
 
   /** `decide` is given the address, the user's others and all of them in order; it returns what they are to be. */
   async #change(
-    userName: string, address: string, decide: (email: Email, others: readonly Email[], all: readonly Email[]) => readonly [readonly Email[], Email],
+    userName: string,
+    address: string,
+    decide: (email: Email, others: readonly Email[], all: readonly Email[]) => readonly [readonly Email[], Email],
     entryOf: (email: Email) => AuditEntry,
   ): Promise<void> {
     await this.#changes.commit(() => {
       const user = this.#users.require(userName);
       const all = this.of(user.id);
       const email = all.find((candidate) => candidate.address.toLowerCase() === address.toLowerCase());
-      if (email === undefined) throw new TrawlError("not-found", `${user.name} has no e-mail address ${JSON.stringify(address)}`);
-      const [emails, result] = decide(email, all.filter((other) => other !== email), all);
+      if (email === undefined)
+        throw new TrawlError("not-found", `${user.name} has no e-mail address ${JSON.stringify(address)}`);
+      const [emails, result] = decide(
+        email,
+        all.filter((other) => other !== email),
+        all,
+      );
       return { steps: [this.#table.put({ id: user.id, emails })], result };
     }, entryOf);
   }

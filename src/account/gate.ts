@@ -27,28 +27,31 @@ export interface Knock {
 
 export type Entry =
   | {
-    readonly kind: "viewer";
-    readonly viewer: Viewer;
-    /**
-     * Calls back, with a sentence, when what the viewer was let in on ends: the token, the session, the user or one of its
-     * rights. The returned function ends that.
-     */
-    readonly watch: (onEnd: (reason: string) => void) => () => void;
-    /** Where somebody acts as another: resolves when that is recorded. Nothing is done for the viewer before, and nothing at all when it rejects. */
-    readonly recorded?: Promise<void>;
-  }
+      readonly kind: "viewer";
+      readonly viewer: Viewer;
+      /**
+       * Calls back, with a sentence, when what the viewer was let in on ends: the token, the session, the user or one
+       * of its rights. The returned function ends that.
+       */
+      readonly watch: (onEnd: (reason: string) => void) => () => void;
+      /**
+       * Where somebody acts as another: resolves when that is recorded. Nothing is done for the viewer before, and
+       * nothing at all when it rejects.
+       */
+      readonly recorded?: Promise<void>;
+    }
   /** An HTTP status, and a sentence; whether there was no credential, so that signing in is what helps. */
   | { readonly kind: "refused"; readonly status: 401 | 403; readonly message: string; readonly wantsSignIn: boolean };
 
 /**
  * The one place that decides who sends a request.
  *
- * A credential that is wrong is refused, also where none is needed: its sender would take the answer of somebody without an
- * account for its own. Unknown, revoked and expired tokens and those of deleted users get one answer.
+ * A credential that is wrong is refused, also where none is needed: its sender would take the answer of somebody
+ * without an account for its own. Unknown, revoked and expired tokens and those of deleted users get one answer.
  *
- * The cookie of a session is sent by a browser whoever wrote the page that makes the request, so it counts only where the
- * page is known to be ours or of a trusted origin: by the `Origin` that the browser sends, and under `/.api/` where there is
- * none by a header that pages elsewhere cannot send. A session that is over is none, and not refused.
+ * The cookie of a session is sent by a browser whoever wrote the page that makes the request, so it counts only where
+ * the page is known to be ours or of a trusted origin: by the `Origin` that the browser sends, and under `/.api/` where
+ * there is none by a header that pages elsewhere cannot send. A session that is over is none, and not refused.
  */
 export class Gate {
   readonly #accounts: Accounts;
@@ -74,7 +77,8 @@ export class Gate {
 
   #enterBySession(knock: Knock, nowMs: number): Entry {
     const session = readSession(knock.headers.get("cookie"));
-    const found = session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.lookUp(session, nowMs);
+    const found =
+      session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.lookUp(session, nowMs);
     if (found !== undefined) {
       const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
@@ -93,12 +97,18 @@ export class Gate {
 
   #check(credential: Credential, knock: Knock, nowMs: number): Entry {
     switch (credential.kind) {
-      case "none": return this.#enterBySession(knock, nowMs);
+      case "none":
+        return this.#enterBySession(knock, nowMs);
       // A proxy in front of a private instance may ask for a password of its own.
-      case "unrecognised": return this.#settings.isPublic ? refused(401, "Invalid Authorization header.") : this.#enterBySession(knock, nowMs);
-      case "malformed": return refused(401, "Invalid Authorization header.");
+      case "unrecognised":
+        return this.#settings.isPublic
+          ? refused(401, "Invalid Authorization header.")
+          : this.#enterBySession(knock, nowMs);
+      case "malformed":
+        return refused(401, "Invalid Authorization header.");
       case "token":
-      case "sudo": break;
+      case "sudo":
+        break;
     }
     if (this.#settings.accessTokens === "none") return refused(401, "Access token authorization is disabled.");
     const found = this.#accounts.findToken(credential.token, nowMs);

@@ -9,7 +9,7 @@ export class GroupIndex<T extends { readonly id: number }> {
 
   /** In the order of their ids. */
   of(owner: number): readonly number[] {
-    return [...this.#ids.get(owner) ?? []].sort((a, b) => a - b);
+    return [...(this.#ids.get(owner) ?? [])].sort((a, b) => a - b);
   }
 
   countOf(owner: number): number {

@@ -18,11 +18,11 @@ const writeMs = 60_000;
 const clockErrorMs = 86_400_000;
 
 /**
- * When each access token was last used, and each user last sent a request, with a token or signed in. A time reaches the
- * disk within a minute.
+ * When each access token was last used, and each user last sent a request, with a token or signed in. A time reaches
+ * the disk within a minute.
  *
- * Times are those of the wall clock, which may jump: one that went back takes no later use away, and one that was far ahead
- * for a while is forgotten with the next use.
+ * Times are those of the wall clock, which may jump: one that went back takes no later use away, and one that was far
+ * ahead for a while is forgotten with the next use.
  */
 export class LastUses {
   readonly #changes: Changes;
@@ -70,11 +70,14 @@ export class LastUses {
   async #write(): Promise<void> {
     if (this.#unwritten.size === 0) return;
     try {
-      await this.#changes.commit(() => {
-        const gone = [...this.#unwritten.keys()].filter((id) => !this.#exists(id));
-        for (const id of gone) this.#unwritten.delete(id);
-        return { steps: [...this.#unwritten].map(([id, usedMs]) => this.#writing(id, usedMs)), result: undefined };
-      }, () => undefined);
+      await this.#changes.commit(
+        () => {
+          const gone = [...this.#unwritten.keys()].filter((id) => !this.#exists(id));
+          for (const id of gone) this.#unwritten.delete(id);
+          return { steps: [...this.#unwritten].map(([id, usedMs]) => this.#writing(id, usedMs)), result: undefined };
+        },
+        () => undefined,
+      );
     } catch (error) {
       this.#log.error(`times of last use are not written, and tried again: ${messageOf(error)}`);
     }

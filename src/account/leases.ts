@@ -20,11 +20,11 @@ interface Lease extends LeaseTerms {
 const expiryCheckMs = 250;
 
 /**
- * The requests that are being answered, and on what each was let in. A credential is checked once, when its request comes; what
- * ends it later ends the answers that rest on it.
+ * The requests that are being answered, and on what each was let in. A credential is checked once, when its request
+ * comes; what ends it later ends the answers that rest on it.
  *
- * There are as many as the server has open responses. Ends that come together, as of a user and its tokens, take one look at
- * all of them.
+ * There are as many as the server has open responses. Ends that come together, as of a user and its tokens, take one
+ * look at all of them.
  */
 export class Leases {
   readonly #open = new Set<Lease>();

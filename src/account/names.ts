@@ -4,7 +4,11 @@ import type { RecordObserver } from "./record-table.js";
 /** What a name may belong to. */
 export type NameKind = "user" | "organisation" | "team";
 
-const takenWords: Readonly<Record<NameKind, string>> = { user: "username", organisation: "organisation name", team: "team name" };
+const takenWords: Readonly<Record<NameKind, string>> = {
+  user: "username",
+  organisation: "organisation name",
+  team: "team name",
+};
 
 /** The names in use: those of users, organisations and teams are one set, in which case does not count. */
 export class Names {
@@ -23,7 +27,12 @@ export class Names {
   /** Throws `conflict` when anything has this name. Clients know the words for a team by heart. */
   requireFree(kind: NameKind, name: string): void {
     if (!this.isTaken(name)) return;
-    throw new TrawlError("conflict", kind === "team" ? `${takenWords.team} is already taken` : `${takenWords[kind]} ${JSON.stringify(name)} is already taken`);
+    throw new TrawlError(
+      "conflict",
+      kind === "team"
+        ? `${takenWords.team} is already taken`
+        : `${takenWords[kind]} ${JSON.stringify(name)} is already taken`,
+    );
   }
 
   /** Keeps the names of one kind of record. */

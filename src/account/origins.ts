@@ -1,6 +1,6 @@
 /**
- * Which web pages may act with the cookie of whoever looks at them: our own, and those of origins that the configuration
- * trusts. A browser says where a page is from in a header that the page cannot set.
+ * Which web pages may act with the cookie of whoever looks at them: our own, and those of origins that the
+ * configuration trusts. A browser says where a page is from in a header that the page cannot set.
  */
 export class Origins {
   readonly #trusted: ReadonlySet<string>;
@@ -12,7 +12,9 @@ export class Origins {
 
   /** `host` is that of the request: a page from there is one of ours. */
   trusts(origin: string, host: string | undefined): boolean {
-    return this.#trusted.has(origin) || (host !== undefined && (origin === `http://${host}` || origin === `https://${host}`));
+    return (
+      this.#trusted.has(origin) || (host !== undefined && (origin === `http://${host}` || origin === `https://${host}`))
+    );
   }
 }
 

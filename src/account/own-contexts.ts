@@ -43,12 +43,17 @@ const descriptionCharsMax = 1024;
 const queryCharsMax = 10_000;
 const revisionCharsMax = 255;
 
-/** What a user's marks call a context: one that was made by its id, as its name may change; one that is configured by its name. */
+/**
+ * What a user's marks call a context: one that was made by its id, as its name may change; one that is configured by
+ * its name.
+ */
 export function contextMark(context: { readonly id?: number; readonly name: string }): string {
   return context.id === undefined ? context.name : `#${context.id}`;
 }
 
-/** Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping. */
+/**
+ * Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping.
+ */
 export class OwnContexts {
   readonly #changes: Changes;
   readonly #contexts: RecordTable<OwnContext>;
@@ -91,31 +96,47 @@ export class OwnContexts {
   /** Rejects with `conflict` when the owner has one of this name, with `bad-request` for what can be none. */
   create(ownerId: number, text: ContextText, doer: Doer): Promise<OwnContext> {
     checkText(text);
-    return this.#changes.commit(() => {
-      this.#requireFree(ownerId, text.name, undefined);
-      if (this.#contexts.count >= contextCountMax) throw new TrawlError("overloaded", `there are ${contextCountMax} search contexts, and no room for more`);
-      const count = [...this.#contexts.values()].filter((other) => other.ownerId === ownerId).length;
-      if (count >= ofOwnerMax) throw new TrawlError("overloaded", `this owner has ${ofOwnerMax} search contexts, and no room for more`);
-      const context: OwnContext = { id: this.#changes.newId(), ownerId, ...text, updatedAt: new Date().toISOString() };
-      return { steps: [this.#contexts.put(context)], result: context };
-    }, ({ id, name }) => auditEntry("context-created", doer, { context: id, name, ownerId }));
+    return this.#changes.commit(
+      () => {
+        this.#requireFree(ownerId, text.name, undefined);
+        if (this.#contexts.count >= contextCountMax)
+          throw new TrawlError("overloaded", `there are ${contextCountMax} search contexts, and no room for more`);
+        const count = [...this.#contexts.values()].filter((other) => other.ownerId === ownerId).length;
+        if (count >= ofOwnerMax)
+          throw new TrawlError("overloaded", `this owner has ${ofOwnerMax} search contexts, and no room for more`);
+        const context: OwnContext = {
+          id: this.#changes.newId(),
+          ownerId,
+          ...text,
+          updatedAt: new Date().toISOString(),
+        };
+        return { steps: [this.#contexts.put(context)], result: context };
+      },
+      ({ id, name }) => auditEntry("context-created", doer, { context: id, name, ownerId }),
+    );
   }
 
   update(id: number, text: ContextText, doer: Doer): Promise<OwnContext> {
     checkText(text);
-    return this.#changes.commit(() => {
-      const context = this.#require(id);
-      this.#requireFree(context.ownerId, text.name, id);
-      const result = { ...context, ...text, updatedAt: new Date().toISOString() };
-      return { steps: [this.#contexts.put(result)], result };
-    }, ({ name }) => auditEntry("context-changed", doer, { context: id, name }));
+    return this.#changes.commit(
+      () => {
+        const context = this.#require(id);
+        this.#requireFree(context.ownerId, text.name, id);
+        const result = { ...context, ...text, updatedAt: new Date().toISOString() };
+        return { steps: [this.#contexts.put(result)], result };
+      },
+      ({ name }) => auditEntry("context-changed", doer, { context: id, name }),
+    );
   }
 
   delete(id: number, doer: Doer): Promise<OwnContext> {
-    return this.#changes.commit(() => {
-      const context = this.#require(id);
-      return { steps: [this.#contexts.remove(context), ...this.#unmarking([context])], result: context };
-    }, ({ name }) => auditEntry("context-deleted", doer, { context: id, name }));
+    return this.#changes.commit(
+      () => {
+        const context = this.#require(id);
+        return { steps: [this.#contexts.remove(context), ...this.#unmarking([context])], result: context };
+      },
+      ({ name }) => auditEntry("context-deleted", doer, { context: id, name }),
+    );
   }
 
   isStarred(userId: number | undefined, mark: string): boolean {
@@ -130,7 +151,8 @@ export class OwnContexts {
   setStar(userId: number, mark: string, isStarred: boolean): Promise<ContextMarks> {
     return this.#mark(userId, (marks) => {
       const others = marks.starred.filter((other) => other !== mark);
-      if (isStarred && others.length >= starCountMax) throw new TrawlError("bad-request", `at most ${starCountMax} search contexts are starred`);
+      if (isStarred && others.length >= starCountMax)
+        throw new TrawlError("bad-request", `at most ${starCountMax} search contexts are starred`);
       return { ...marks, starred: isStarred ? [...others, mark] : others };
     });
   }
@@ -143,20 +165,34 @@ export class OwnContexts {
   removing(owner: { readonly id: number }): Step[] {
     const owned = [...this.#contexts.values()].filter(({ ownerId }) => ownerId === owner.id);
     const marks = this.#marks.get(owner.id);
-    return [...owned.map((context) => this.#contexts.remove(context)), ...this.#unmarking(owned), ...marks === undefined ? [] : [this.#marks.remove(marks)]];
+    return [
+      ...owned.map((context) => this.#contexts.remove(context)),
+      ...this.#unmarking(owned),
+      ...(marks === undefined ? [] : [this.#marks.remove(marks)]),
+    ];
   }
 
   #mark(userId: number, change: (marks: ContextMarks) => ContextMarks): Promise<ContextMarks> {
-    return this.#changes.commit(() => {
-      const result = change(this.#marks.get(userId) ?? { id: userId, starred: [], preferred: "" });
-      return { steps: [this.#marks.put(result)], result };
-    }, () => undefined);
+    return this.#changes.commit(
+      () => {
+        const result = change(this.#marks.get(userId) ?? { id: userId, starred: [], preferred: "" });
+        return { steps: [this.#marks.put(result)], result };
+      },
+      () => undefined,
+    );
   }
 
   #unmarking(gone: readonly OwnContext[]): Step[] {
     const marks = new Set(gone.map(contextMark));
-    return [...this.#marks.values()].filter(({ starred, preferred }) => marks.has(preferred) || starred.some((mark) => marks.has(mark))).map((of) =>
-      this.#marks.put({ ...of, starred: of.starred.filter((mark) => !marks.has(mark)), preferred: marks.has(of.preferred) ? "" : of.preferred }));
+    return [...this.#marks.values()]
+      .filter(({ starred, preferred }) => marks.has(preferred) || starred.some((mark) => marks.has(mark)))
+      .map((of) =>
+        this.#marks.put({
+          ...of,
+          starred: of.starred.filter((mark) => !marks.has(mark)),
+          preferred: marks.has(of.preferred) ? "" : of.preferred,
+        }),
+      );
   }
 
   #require(id: number): OwnContext {
@@ -167,7 +203,8 @@ export class OwnContexts {
 
   #requireFree(ownerId: number, name: string, ownId: number | undefined): void {
     const known = this.find(ownerId, name);
-    if (known !== undefined && known.id !== ownId) throw new TrawlError("conflict", `search context ${JSON.stringify(name)} already exists`);
+    if (known !== undefined && known.id !== ownId)
+      throw new TrawlError("conflict", `search context ${JSON.stringify(name)} already exists`);
   }
 }
 
@@ -177,13 +214,26 @@ function keyOf({ ownerId, name }: Pick<OwnContext, "ownerId" | "name">): string 
 
 function checkText({ name, description, query, repositories }: ContextText): void {
   if (name.length > nameCharsMax || !/^[a-zA-Z0-9_\-/.]+$/.test(name)) {
-    throw new TrawlError("bad-request", `a name of a search context has 1 to ${nameCharsMax} letters, digits and _ - / .`);
+    throw new TrawlError(
+      "bad-request",
+      `a name of a search context has 1 to ${nameCharsMax} letters, digits and _ - / .`,
+    );
   }
-  if (description.length > descriptionCharsMax) throw new TrawlError("bad-request", `search context description exceeds maximum allowed length (${descriptionCharsMax})`);
-  if (query !== "" && repositories.length > 0) throw new TrawlError("bad-request", "search context query and repositories are mutually exclusive");
-  if (repositories.length > repositoryCountMax) throw new TrawlError("bad-request", `a search context lists at most ${repositoryCountMax} repositories; give it a query`);
+  if (description.length > descriptionCharsMax)
+    throw new TrawlError(
+      "bad-request",
+      `search context description exceeds maximum allowed length (${descriptionCharsMax})`,
+    );
+  if (query !== "" && repositories.length > 0)
+    throw new TrawlError("bad-request", "search context query and repositories are mutually exclusive");
+  if (repositories.length > repositoryCountMax)
+    throw new TrawlError(
+      "bad-request",
+      `a search context lists at most ${repositoryCountMax} repositories; give it a query`,
+    );
   const names = new Set(repositories.map((repository) => repository.name));
-  if (names.size < repositories.length) throw new TrawlError("bad-request", "a repository stands in the list twice; give one entry all revisions");
+  if (names.size < repositories.length)
+    throw new TrawlError("bad-request", "a repository stands in the list twice; give one entry all revisions");
   if (repositories.some(({ revisions }) => revisions.some((revision) => revision.length > revisionCharsMax))) {
     throw new TrawlError("bad-request", `a revision is longer than ${revisionCharsMax} characters`);
   }
@@ -191,7 +241,8 @@ function checkText({ name, description, query, repositories }: ContextText): voi
 }
 
 function checkQuery(query: string): void {
-  if (query.length > queryCharsMax) throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
+  if (query.length > queryCharsMax)
+    throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
   try {
     checkContextQuery(query, new Date().getTime());
   } catch (error) {

@@ -14,14 +14,15 @@ const waitingMax = 100;
 const waitingOfKnownMax = 50;
 
 /**
- * Hashes of passwords, made and compared one at a time on a thread beside the main one: many who sign in at once take one
- * core and 19 MiB, and wait for each other.
+ * Hashes of passwords, made and compared one at a time on a thread beside the main one: many who sign in at once take
+ * one core and 19 MiB, and wait for each other.
  */
 export class PasswordHasher {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
   /** A hash of no password, for those who have none: they are told so as late as those who have one. */
-  readonly #ofNothing = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${unpadded(16)}$${unpadded(32)}`;
+  readonly #ofNothing =
+    `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${unpadded(16)}$${unpadded(32)}`;
 
   /** The text that is kept of a password: parameters, salt and hash. */
   hash(password: string): Promise<string> {
@@ -30,11 +31,15 @@ export class PasswordHasher {
 
   /** Whether the hash is that of the password; undefined is nobody's. */
   matches(kept: string | undefined, password: string, isKnown: boolean): Promise<boolean> {
-    return this.#inTurn(() => verify(kept ?? this.#ofNothing, password), isKnown ? waitingMax + waitingOfKnownMax : waitingMax);
+    return this.#inTurn(
+      () => verify(kept ?? this.#ofNothing, password),
+      isKnown ? waitingMax + waitingOfKnownMax : waitingMax,
+    );
   }
 
   async #inTurn<T>(work: () => Promise<T>, max: number): Promise<T> {
-    if (this.#waiting >= max) throw new TrawlError("overloaded", `${this.#waiting} passwords are being checked; try again in a moment`);
+    if (this.#waiting >= max)
+      throw new TrawlError("overloaded", `${this.#waiting} passwords are being checked; try again in a moment`);
     this.#waiting++;
     const done = this.#last.then(work).finally(() => this.#waiting--);
     this.#last = done.catch(() => undefined);

@@ -36,8 +36,8 @@ const resetLifetimeMs = 24 * 3_600_000;
 /**
  * Passwords of users, and the links by which they set one. A user has none at first, and then cannot sign in.
  *
- * Whoever's password changes is signed out everywhere. A link is made by a site admin, who hands it over; it is good once,
- * for a day, and until another one is made or a password is set.
+ * Whoever's password changes is signed out everywhere. A link is made by a site admin, who hands it over; it is good
+ * once, for a day, and until another one is made or a password is set.
  */
 export class Passwords {
   readonly #changes: Changes;
@@ -89,10 +89,15 @@ export class Passwords {
     const before = this.#table.get(user.id)?.hash;
     if (!(await this.matches(user.id, oldPassword))) throw new TrawlError("forbidden", "wrong old password");
     const kept = await this.hashed(newPassword);
-    await this.#commitNew(() => {
-      if (this.#table.get(user.id)?.hash !== before) throw new TrawlError("conflict", "the password was changed by somebody else meanwhile");
-      return this.#users.require(userName);
-    }, kept, doer);
+    await this.#commitNew(
+      () => {
+        if (this.#table.get(user.id)?.hash !== before)
+          throw new TrawlError("conflict", "the password was changed by somebody else meanwhile");
+        return this.#users.require(userName);
+      },
+      kept,
+      doer,
+    );
   }
 
   /** Makes a link by which the user sets a password, in place of an earlier one. The password there is stays. */
@@ -125,25 +130,40 @@ export class Passwords {
   }
 
   #commitNew(requireUser: () => User, kept: string, doer: Doer): Promise<User> {
-    return this.#changes.commit(() => {
-      const user = requireUser();
-      return { steps: [...this.adding(user, kept), ...this.#withoutReset(user), ...this.#sessions.removing(user)], result: user };
-    }, (user) => auditEntry("password-changed", doer, { user: user.name }));
+    return this.#changes.commit(
+      () => {
+        const user = requireUser();
+        return {
+          steps: [...this.adding(user, kept), ...this.#withoutReset(user), ...this.#sessions.removing(user)],
+          result: user,
+        };
+      },
+      (user) => auditEntry("password-changed", doer, { user: user.name }),
+    );
   }
 
   async #newReset(userName: string, moreSteps: (user: User) => readonly Step[], doer: Doer): Promise<ResetLink> {
     const code = newSecretText();
     const expiresAt = new Date(new Date().getTime() + resetLifetimeMs).toISOString();
-    const { id } = await this.#changes.commit(() => {
-      const user = this.#users.require(userName);
-      return { steps: [this.#resets.put({ id: user.id, hash: hashOfSecretText(code), expiresAt }), ...moreSteps(user)], result: user };
-    }, (user) => auditEntry("password-link-created", doer, { user: user.name, expiresAt }));
+    const { id } = await this.#changes.commit(
+      () => {
+        const user = this.#users.require(userName);
+        return {
+          steps: [this.#resets.put({ id: user.id, hash: hashOfSecretText(code), expiresAt }), ...moreSteps(user)],
+          result: user,
+        };
+      },
+      (user) => auditEntry("password-link-created", doer, { user: user.name, expiresAt }),
+    );
     return { path: `/password-reset?code=${code}&userID=${id}`, expiresAt };
   }
 
   #requireOwner(userId: number, codeHash: string): User {
     const reset = this.#resets.get(userId);
-    const isGood = reset !== undefined && timingSafeEqual(Buffer.from(reset.hash), Buffer.from(codeHash)) && Date.parse(reset.expiresAt) > new Date().getTime();
+    const isGood =
+      reset !== undefined &&
+      timingSafeEqual(Buffer.from(reset.hash), Buffer.from(codeHash)) &&
+      Date.parse(reset.expiresAt) > new Date().getTime();
     const user = isGood ? this.#users.get(userId) : undefined;
     if (user === undefined) throw new TrawlError("forbidden", "Password reset code was invalid or expired.");
     return user;

@@ -42,7 +42,10 @@ export class RecordTable<T extends { readonly id: number | string }> {
   }
 
   put(record: T): Step {
-    return { record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) }, show: () => this.#set(record) };
+    return {
+      record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) },
+      show: () => this.#set(record),
+    };
   }
 
   remove({ id }: T): Step {
@@ -85,7 +88,10 @@ export class RecordTables {
 
 /** Keeps an index of what is found by other keys than its id, by an observer of the table. */
 export function reindex<T extends { readonly id: number }>(
-  index: Map<string, number>, before: T | undefined, after: T | undefined, keysOf: (record: T) => readonly string[],
+  index: Map<string, number>,
+  before: T | undefined,
+  after: T | undefined,
+  keysOf: (record: T) => readonly string[],
 ): void {
   if (before !== undefined) for (const key of keysOf(before)) index.delete(key);
   if (after !== undefined) for (const key of keysOf(after)) index.set(key, after.id);

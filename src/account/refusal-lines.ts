@@ -7,8 +7,8 @@ const minuteMs = 60_000;
 const linesOfKindMax = 3;
 
 /**
- * Senders, and kinds of each, that are told apart in a minute; the others share what is left. So a minute has at most some
- * 3,600 lines, 0.7 MB.
+ * Senders, and kinds of each, that are told apart in a minute; the others share what is left. So a minute has at most
+ * some 3,600 lines, 0.7 MB.
  */
 const sendersMax = 100;
 const kindsOfSenderMax = 8;
@@ -30,9 +30,9 @@ type Sender = Map<string, Refusals>;
 export type RefusalFields = Readonly<Record<string, unknown>> & { readonly from: string; readonly reason: string };
 
 /**
- * Lines about refused credentials and passwords. Whoever sends many must neither fill the disk nor hide those of others, so
- * each sender, an address or a network of IPv6, has a few lines of each kind in a minute; the rest is one line, with their
- * number and the times of the first and the last.
+ * Lines about refused credentials and passwords. Whoever sends many must neither fill the disk nor hide those of
+ * others, so each sender, an address or a network of IPv6, has a few lines of each kind in a minute; the rest is one
+ * line, with their number and the times of the first and the last.
  */
 export class RefusalLines {
   readonly #write: (event: string, fields: Readonly<Record<string, unknown>>) => void;

@@ -28,8 +28,11 @@ const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 8
 /** Throws `bad-request` for what is no name of a user or organisation. */
 export function checkName(name: string): void {
   if (name.length <= nameCharsMax && namePattern.test(name)) return;
-  throw new TrawlError("bad-request", `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, `
-    + "and _, with single - and . between them");
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, ` +
+      "and _, with single - and . between them",
+  );
 }
 
 /** Throws `bad-request` for what is no e-mail address. */
@@ -41,15 +44,27 @@ export function checkEmail(address: string): void {
 /** Throws `bad-request` for a password that is too short or too long. */
 export function checkPassword(password: string): void {
   const length = [...password.slice(0, 2 * passwordCharsMax + 2)].length;
-  if (length < passwordCharsMin) throw new TrawlError("bad-request", `the password is too short: it must have at least ${passwordCharsMin} characters`);
-  if (length > passwordCharsMax) throw new TrawlError("bad-request", `the password is too long: it may have at most ${passwordCharsMax} characters`);
+  if (length < passwordCharsMin)
+    throw new TrawlError(
+      "bad-request",
+      `the password is too short: it must have at least ${passwordCharsMin} characters`,
+    );
+  if (length > passwordCharsMax)
+    throw new TrawlError("bad-request", `the password is too long: it may have at most ${passwordCharsMax} characters`);
 }
 
-/** The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted. */
+/**
+ * The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted.
+ */
 export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): readonly TokenScope[] {
   for (const [at, scope] of scopes.entries()) {
-    if (!isScope(scope)) throw new TrawlError("bad-request", `unknown access token scope ${JSON.stringify(scope)} (valid scopes: ${tokenScopes.join(", ")})`);
-    if (scopes.indexOf(scope) !== at) throw new TrawlError("bad-request", `the scope ${JSON.stringify(scope)} is given twice`);
+    if (!isScope(scope))
+      throw new TrawlError(
+        "bad-request",
+        `unknown access token scope ${JSON.stringify(scope)} (valid scopes: ${tokenScopes.join(", ")})`,
+      );
+    if (scopes.indexOf(scope) !== at)
+      throw new TrawlError("bad-request", `the scope ${JSON.stringify(scope)} is given twice`);
   }
   if (!scopes.includes("user:all")) throw new TrawlError("bad-request", 'all access tokens must have scope "user:all"');
   if (scopes.includes("site-admin:sudo") && !mayHaveSudo) {
@@ -65,24 +80,36 @@ function isScope(scope: string): scope is TokenScope {
 const displayNameCharsMax = 255;
 
 export function checkDisplayName(name: string): void {
-  if (name.length > displayNameCharsMax) throw new TrawlError("bad-request", `the display name is longer than ${displayNameCharsMax} characters`);
+  if (name.length > displayNameCharsMax)
+    throw new TrawlError("bad-request", `the display name is longer than ${displayNameCharsMax} characters`);
 }
 
 export function checkNote(note: string): void {
-  if (note.length > noteCharsMax) throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
+  if (note.length > noteCharsMax)
+    throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
 }
 
-/** Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for "", which asks for nothing. Throws `bad-request` for other texts. */
+/**
+ * Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for "", which asks for nothing. Throws `bad-request` for
+ * other texts.
+ */
 export function readLifetime(text: string): number | "never" | undefined {
   if (text === "never") return text;
   if (text === "") return undefined;
   const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([mhdw])$/.exec(text) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);
   if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
-  throw new TrawlError("bad-request", `${JSON.stringify(text.slice(0, 100))} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`);
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(text.slice(0, 100))} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`,
+  );
 }
 
 /** Throws `overloaded` when there are as many of `what` as are kept. */
 export function requireRoom(count: number, max: number, what: string): void {
-  if (count >= max) throw new TrawlError("overloaded", `there are ${count} ${what}, and no more than ${max} are kept; delete some first`);
+  if (count >= max)
+    throw new TrawlError(
+      "overloaded",
+      `there are ${count} ${what}, and no more than ${max} are kept; delete some first`,
+    );
 }

@@ -64,35 +64,59 @@ export class SavedSearches {
 
   create(given: SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">, author: Author): Promise<SavedSearch> {
     checkText(given);
-    return this.#changes.commit(() => {
-      this.#requireRoomOf(given.ownerId);
-      requireRoom(this.#table.count, savedSearchCountMax, "saved searches");
-      const now = new Date().toISOString();
-      const result: SavedSearch = { id: this.#changes.newId(), ...given, createdBy: author.id, createdAt: now, updatedBy: author.id, updatedAt: now };
-      return { steps: [this.#table.put(result)], result };
-    }, ({ id, ownerId }) => auditEntry("saved-search-created", author.doer, { savedSearch: id, owner: ownerId }));
+    return this.#changes.commit(
+      () => {
+        this.#requireRoomOf(given.ownerId);
+        requireRoom(this.#table.count, savedSearchCountMax, "saved searches");
+        const now = new Date().toISOString();
+        const result: SavedSearch = {
+          id: this.#changes.newId(),
+          ...given,
+          createdBy: author.id,
+          createdAt: now,
+          updatedBy: author.id,
+          updatedAt: now,
+        };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ id, ownerId }) => auditEntry("saved-search-created", author.doer, { savedSearch: id, owner: ownerId }),
+    );
   }
 
-  update(id: number, changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">>, author: Author): Promise<SavedSearch> {
-    return this.#changes.commit(() => {
-      const before = this.#require(id);
-      const result = { ...before, ...changes, updatedBy: author.id, updatedAt: new Date().toISOString() };
-      checkText(result);
-      if (result.ownerId !== before.ownerId) this.#requireRoomOf(result.ownerId);
-      return { steps: [this.#table.put(result)], result };
-    }, ({ ownerId, isPublic }) => auditEntry("saved-search-changed", author.doer, { savedSearch: id, owner: ownerId, isPublic }));
+  update(
+    id: number,
+    changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">>,
+    author: Author,
+  ): Promise<SavedSearch> {
+    return this.#changes.commit(
+      () => {
+        const before = this.#require(id);
+        const result = { ...before, ...changes, updatedBy: author.id, updatedAt: new Date().toISOString() };
+        checkText(result);
+        if (result.ownerId !== before.ownerId) this.#requireRoomOf(result.ownerId);
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ ownerId, isPublic }) =>
+        auditEntry("saved-search-changed", author.doer, { savedSearch: id, owner: ownerId, isPublic }),
+    );
   }
 
   delete(id: number, doer: Doer): Promise<SavedSearch> {
-    return this.#changes.commit(() => {
-      const before = this.#require(id);
-      return { steps: [this.#table.remove(before)], result: before };
-    }, () => auditEntry("saved-search-deleted", doer, { savedSearch: id }));
+    return this.#changes.commit(
+      () => {
+        const before = this.#require(id);
+        return { steps: [this.#table.remove(before)], result: before };
+      },
+      () => auditEntry("saved-search-deleted", doer, { savedSearch: id }),
+    );
   }
 
   /** The steps of a change that forget what belongs to who is gone. */
   removing(ownerId: number): readonly Step[] {
-    return this.#idsOfOwner.of(ownerId).flatMap((id) => this.#table.get(id) ?? []).map((search) => this.#table.remove(search));
+    return this.#idsOfOwner
+      .of(ownerId)
+      .flatMap((id) => this.#table.get(id) ?? [])
+      .map((search) => this.#table.remove(search));
   }
 
   #require(id: number): SavedSearch {
@@ -109,6 +133,8 @@ export class SavedSearches {
 
 function checkText({ description, query }: SavedSearchText): void {
   if (description.trim() === "") throw new TrawlError("bad-request", "a saved search needs a description");
-  if (description.length > descriptionCharsMax) throw new TrawlError("bad-request", `the description is longer than ${descriptionCharsMax} characters`);
-  if (query.length > queryCharsMax) throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
+  if (description.length > descriptionCharsMax)
+    throw new TrawlError("bad-request", `the description is longer than ${descriptionCharsMax} characters`);
+  if (query.length > queryCharsMax)
+    throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
 }

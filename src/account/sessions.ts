@@ -11,7 +11,9 @@ interface StoredSession {
   /** The hash. */
   readonly id: string;
   readonly userId: number;
-  /** Greater than that of each session opened before: the wall clock, which may go back, does not tell which is older. */
+  /**
+   * Greater than that of each session opened before: the wall clock, which may go back, does not tell which is older.
+   */
   readonly number: number;
   /** RFC 3339. */
   readonly createdAt: string;
@@ -25,8 +27,8 @@ const sessionCountMax = 100_000;
 const textPattern = /^[0-9a-f]{64}$/;
 
 /**
- * Who is signed in: sessions outlive the process, and end when they expire, at sign-out, and with the user's password or
- * the user.
+ * Who is signed in: sessions outlive the process, and end when they expire, at sign-out, and with the user's password
+ * or the user.
  */
 export class Sessions {
   readonly #changes: Changes;
@@ -40,7 +42,8 @@ export class Sessions {
     this.#table = tables.add("session/", (before, after) => {
       if (before !== undefined) this.#forget(before);
       if (before !== undefined && after === undefined) leases.end(`session/${before.id}`, "The session has ended.");
-      if (after !== undefined) this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
+      if (after !== undefined)
+        this.#idsOfUser.set(after.userId, (this.#idsOfUser.get(after.userId) ?? new Set()).add(after.id));
     });
   }
 
@@ -50,14 +53,22 @@ export class Sessions {
    */
   async open(user: User, lifetimeMs: number, isStillAllowed: () => boolean, entry: AuditEntry): Promise<string> {
     const text = newSecretText();
-    await this.#changes.commit(() => {
-      if (this.#users.get(user.id) === undefined || !isStillAllowed()) throw new TrawlError("forbidden", "Authentication failed");
-      const now = new Date();
-      const session: StoredSession = {
-        id: hashOfSecretText(text), userId: user.id, number: this.#changes.newId(), createdAt: now.toISOString(), expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
-      };
-      return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
-    }, () => entry);
+    await this.#changes.commit(
+      () => {
+        if (this.#users.get(user.id) === undefined || !isStillAllowed())
+          throw new TrawlError("forbidden", "Authentication failed");
+        const now = new Date();
+        const session: StoredSession = {
+          id: hashOfSecretText(text),
+          userId: user.id,
+          number: this.#changes.newId(),
+          createdAt: now.toISOString(),
+          expiresAt: new Date(now.getTime() + lifetimeMs).toISOString(),
+        };
+        return { steps: [...this.#makingRoom(user.id, now.getTime()), this.#table.put(session)], result: undefined };
+      },
+      () => entry,
+    );
     return text;
   }
 
@@ -67,25 +78,35 @@ export class Sessions {
   }
 
   /** The same with the session's id and end. Expiry follows the wall clock, as that of access tokens. */
-  lookUp(text: string, nowMs: number): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
+  lookUp(
+    text: string,
+    nowMs: number,
+  ): { readonly id: string; readonly user: User; readonly expiresMs: number } | undefined {
     // What is looked up is the hash, so the time it takes says nothing of the text.
     const session = textPattern.test(text) ? this.#table.get(hashOfSecretText(text)) : undefined;
     const user = session === undefined || isOver(session, nowMs) ? undefined : this.#users.get(session.userId);
-    return session === undefined || user === undefined ? undefined : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
+    return session === undefined || user === undefined
+      ? undefined
+      : { id: session.id, user, expiresMs: Date.parse(session.expiresAt) };
   }
 
   /** Ends a session; it may have ended before. */
   close(text: string, entry: AuditEntry): Promise<void> {
-    return this.#changes.commit(() => {
-      const session = this.#table.get(hashOfSecretText(text));
-      return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
-    }, () => entry);
+    return this.#changes.commit(
+      () => {
+        const session = this.#table.get(hashOfSecretText(text));
+        return { steps: session === undefined ? [] : [this.#table.remove(session)], result: undefined };
+      },
+      () => entry,
+    );
   }
 
   /** Ends all sessions of the user. */
   closeAll(userName: string, doer: Doer): Promise<void> {
-    return this.#changes.commit(() => ({ steps: this.removing(this.#users.require(userName)), result: undefined }), () =>
-      auditEntry("sessions-ended", doer, { user: userName }));
+    return this.#changes.commit(
+      () => ({ steps: this.removing(this.#users.require(userName)), result: undefined }),
+      () => auditEntry("sessions-ended", doer, { user: userName }),
+    );
   }
 
   /** The steps of a change that end all sessions of the user. */
@@ -95,7 +116,9 @@ export class Sessions {
 
   /** The steps of a change that forget sessions that were over at this time. */
   removingExpired(atMs: number): readonly Step[] {
-    return [...this.#table.values()].filter((session) => isOver(session, atMs)).map((session) => this.#table.remove(session));
+    return [...this.#table.values()]
+      .filter((session) => isOver(session, atMs))
+      .map((session) => this.#table.remove(session));
   }
 
   #forget({ id, userId }: StoredSession): void {
@@ -106,7 +129,7 @@ export class Sessions {
 
   /** In the order in which they were opened. */
   #ofUser(userId: number): readonly StoredSession[] {
-    const sessions = [...this.#idsOfUser.get(userId) ?? []].flatMap((id) => this.#table.get(id) ?? []);
+    const sessions = [...(this.#idsOfUser.get(userId) ?? [])].flatMap((id) => this.#table.get(id) ?? []);
     return sessions.sort((a, b) => a.number - b.number);
   }
 
@@ -116,12 +139,13 @@ export class Sessions {
     const kept = new Set(sessions.filter((session) => !isOver(session, nowMs)).slice(-sessionsOfUserMax + 1));
     const gone = sessions.filter((session) => !kept.has(session));
     const oldest = gone.length === 0 && this.#table.count >= sessionCountMax ? this.#oldest() : undefined;
-    return [...gone, ...oldest === undefined ? [] : [oldest]].map((session) => this.#table.remove(session));
+    return [...gone, ...(oldest === undefined ? [] : [oldest])].map((session) => this.#table.remove(session));
   }
 
   #oldest(): StoredSession | undefined {
     let oldest: StoredSession | undefined;
-    for (const session of this.#table.values()) if (oldest === undefined || session.number < oldest.number) oldest = session;
+    for (const session of this.#table.values())
+      if (oldest === undefined || session.number < oldest.number) oldest = session;
     return oldest;
   }
 }

@@ -46,29 +46,53 @@ export class SettingsTable {
 
   /** What holds where these subjects have settings, the least important first. */
   merged(subjects: readonly number[]): SettingsValues {
-    return mergedSettings(subjects.flatMap((subject) => {
-      const written = this.#table.get(subject);
-      return written === undefined ? [] : [this.#valuesOf(written)];
-    }));
+    return mergedSettings(
+      subjects.flatMap((subject) => {
+        const written = this.#table.get(subject);
+        return written === undefined ? [] : [this.#valuesOf(written)];
+      }),
+    );
   }
 
   /**
    * Changes settings: `edit` is given the text so far, `{}` when there is none. Rejects with `conflict` unless
    * `lastVersion` is the version so far, undefined for none: two who edit at the same time must not undo each other.
    */
-  change(subject: number, lastVersion: number | undefined, edit: (contents: string) => string, author: Author): Promise<WrittenSettings> {
-    return this.#changes.commit(() => {
-      if (!this.#hasSubject(subject)) throw new TrawlError("not-found", "whose settings these are is gone");
-      const before = this.#table.get(subject);
-      if (before?.version !== lastVersion) {
-        throw new TrawlError("conflict", `the settings were changed in the meantime: their last id is ${before?.version ?? "null"}, not ${lastVersion ?? "null"}; read them again`);
-      }
-      const contents = edit(before?.contents ?? "{}");
-      checkSettings(contents);
-      requireRoom(this.#totalCharacters + contents.length - (before?.contents.length ?? 0), totalCharactersMax, "characters of settings");
-      const result = { id: subject, version: this.#changes.newId(), authorId: author.id, createdAt: new Date().toISOString(), contents };
-      return { steps: [this.#table.put(result)], result };
-    }, ({ id, version }) => auditEntry("settings-changed", author.doer, { subject: id === siteSubject ? "site" : id, version }));
+  change(
+    subject: number,
+    lastVersion: number | undefined,
+    edit: (contents: string) => string,
+    author: Author,
+  ): Promise<WrittenSettings> {
+    return this.#changes.commit(
+      () => {
+        if (!this.#hasSubject(subject)) throw new TrawlError("not-found", "whose settings these are is gone");
+        const before = this.#table.get(subject);
+        if (before?.version !== lastVersion) {
+          throw new TrawlError(
+            "conflict",
+            `the settings were changed in the meantime: their last id is ${before?.version ?? "null"}, not ${lastVersion ?? "null"}; read them again`,
+          );
+        }
+        const contents = edit(before?.contents ?? "{}");
+        checkSettings(contents);
+        requireRoom(
+          this.#totalCharacters + contents.length - (before?.contents.length ?? 0),
+          totalCharactersMax,
+          "characters of settings",
+        );
+        const result = {
+          id: subject,
+          version: this.#changes.newId(),
+          authorId: author.id,
+          createdAt: new Date().toISOString(),
+          contents,
+        };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ id, version }) =>
+        auditEntry("settings-changed", author.doer, { subject: id === siteSubject ? "site" : id, version }),
+    );
   }
 
   /** The steps of a change that forget the settings of who is gone. */

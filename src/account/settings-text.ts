@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { applyEdits, createScanner, modify, parse, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
+import {
+  applyEdits,
+  createScanner,
+  modify,
+  parse,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from "jsonc-parser";
 import { TrawlError } from "../base/errors.js";
 
 /** Settings as a program reads them. */
@@ -18,13 +27,16 @@ const settingsBytesMax = 64 * 1024;
 const depthMax = 100;
 const format = { tabSize: 2, insertSpaces: true, eol: "\n" };
 
-/** Throws `bad-request` for what is no settings: an object in JSON, with comments and trailing commas where one likes. */
+/**
+ * Throws `bad-request` for what is no settings: an object in JSON, with comments and trailing commas where one likes.
+ */
 export function checkSettings(text: string): void {
-  if (Buffer.byteLength(text) > settingsBytesMax) throw new TrawlError("bad-request", `settings may have ${settingsBytesMax} bytes, and these have more`);
+  if (Buffer.byteLength(text) > settingsBytesMax)
+    throw new TrawlError("bad-request", `settings may have ${settingsBytesMax} bytes, and these have more`);
   checkDepth(text);
   const value = readJsonc(text, "settings");
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
-  throw new TrawlError("bad-request", "settings must be a JSON object, as in { \"search.contextLines\": 3 }");
+  throw new TrawlError("bad-request", 'settings must be a JSON object, as in { "search.contextLines": 3 }');
 }
 
 /** The values in a text that `checkSettings` let pass. */
@@ -36,9 +48,12 @@ export function settingsValues(text: string): SettingsValues {
 function valueOf(node: Node | undefined): unknown {
   const children = node?.children ?? [];
   switch (node?.type) {
-    case "object": return Object.fromEntries(children.map(({ children: [key, value] = [] }) => [key?.value, valueOf(value)]));
-    case "array": return children.map(valueOf);
-    default: return node?.value;
+    case "object":
+      return Object.fromEntries(children.map(({ children: [key, value] = [] }) => [key?.value, valueOf(value)]));
+    case "array":
+      return children.map(valueOf);
+    default:
+      return node?.value;
   }
 }
 
@@ -55,9 +70,12 @@ export function editedSettings(text: string, path: JsonPath, edit: SettingsEdit)
 
 function wholeText(edit: SettingsEdit): string {
   switch (edit.kind) {
-    case "remove": return "{}";
-    case "value": return JSON.stringify(edit.value, null, 2);
-    case "text": return edit.text;
+    case "remove":
+      return "{}";
+    case "value":
+      return JSON.stringify(edit.value, null, 2);
+    case "text":
+      return edit.text;
   }
 }
 
@@ -84,7 +102,8 @@ function checkDepth(text: string): void {
     const start = text[scanner.getTokenOffset()];
     if (start === "{" || start === "[") depth++;
     if (start === "}" || start === "]") depth--;
-    if (depth > depthMax) throw new TrawlError("bad-request", `settings may be nested ${depthMax} levels deep, and these are deeper`);
+    if (depth > depthMax)
+      throw new TrawlError("bad-request", `settings may be nested ${depthMax} levels deep, and these are deeper`);
   }
 }
 
@@ -94,11 +113,22 @@ function readJsonc(text: string, what: string): unknown {
   if (errors.length === 0) return value;
   const before = text.slice(0, errors[0].offset).split("\n");
   const place = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
-  throw new TrawlError("bad-request", `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} in ${place}`);
+  throw new TrawlError(
+    "bad-request",
+    `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} in ${place}`,
+  );
 }
 
-/** Lists that every subject adds to, and objects to which every subject adds keys; of all others the last one counts. */
-const addedLists: ReadonlySet<string> = new Set(["search.scopes", "search.savedQueries", "quicklinks", "notices", "motd"]);
+/**
+ * Lists that every subject adds to, and objects to which every subject adds keys; of all others the last one counts.
+ */
+const addedLists: ReadonlySet<string> = new Set([
+  "search.scopes",
+  "search.savedQueries",
+  "quicklinks",
+  "notices",
+  "motd",
+]);
 const addedObjects: ReadonlySet<string> = new Set(["experimentalFeatures", "extensions", "search.repositoryGroups"]);
 
 /** What holds where several have settings, the least important first. */
@@ -111,7 +141,8 @@ export function mergedSettings(all: readonly SettingsValues[]): SettingsValues {
 }
 
 function mergedValue(key: string, before: unknown, value: unknown): unknown {
-  if (addedLists.has(key) && Array.isArray(before) && Array.isArray(value)) return [...before as unknown[], ...value as unknown[]];
+  if (addedLists.has(key) && Array.isArray(before) && Array.isArray(value))
+    return [...(before as unknown[]), ...(value as unknown[])];
   if (addedObjects.has(key) && isObject(before) && isObject(value)) return { ...before, ...value };
   return value;
 }

@@ -50,11 +50,12 @@ const knownPairsMax = 100_000;
 /**
  * How somebody gets a session: by name and password, by making an account, or by a link.
  *
- * A wrong name and a wrong password are answered alike and equally late. Limits hold for names that nobody has as well, so
- * they tell nothing either.
+ * A wrong name and a wrong password are answered alike and equally late. Limits hold for names that nobody has as well,
+ * so they tell nothing either.
  *
- * Who guesses is slowed down by network, an address of IPv4 or 64 bits of IPv6, and no account is ever locked: attempts from
- * elsewhere have no effect on its owner. Where the owner has signed in before, attempts at other names have none either.
+ * Who guesses is slowed down by network, an address of IPv4 or 64 bits of IPv6, and no account is ever locked: attempts
+ * from elsewhere have no effect on its owner. Where the owner has signed in before, attempts at other names have none
+ * either.
  */
 export class SignIn {
   readonly #accounts: Accounts;
@@ -94,7 +95,10 @@ export class SignIn {
     const stamp = user === undefined ? undefined : passwords.stamp(user.id);
     const isRight = await this.#counted(network, () => passwords.matches(user?.id, password, isKnown));
     if (user === undefined || !isRight) {
-      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: user === undefined ? "no such user" : "wrong password" });
+      this.#audit.noteSignInRefusal(from, {
+        user: user?.name,
+        reason: user === undefined ? "no such user" : "wrong password",
+      });
       return { kind: "wrong" };
     }
     const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, from);
@@ -107,13 +111,17 @@ export class SignIn {
 
   /** Makes an account, the first one that of a site admin. Rejects with `not-found` where nobody may. */
   async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
-    if (!this.#settings.allowSignup) throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
+    if (!this.#settings.allowSignup)
+      throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
     if (this.#accounts.userCount > 0 && this.#settings.isReserved(given.name)) {
       // Told as any other name that is not to be had: who may read what is nobody's business.
       throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
     }
     return this.#create(given, from, (user, doer) =>
-      (this.#accounts.userCount === 0 ? this.#accounts.createFirstUser(user, doer) : this.#accounts.createUser(user, doer)));
+      this.#accounts.userCount === 0
+        ? this.#accounts.createFirstUser(user, doer)
+        : this.#accounts.createUser(user, doer),
+    );
   }
 
   /** Makes the first account, that of a site admin. Rejects with `forbidden` when there is one. */
@@ -126,7 +134,10 @@ export class SignIn {
   async signOut(session: string, from: string): Promise<void> {
     const user = this.#accounts.sessions.find(session, new Date().getTime());
     if (user === undefined) return;
-    await this.#accounts.sessions.close(session, auditEntry("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name }));
+    await this.#accounts.sessions.close(
+      session,
+      auditEntry("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name }),
+    );
   }
 
   /** Sets a password by a link, after which its user may try to sign in at once. */
@@ -136,12 +147,23 @@ export class SignIn {
   }
 
   async #create(
-    { name, email, password }: SignUp, from: string, create: (user: NewUser, doer: Doer) => Promise<User>,
+    { name, email, password }: SignUp,
+    from: string,
+    create: (user: NewUser, doer: Doer) => Promise<User>,
   ): Promise<SignInOutcome> {
     const waitMs = this.#ofSignUp.begin(networkOf(from), this.#now());
     if (waitMs > 0) return { kind: "locked", waitMs };
-    const given = { name, displayName: "", isSiteAdmin: false, passwordHash: await this.#accounts.passwords.hashed(password) };
-    const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, { who: name, sudoBy: undefined, from });
+    const given = {
+      name,
+      displayName: "",
+      isSiteAdmin: false,
+      passwordHash: await this.#accounts.passwords.hashed(password),
+    };
+    const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, {
+      who: name,
+      sudoBy: undefined,
+      from,
+    });
     return { kind: "signed-in", session: await this.#open(user, () => true, from) };
   }
 

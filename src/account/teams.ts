@@ -67,53 +67,75 @@ export class Teams {
     return this.#table.get(this.#names.find("team", name) ?? 0);
   }
 
-  create(given: Pick<Team, "name" | "displayName" | "parentId" | "isReadonly" | "creatorId">, doer: Doer): Promise<Team> {
+  create(
+    given: Pick<Team, "name" | "displayName" | "parentId" | "isReadonly" | "creatorId">,
+    doer: Doer,
+  ): Promise<Team> {
     checkName(given.name);
     checkDisplayName(given.displayName);
-    return this.#changes.commit(() => {
-      this.#names.requireFree("team", given.name);
-      requireRoom(this.#table.count, teamCountMax, "teams");
-      if (given.parentId !== 0) this.#require(given.parentId);
-      const team: Team = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
-      return { steps: [this.#table.put(team)], result: team };
-    }, ({ name }) => auditEntry("team-created", doer, { team: name }));
+    return this.#changes.commit(
+      () => {
+        this.#names.requireFree("team", given.name);
+        requireRoom(this.#table.count, teamCountMax, "teams");
+        if (given.parentId !== 0) this.#require(given.parentId);
+        const team: Team = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
+        return { steps: [this.#table.put(team)], result: team };
+      },
+      ({ name }) => auditEntry("team-created", doer, { team: name }),
+    );
   }
 
   /** Changes what is given. Rejects with `conflict` rather than make a team a part of itself. */
   update(id: number, changes: Partial<Pick<Team, "name" | "displayName" | "parentId">>, doer: Doer): Promise<Team> {
     if (changes.name !== undefined) checkName(changes.name);
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
-    return this.#changes.commit(() => {
-      const team = this.#require(id);
-      if (changes.name !== undefined && this.#names.find("team", changes.name) !== id) this.#names.requireFree("team", changes.name);
-      if (changes.parentId !== undefined && changes.parentId !== 0) this.#requireOutside(team, changes.parentId);
-      const result = { ...team, ...changes };
-      return { steps: [this.#table.put(result)], result };
-    }, ({ name }) => auditEntry("team-changed", doer, { team: name, ...changes }));
+    return this.#changes.commit(
+      () => {
+        const team = this.#require(id);
+        if (changes.name !== undefined && this.#names.find("team", changes.name) !== id)
+          this.#names.requireFree("team", changes.name);
+        if (changes.parentId !== undefined && changes.parentId !== 0) this.#requireOutside(team, changes.parentId);
+        const result = { ...team, ...changes };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ name }) => auditEntry("team-changed", doer, { team: name, ...changes }),
+    );
   }
 
   /** Rejects with `conflict` while other teams are parts of it. */
   delete(id: number, doer: Doer): Promise<Team> {
-    return this.#changes.commit(() => {
-      const team = this.#require(id);
-      const part = this.partsOf(id).at(0);
-      if (part !== undefined) throw new TrawlError("conflict", `team ${JSON.stringify(part.name)} is a part of it; delete or move that one first`);
-      return { steps: [this.#table.remove(team)], result: team };
-    }, ({ name }) => auditEntry("team-deleted", doer, { team: name }));
+    return this.#changes.commit(
+      () => {
+        const team = this.#require(id);
+        const part = this.partsOf(id).at(0);
+        if (part !== undefined)
+          throw new TrawlError(
+            "conflict",
+            `team ${JSON.stringify(part.name)} is a part of it; delete or move that one first`,
+          );
+        return { steps: [this.#table.remove(team)], result: team };
+      },
+      ({ name }) => auditEntry("team-deleted", doer, { team: name }),
+    );
   }
 
   /** `choose` is given the members and answers those who are to be. */
   setMembers(id: number, choose: (memberIds: readonly number[]) => readonly number[], doer: Doer): Promise<Team> {
-    return this.#changes.commit(() => {
-      const team = this.#require(id);
-      const result = { ...team, memberIds: [...new Set(choose(team.memberIds))] };
-      return { steps: [this.#table.put(result)], result };
-    }, ({ name, memberIds }) => auditEntry("team-changed", doer, { team: name, memberIds }));
+    return this.#changes.commit(
+      () => {
+        const team = this.#require(id);
+        const result = { ...team, memberIds: [...new Set(choose(team.memberIds))] };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ name, memberIds }) => auditEntry("team-changed", doer, { team: name, memberIds }),
+    );
   }
 
   /** The steps of a change that take a user out of all teams. */
   removingUser(userId: number): readonly Step[] {
-    return this.ofUser(userId).map((team) => this.#table.put({ ...team, memberIds: team.memberIds.filter((id) => id !== userId) }));
+    return this.ofUser(userId).map((team) =>
+      this.#table.put({ ...team, memberIds: team.memberIds.filter((id) => id !== userId) }),
+    );
   }
 
   #require(id: number): Team {
@@ -124,8 +146,13 @@ export class Teams {
 
   /** The way up from any team ends, since no change makes a circle. */
   #requireOutside(team: Team, parentId: number): void {
-    for (let above: Team | undefined = this.#require(parentId); above !== undefined; above = this.#table.get(above.parentId)) {
-      if (above.id === team.id) throw new TrawlError("conflict", `team ${JSON.stringify(team.name)} cannot be a part of itself`);
+    for (
+      let above: Team | undefined = this.#require(parentId);
+      above !== undefined;
+      above = this.#table.get(above.parentId)
+    ) {
+      if (above.id === team.id)
+        throw new TrawlError("conflict", `team ${JSON.stringify(team.name)} cannot be a part of itself`);
     }
   }
 }

@@ -23,17 +23,24 @@ export class TokenLifetimes {
   }
 
   /**
-   * Milliseconds until a new token ends, undefined for never; `asked` is undefined where nothing was asked. Throws `bad-request`
-   * for what is not allowed.
+   * Milliseconds until a new token ends, undefined for never; `asked` is undefined where nothing was asked. Throws
+   * `bad-request` for what is not allowed.
    */
   lifetimeMs(asked: number | "never" | undefined): number | undefined {
     const { defaultDays, longestDays, allowsNever } = this.#settings;
     if (asked === undefined) return Math.min(defaultDays, longestDays) * dayMs;
     if (asked === "never") {
       if (allowsNever) return undefined;
-      throw new TrawlError("bad-request", `access tokens that never end are not allowed: ask for at most ${longestDays} days, or set auth.allowTokensWithoutExpiry`);
+      throw new TrawlError(
+        "bad-request",
+        `access tokens that never end are not allowed: ask for at most ${longestDays} days, or set auth.allowTokensWithoutExpiry`,
+      );
     }
-    if (asked > longestDays * dayMs) throw new TrawlError("bad-request", `the access token would live longer than ${longestDays} days, the most that auth.maxTokenDays allows`);
+    if (asked > longestDays * dayMs)
+      throw new TrawlError(
+        "bad-request",
+        `the access token would live longer than ${longestDays} days, the most that auth.maxTokenDays allows`,
+      );
     return asked;
   }
 }

@@ -9,7 +9,9 @@ export function newTokenText(): string {
   return `sgp_local_${randomBytes(secretBytes).toString("hex")}`;
 }
 
-/** SHA-256, in hex, of the secret in a token; undefined for what has not the form of one. Only this hash is ever kept. */
+/**
+ * SHA-256, in hex, of the secret in a token; undefined for what has not the form of one. Only this hash is ever kept.
+ */
 export function hashOfToken(text: string): string | undefined {
   const secret = tokenPattern.exec(text)?.[1];
   // The secret is random and 160 bits long: there is nothing that a slow hash would protect.

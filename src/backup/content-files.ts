@@ -60,7 +60,9 @@ export class ContentFiles {
     for (const name of await readdir(this.#folder)) {
       const folder = join(this.#folder, name);
       if (name.startsWith(unfinishedPrefix)) await rm(folder, { force: true });
-      else if (name.length === 2) for (const sha256 of await readdir(folder)) if (!wanted.has(sha256)) await rm(join(folder, sha256), { force: true });
+      else if (name.length === 2)
+        for (const sha256 of await readdir(folder))
+          if (!wanted.has(sha256)) await rm(join(folder, sha256), { force: true });
     }
   }
 
@@ -79,7 +81,7 @@ export class ContentFiles {
         await file.sync();
       });
       const entry = { path, bytes, sha256: hash.digest("hex") };
-      if (!await this.has(entry)) await this.#adopt(unfinished, entry);
+      if (!(await this.has(entry))) await this.#adopt(unfinished, entry);
       return entry;
     } finally {
       await rm(unfinished, { force: true });
@@ -104,7 +106,7 @@ async function whileOpen(file: FileHandle, work: () => Promise<void>): Promise<v
 }
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += (await file.write(bytes, at, bytes.length - at, null)).bytesWritten;
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, null)).bytesWritten;
 }
 
 /** Waits until the disk has the names in a folder. */
@@ -117,7 +119,10 @@ export async function syncFolder(path: string): Promise<void> {
 export async function prepareTarget(folder: string, manifestName: string, filesFolder: string): Promise<void> {
   const isKnown = existsSync(join(folder, manifestName)) || existsSync(join(folder, filesFolder));
   if (!isKnown && existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new TrawlError("conflict", `${folder} holds something else than a backup: name an empty folder, or one of an earlier backup`);
+    throw new TrawlError(
+      "conflict",
+      `${folder} holds something else than a backup: name an empty folder, or one of an earlier backup`,
+    );
   }
   await mkdir(join(folder, filesFolder), { recursive: true, mode: 0o700 });
   // It holds all that the data directory does, secrets too.

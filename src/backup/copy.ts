@@ -25,24 +25,40 @@ export async function copyShard(store: ShardStore, shard: ShardToCopy, files: Co
   return await files.addBytes(shardPath(shard), bytes);
 }
 
-/** Files of a mirror that are never changed while they have their name: what an earlier backup has of them is taken over. */
+/**
+ * Files of a mirror that are never changed while they have their name: what an earlier backup has of them is taken
+ * over.
+ */
 const immutable = /^objects\/(pack\/pack-[0-9a-f]+\.(pack|idx|rev)|[0-9a-f]{2}\/[0-9a-f]{38}([0-9a-f]{24})?)$/;
 
 /** What else makes the mirror. */
 const mutable = /^(HEAD|config|packed-refs|shallow|incomplete-source|trusted-source\.config|refs\/.*)$/;
 
 /**
- * Copies a mirror, and a list of its files. Caller guarantees: nothing writes to it meanwhile. `earlier` is the list of the backup that
- * lies in the same folder.
+ * Copies a mirror, and a list of its files. Caller guarantees: nothing writes to it meanwhile. `earlier` is the list of
+ * the backup that lies in the same folder.
  */
-export async function copyMirror(directory: string, path: string, earlier: ManifestEntry | undefined, files: ContentFiles, stop: StopSignal): Promise<BackupFile> {
+export async function copyMirror(
+  directory: string,
+  path: string,
+  earlier: ManifestEntry | undefined,
+  files: ContentFiles,
+  stop: StopSignal,
+): Promise<BackupFile> {
   const known = new Map((await listOf(earlier, files)).map((file) => [file.path, file]));
   const entries: BackupFile[] = [];
   for (const name of await namesIn(Buffer.from(`${directory}/`), "")) {
     if (!immutable.test(name) && !mutable.test(name)) continue;
     const before = immutable.test(name) ? known.get(`${path}/${name}`) : undefined;
-    if (before !== undefined && await files.has(before)) entries.push(before);
-    else entries.push(await files.addFile(`${path}/${name}`, Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, "latin1")]), stop));
+    if (before !== undefined && (await files.has(before))) entries.push(before);
+    else
+      entries.push(
+        await files.addFile(
+          `${path}/${name}`,
+          Buffer.concat([Buffer.from(`${directory}/`), Buffer.from(name, "latin1")]),
+          stop,
+        ),
+      );
   }
   return await files.addBytes(path, Buffer.from(JSON.stringify(entries)));
 }
@@ -59,14 +75,17 @@ export async function listOf(list: ManifestEntry | undefined, files: ContentFile
 
 /** Names of all files below, one byte a character, sorted. */
 async function namesIn(root: Buffer, prefix: string): Promise<string[]> {
-  const entries = await readdir(Buffer.concat([root, Buffer.from(prefix, "latin1")]), { withFileTypes: true, encoding: "buffer" }).catch((error: unknown) => {
+  const entries = await readdir(Buffer.concat([root, Buffer.from(prefix, "latin1")]), {
+    withFileTypes: true,
+    encoding: "buffer",
+  }).catch((error: unknown) => {
     if (prefix === "" && (error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw new TrawlError("storage", `cannot read a mirror: ${messageOf(error)}`, { cause: error });
   });
   const names: string[] = [];
   for (const entry of entries) {
     const name = prefix + (entry.name as unknown as Buffer).toString("latin1");
-    if (entry.isDirectory()) names.push(...await namesIn(root, `${name}/`));
+    if (entry.isDirectory()) names.push(...(await namesIn(root, `${name}/`)));
     else if (entry.isFile()) names.push(name);
   }
   return names.sort();
@@ -77,7 +96,8 @@ export async function deleteUnneeded(entries: readonly ManifestEntry[], files: C
   const wanted = new Set(entries.map(({ sha256 }) => sha256));
   for (const entry of entries) {
     if (entry.kind !== "list") continue;
-    for (const { sha256 } of parseList(await readFile(files.pathOf(entry.sha256), "utf8"), entry.path)) wanted.add(sha256);
+    for (const { sha256 } of parseList(await readFile(files.pathOf(entry.sha256), "utf8"), entry.path))
+      wanted.add(sha256);
   }
   await files.keepOnly(wanted);
 }

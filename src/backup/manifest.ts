@@ -10,7 +10,10 @@ export const filesFolder = "files";
 
 /** A file of the data directory as a backup has it. */
 export interface BackupFile {
-  /** Within the data directory, with slashes, one byte a character. A shard, which lies in a store there, is `shards/ID-CHECKSUM`. */
+  /**
+   * Within the data directory, with slashes, one byte a character. A shard, which lies in a store there, is
+   * `shards/ID-CHECKSUM`.
+   */
   readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
@@ -47,19 +50,25 @@ export function parseManifest(text: string): Manifest {
   const value = parsed(text, manifestName);
   if (typeof value !== "object" || value === null || !("format" in value)) throw damaged(manifestName);
   if (value.format !== backupFormat) {
-    throw new TrawlError("format-version", `the backup has format ${JSON.stringify(value.format)}, and this program reads ${backupFormat}: use the program that wrote it`);
+    throw new TrawlError(
+      "format-version",
+      `the backup has format ${JSON.stringify(value.format)}, and this program reads ${backupFormat}: use the program that wrote it`,
+    );
   }
   const { dataVersion, takenAt, entries } = value as Partial<Manifest>;
-  if (typeof dataVersion !== "number" || typeof takenAt !== "string" || !Array.isArray(entries)) throw damaged(manifestName);
+  if (typeof dataVersion !== "number" || typeof takenAt !== "string" || !Array.isArray(entries))
+    throw damaged(manifestName);
   const kinds = ["file", "shard", "list"];
-  if (!entries.every((entry: ManifestEntry) => isBackupFile(entry) && kinds.includes(entry.kind))) throw damaged(manifestName);
+  if (!entries.every((entry: ManifestEntry) => isBackupFile(entry) && kinds.includes(entry.kind)))
+    throw damaged(manifestName);
   return { format: backupFormat, dataVersion, takenAt, entries };
 }
 
 /** Throws `storage` for what is no list. */
 export function parseList(text: string, path: string): readonly BackupFile[] {
   const files = parsed(text, `the list of ${path}`);
-  if (!Array.isArray(files) || !files.every((file) => isBackupFile(file) && file.path.startsWith(`${path}/`))) throw damaged(`the list of ${path}`);
+  if (!Array.isArray(files) || !files.every((file) => isBackupFile(file) && file.path.startsWith(`${path}/`)))
+    throw damaged(`the list of ${path}`);
   return files as BackupFile[];
 }
 
@@ -74,14 +83,26 @@ function parsed(text: string, what: string): unknown {
 function isBackupFile(file: unknown): file is BackupFile {
   if (typeof file !== "object" || file === null) return false;
   const { path, bytes, sha256 } = file as Partial<BackupFile>;
-  return typeof path === "string" && isInside(path) && Number.isSafeInteger(bytes) && (bytes ?? -1) >= 0 && typeof sha256 === "string" && /^[0-9a-f]{64}$/.test(sha256);
+  return (
+    typeof path === "string" &&
+    isInside(path) &&
+    Number.isSafeInteger(bytes) &&
+    (bytes ?? -1) >= 0 &&
+    typeof sha256 === "string" &&
+    /^[0-9a-f]{64}$/.test(sha256)
+  );
 }
 
 /** Whether the path leads nowhere but into one of the folders of a data directory. */
 function isInside(path: string): boolean {
   const [first, ...others] = path.split("/");
-  const isPlain = [...path].every((character) => character !== "\0" && character <= "\u00ff") && others.every((part) => part !== "" && part !== "." && part !== "..");
-  return isPlain && (path === "audit.log" || (["catalog", "shards", "mirrors", "secrets"].includes(first) && others.length > 0));
+  const isPlain =
+    [...path].every((character) => character !== "\0" && character <= "\u00ff") &&
+    others.every((part) => part !== "" && part !== "." && part !== "..");
+  return (
+    isPlain &&
+    (path === "audit.log" || (["catalog", "shards", "mirrors", "secrets"].includes(first) && others.length > 0))
+  );
 }
 
 function damaged(what: string): TrawlError {

@@ -20,20 +20,34 @@ export interface Restored {
 /** Reads and checks the manifest of a backup. Throws `not-found`, `format-version` or `storage`. */
 export async function readManifest(backup: string): Promise<Manifest> {
   const path = join(backup, manifestName);
-  if (!existsSync(path)) throw new TrawlError("not-found", `${backup} is no backup, or one that was not finished: it has no ${manifestName}`);
+  if (!existsSync(path))
+    throw new TrawlError(
+      "not-found",
+      `${backup} is no backup, or one that was not finished: it has no ${manifestName}`,
+    );
   return parseManifest(await readFile(path, "utf8"));
 }
 
 /**
- * Makes a data directory of a backup. `begin` is called when the folder is known to be empty, `end` when the disk has all of it: between
- * them no daemon may start on it. Every file is compared with its checksum. Throws `conflict` for a folder that is not empty, `storage`
- * for a damaged backup or a full disk.
+ * Makes a data directory of a backup. `begin` is called when the folder is known to be empty, `end` when the disk has
+ * all of it: between them no daemon may start on it. Every file is compared with its checksum. Throws `conflict` for a
+ * folder that is not empty, `storage` for a damaged backup or a full disk.
  */
-export async function restore(backup: string, dataFolder: string, manifest: Manifest, begin: () => Promise<void>, end: () => Promise<void>): Promise<Restored> {
+export async function restore(
+  backup: string,
+  dataFolder: string,
+  manifest: Manifest,
+  begin: () => Promise<void>,
+  end: () => Promise<void>,
+): Promise<Restored> {
   if (existsSync(dataFolder) && readdirSync(dataFolder).length > 0) {
-    throw new TrawlError("conflict", `${dataFolder} is not empty: name an empty folder, or one that is not there yet. Nothing was changed.`);
+    throw new TrawlError(
+      "conflict",
+      `${dataFolder} is not empty: name an empty folder, or one that is not there yet. Nothing was changed.`,
+    );
   }
-  for (const folder of ["", "catalog", "shards", "mirrors"]) await mkdir(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+  for (const folder of ["", "catalog", "shards", "mirrors"])
+    await mkdir(join(dataFolder, folder), { recursive: true, mode: 0o700 });
   await begin();
   const work = new Restoring(new ContentFiles(join(backup, filesFolder)), dataFolder);
   try {
@@ -42,7 +56,9 @@ export async function restore(backup: string, dataFolder: string, manifest: Mani
     return restored;
   } catch (error) {
     const code = error instanceof TrawlError ? error.code : "storage";
-    throw new TrawlError(code, `the restore ended: ${messageOf(error)}. Empty ${dataFolder} before the next try.`, { cause: error });
+    throw new TrawlError(code, `the restore ended: ${messageOf(error)}. Empty ${dataFolder} before the next try.`, {
+      cause: error,
+    });
   }
 }
 
@@ -74,7 +90,8 @@ class Restoring {
 
   async #putShard(store: ShardStore, entry: BackupFile): Promise<number> {
     const id = Number(/^shards\/(\d{1,10})-[0-9a-f]{8}$/.exec(entry.path)?.[1] ?? Number.NaN);
-    if (!Number.isSafeInteger(id)) throw new TrawlError("storage", `the backup has a shard without an id: ${JSON.stringify(entry.path)}`);
+    if (!Number.isSafeInteger(id))
+      throw new TrawlError("storage", `the backup has a shard without an id: ${JSON.stringify(entry.path)}`);
     const bytes = await this.#read(entry);
     await store.put([{ id, bytes }]);
     this.#bytes += bytes.length;
@@ -85,7 +102,8 @@ class Restoring {
     const files = parseList((await this.#read(list)).toString(), list.path);
     if (files.length === 0) return 0;
     // git takes a folder without these for none of its own.
-    for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"]) await mkdir(join(this.#dataFolder, list.path, folder), { recursive: true, mode: 0o700 });
+    for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"])
+      await mkdir(join(this.#dataFolder, list.path, folder), { recursive: true, mode: 0o700 });
     for (const file of files) await this.#copy(file);
     return 1;
   }
@@ -94,7 +112,8 @@ class Restoring {
     const bytes = await readFile(this.#files.pathOf(entry.sha256)).catch((error: unknown) => {
       throw damaged(entry, messageOf(error));
     });
-    if (createHash("sha256").update(bytes).digest("hex") !== entry.sha256) throw damaged(entry, "it has a wrong checksum");
+    if (createHash("sha256").update(bytes).digest("hex") !== entry.sha256)
+      throw damaged(entry, "it has a wrong checksum");
     return bytes;
   }
 
@@ -109,7 +128,11 @@ class Restoring {
       const to = await open(Buffer.from(target, "latin1"), "wx", 0o600);
       try {
         const piece = Buffer.from(uninitializedBytes(pieceBytes).buffer);
-        for (let read = await from.read(piece, 0, pieceBytes, null); read.bytesRead > 0; read = await from.read(piece, 0, pieceBytes, null)) {
+        for (
+          let read = await from.read(piece, 0, pieceBytes, null);
+          read.bytesRead > 0;
+          read = await from.read(piece, 0, pieceBytes, null)
+        ) {
           hash.update(piece.subarray(0, read.bytesRead));
           this.#bytes += read.bytesRead;
           await writeAll(to, piece.subarray(0, read.bytesRead));

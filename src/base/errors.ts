@@ -31,7 +31,10 @@ export const errorTable = {
   "corrupt-shard": { level: "error", httpStatus: 500 },
   /** Writing or syncing the store failed (disk full, read-only). */
   storage: { level: "error", httpStatus: 500 },
-  /** A write or a sync failed in such a way that nobody knows what the disk has of a store: the daemon ends, and its next start looks. */
+  /**
+   * A write or a sync failed in such a way that nobody knows what the disk has of a store: the daemon ends, and its
+   * next start looks.
+   */
   "store-lost": { level: "error", httpStatus: 500 },
   /** The data directory has a format this program cannot read. */
   "format-version": { level: "error", httpStatus: 500 },

@@ -1,6 +1,6 @@
 /**
- * What clients wait for, in an order that is fair between them: the clients are served one after the other, each with what
- * it has waited for longest. So a client that asks for a thousand things delays another client by one.
+ * What clients wait for, in an order that is fair between them: the clients are served one after the other, each with
+ * what it has waited for longest. So a client that asks for a thousand things delays another client by one.
  */
 export class FairQueue<Item> {
   /** The client that is served next comes first. Each has at least one item, the oldest first. */

@@ -22,8 +22,8 @@ interface Waiter {
 }
 
 /**
- * Permits for work on behalf of clients: so many at a time, fewer of them for one client, and a bounded queue that serves
- * the clients in turn. So nobody is kept out by one client, whatever that sends and however slowly it reads.
+ * Permits for work on behalf of clients: so many at a time, fewer of them for one client, and a bounded queue that
+ * serves the clients in turn. So nobody is kept out by one client, whatever that sends and however slowly it reads.
  */
 export class FairSemaphore {
   readonly #limits: ShareLimits;
@@ -53,11 +53,15 @@ export class FairSemaphore {
   }
 
   /**
-   * Calls `start` with a permit, before it returns when one is free, otherwise when the client's turn comes. The returned
-   * function gives up a permit that has not come yet. `clientCountMax` may be lower for work that should leave more to others.
-   * Who wants the bounds of the queue to hold asks `refusal` first.
+   * Calls `start` with a permit, before it returns when one is free, otherwise when the client's turn comes. The
+   * returned function gives up a permit that has not come yet. `clientCountMax` may be lower for work that should leave
+   * more to others. Who wants the bounds of the queue to hold asks `refusal` first.
    */
-  acquire(client: string, start: (release: Release) => void, clientCountMax: number = this.#limits.clientCountMax): Release {
+  acquire(
+    client: string,
+    start: (release: Release) => void,
+    clientCountMax: number = this.#limits.clientCountMax,
+  ): Release {
     if (this.#mayRun(client, clientCountMax)) {
       start(this.#permit(client));
       return () => undefined;
@@ -69,7 +73,8 @@ export class FairSemaphore {
 
   /** Starts all that wait, beyond the limits: what is started then is to end at once. */
   startAll(): void {
-    for (let waiter = this.#queue.take(); waiter !== undefined; waiter = this.#queue.take()) waiter.start(this.#permit(waiter.client));
+    for (let waiter = this.#queue.take(); waiter !== undefined; waiter = this.#queue.take())
+      waiter.start(this.#permit(waiter.client));
   }
 
   #mayRun(client: string, clientCountMax: number): boolean {
@@ -95,7 +100,10 @@ export class FairSemaphore {
     this.#startNext();
   }
 
-  /** In a later iteration of the event loop, so that a long queue of work that ends at once is neither a recursion nor a stall. */
+  /**
+   * In a later iteration of the event loop, so that a long queue of work that ends at once is neither a recursion nor a
+   * stall.
+   */
   #startNext(): void {
     const waiter = this.#queue.take((client, { clientCountMax }) => this.#mayRun(client, clientCountMax));
     if (waiter === undefined) return;
@@ -117,10 +125,15 @@ export function refusalMessage(full: FullShare, what: string): string {
 
 /** The bounds for `countMax` permits, one client having so many percent. */
 export function shareLimits(countMax: number, waitingMax: number, percent: number): ShareLimits {
-  return { countMax, clientCountMax: shareOf(countMax, percent), waitingMax, clientWaitingMax: shareOf(waitingMax, percent) };
+  return {
+    countMax,
+    clientCountMax: shareOf(countMax, percent),
+    waitingMax,
+    clientWaitingMax: shareOf(waitingMax, percent),
+  };
 }
 
 /** What one client may have of `countMax`: `percent` of it, at least one, and not all of it below 100. */
 export function shareOf(countMax: number, percent: number): number {
-  return Math.max(1, Math.floor(countMax * percent / 100));
+  return Math.max(1, Math.floor((countMax * percent) / 100));
 }

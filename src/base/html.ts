@@ -5,8 +5,18 @@ export function escapeHtml(text: string): string {
 
 /** Lines of HTML as rows of a table, numbered from `firstLine`. Clients look for these classes and `data-line`. */
 export function tableRows(lines: readonly string[], firstLine: number): string {
-  return lines.map((line, at) =>
-    `<tr><td class="line" data-line="${firstLine + at}"></td><td class="code"><span>${line}\n</span></td></tr>`).join("");
+  return lines
+    .map(
+      (line, at) =>
+        `<tr><td class="line" data-line="${firstLine + at}"></td><td class="code"><span>${line}\n</span></td></tr>`,
+    )
+    .join("");
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&#34;", "'": "&#39;" };
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&#34;",
+  "'": "&#39;",
+};

@@ -17,10 +17,14 @@ const priorities: Readonly<Record<number, number>> = { 10: 7, 20: 7, 30: 6, 40: 
 const errorLevel = 50;
 
 /**
- * Text for the journal: it takes each line for a message of its own, and the number in front of it for its priority, as in
- * sd-daemon(3).
+ * Text for the journal: it takes each line for a message of its own, and the number in front of it for its priority, as
+ * in sd-daemon(3).
  */
 export function withPriority(text: string, level = errorLevel): string {
   const prefix = `<${priorities[level] ?? 6}>`;
-  return text.trimEnd().split("\n").map((line) => `${prefix}${line}\n`).join("");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${prefix}${line}\n`)
+    .join("");
 }

@@ -20,20 +20,25 @@ const prettyOptions = { ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l" 
 const journalOptions = { colorize: false, singleLine: true, ignore: "pid,hostname,time,level" } as const;
 
 /**
- * The log of a process, on standard error. With `auto` these are readable lines where that is a terminal or the journal of
- * systemd, and JSON lines elsewhere.
+ * The log of a process, on standard error. With `auto` these are readable lines where that is a terminal or the journal
+ * of systemd, and JSON lines elsewhere.
  *
  * Lines are written synchronously. The daemon logs a few lines a second at most, and the line before a crash is the
  * one that matters.
  */
 export function createLog(level: LogLevel, format: LogFormat = "auto", toJournal = isJournal(standardError)): Log {
-  return pino({ level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` }, stream(format, toJournal));
+  return pino(
+    { level, base: { pid: process.pid }, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    stream(format, toJournal),
+  );
 }
 
 function stream(format: LogFormat, toJournal: boolean): DestinationStream {
   if (toJournal) return journalStream(format);
   const isText = format === "text" || (format === "auto" && process.stderr.isTTY);
-  return isText ? pretty({ destination: standardError, sync: true, ...prettyOptions }) : destination({ dest: standardError, sync: true });
+  return isText
+    ? pretty({ destination: standardError, sync: true, ...prettyOptions })
+    : destination({ dest: standardError, sync: true });
 }
 
 function journalStream(format: LogFormat): DestinationStream {

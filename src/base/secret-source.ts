@@ -15,11 +15,13 @@ export function isSecretSource(text: string): boolean {
 }
 
 /**
- * The text of a secret that is named by its source: `file:PATH`, or `credential:NAME` for one of systemd's `LoadCredential=`. Without
- * the line feed at its end. Throws `bad-config`, which `where` begins; no message shows a part of the secret.
+ * The text of a secret that is named by its source: `file:PATH`, or `credential:NAME` for one of systemd's
+ * `LoadCredential=`. Without the line feed at its end. Throws `bad-config`, which `where` begins; no message shows a
+ * part of the secret.
  */
 export function readSecret(source: string, where: string): string {
-  if (source === "" || !isSecretSource(source)) throw unreadable(where, "a secret is named as file:/ABSOLUTE/PATH or credential:NAME");
+  if (source === "" || !isSecretSource(source))
+    throw unreadable(where, "a secret is named as file:/ABSOLUTE/PATH or credential:NAME");
   const [kind = "", ...rest] = source.split(":");
   const name = rest.join(":");
   return readSecretFile(kind === "file" ? name : credentialPath(name, where), where);
@@ -31,17 +33,26 @@ export function readSecretFile(path: string, where: string): string {
   try {
     text = readBounded(path);
   } catch (cause) {
-    throw new TrawlError("bad-config", `${where}: cannot read its secret: ${messageOf(cause)}; the account of the daemon has to be able to`, { cause });
+    throw new TrawlError(
+      "bad-config",
+      `${where}: cannot read its secret: ${messageOf(cause)}; the account of the daemon has to be able to`,
+      { cause },
+    );
   }
   const secret = text.endsWith("\r\n") ? text.slice(0, -2) : text.endsWith("\n") ? text.slice(0, -1) : text;
   if (secret === "") throw unreadable(where, `${path} is empty`);
-  if (/[\u0000-\u001f\u007f]/.test(secret)) throw unreadable(where, `${path} has more than one line, or control characters`);
+  if (/[\u0000-\u001f\u007f]/.test(secret))
+    throw unreadable(where, `${path} has more than one line, or control characters`);
   return secret;
 }
 
 function credentialPath(name: string, where: string): string {
   const folder = process.env["CREDENTIALS_DIRECTORY"];
-  if (folder === undefined) throw unreadable(where, `credential:${name} is handed over by systemd: add LoadCredential=${name}:PATH to the unit`);
+  if (folder === undefined)
+    throw unreadable(
+      where,
+      `credential:${name} is handed over by systemd: add LoadCredential=${name}:PATH to the unit`,
+    );
   return join(folder, name);
 }
 
@@ -51,7 +62,8 @@ function readBounded(path: string): string {
   try {
     const bytes = Buffer.alloc(secretBytesMax + 1);
     let length = 0;
-    for (let count = -1; count !== 0 && length < bytes.length; length += count) count = readSync(descriptor, bytes, length, bytes.length - length, null);
+    for (let count = -1; count !== 0 && length < bytes.length; length += count)
+      count = readSync(descriptor, bytes, length, bytes.length - length, null);
     if (length > secretBytesMax) throw new TrawlError("bad-config", `${path} has more than ${secretBytesMax} bytes`);
     return bytes.toString("utf8", 0, length);
   } finally {

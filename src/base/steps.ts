@@ -7,7 +7,10 @@ const iterationMs = 4;
 /** Work that waits beside other work goes on for this long, and then lets the next one. */
 const shareMs = 1;
 
-/** Items that are looked at in one step: a tenth of a millisecond, or half of one where each is tried by a regular expression. */
+/**
+ * Items that are looked at in one step: a tenth of a millisecond, or half of one where each is tried by a regular
+ * expression.
+ */
 const itemsOfStep = 512;
 
 /** Work that is done in steps. */
@@ -79,18 +82,20 @@ export function workInSteps(work: SteppedWork): void {
 
 /** What the work returns, done in steps with other work between them. Each `yield` ends a step. */
 export function resultInTurns<T>(work: Iterator<unknown, T>): Promise<T> {
-  return new Promise((resolve, reject) => workInSteps({
-    step: () => {
-      try {
-        const step = work.next();
-        if (step.done !== true) return false;
-        resolve(step.value);
-      } catch (error) {
-        reject(error as Error);
-      }
-      return true;
-    },
-  }));
+  return new Promise((resolve, reject) =>
+    workInSteps({
+      step: () => {
+        try {
+          const step = work.next();
+          if (step.done !== true) return false;
+          resolve(step.value);
+        } catch (error) {
+          reject(error as Error);
+        }
+        return true;
+      },
+    }),
+  );
 }
 
 /** Does the work in steps, with other work between them; ends early when `isWanted` says no. */
@@ -134,16 +139,21 @@ export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => nu
   }
   while (runs.length > 1) {
     const merged: (readonly T[])[] = [];
-    for (let at = 0; at < runs.length; at += 2) merged.push(at + 1 < runs.length ? yield* mergeInSteps(runs[at], runs[at + 1], compare) : runs[at]);
+    for (let at = 0; at < runs.length; at += 2)
+      merged.push(at + 1 < runs.length ? yield* mergeInSteps(runs[at], runs[at + 1], compare) : runs[at]);
     runs = merged;
   }
   return runs[0] ?? [];
 }
 
-function* mergeInSteps<T>(first: readonly T[], second: readonly T[], compare: (a: T, b: T) => number): Generator<void, readonly T[]> {
+function* mergeInSteps<T>(
+  first: readonly T[],
+  second: readonly T[],
+  compare: (a: T, b: T) => number,
+): Generator<void, readonly T[]> {
   if (compare(first[first.length - 1], second[0]) <= 0) return first.concat(second);
   const merged: T[] = [];
-  for (let a = 0, b = 0; a < first.length || b < second.length;) {
+  for (let a = 0, b = 0; a < first.length || b < second.length; ) {
     const takesFirst = b >= second.length || (a < first.length && compare(first[a], second[b]) <= 0);
     merged.push(takesFirst ? first[a++] : second[b++]);
     if (merged.length % itemsOfStep === 0) yield;

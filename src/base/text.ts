@@ -20,7 +20,10 @@ export function splitOnce(text: string, separator: string): readonly [before: st
   return at < 0 ? undefined : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** The text on one line: runs of white space and control characters become one space, and what is beyond `lengthMax` an ellipsis. */
+/**
+ * The text on one line: runs of white space and control characters become one space, and what is beyond `lengthMax` an
+ * ellipsis.
+ */
 export function oneLine(text: string, lengthMax: number): string {
   let line = "";
   let isGap = false;

@@ -18,7 +18,10 @@ const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential:
 /** What is recorded of a live shard. */
 export interface ShardRecord {
   readonly id: number;
-  /** The checksum of the shard's header, which covers those of its sections: it tells this shard from any other. Records of older programs have none. */
+  /**
+   * The checksum of the shard's header, which covers those of its sections: it tells this shard from any other. Records
+   * of older programs have none.
+   */
   readonly checksum?: number;
   /** Bytes of the stored value. */
   readonly storedBytes: number;
@@ -65,7 +68,10 @@ export interface CatalogView {
   release(): void;
 }
 
-/** Ids are never used again, so that what an older copy of the catalog or of the store names is never taken for something else. */
+/**
+ * Ids are never used again, so that what an older copy of the catalog or of the store names is never taken for
+ * something else.
+ */
 interface Counters {
   readonly nextRepositoryId: number;
   /** Absent in records of older programs. */
@@ -213,17 +219,32 @@ export class Catalog {
   requireFree(name: string): void {
     const known = this.repositoryByName(name);
     if (known === undefined) return;
-    throw new TrawlError("conflict", known.removedAt !== ""
-      ? `${JSON.stringify(name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
-      : `there is a repository named ${JSON.stringify(name)} already; remove it first, or choose another name`);
+    throw new TrawlError(
+      "conflict",
+      known.removedAt !== ""
+        ? `${JSON.stringify(name)} was removed from the configuration and is not deleted yet; list it there again, or delete it with \`trawl repo remove\``
+        : `there is a repository named ${JSON.stringify(name)} already; remove it first, or choose another name`,
+    );
   }
 
   /** A record for a new repository; `commit` makes it known. */
   newRepository(config: RepositoryConfig, configured: boolean): Repository {
     this.requireFree(config.name);
     return {
-      ...config, configured, removedAt: "", id: this.#nextRepositoryId++, generation: 0, indexedBranches: [], addedMetadata: {}, defaultBranch: "", lastFetched: "",
-      lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {},
+      ...config,
+      configured,
+      removedAt: "",
+      id: this.#nextRepositoryId++,
+      generation: 0,
+      indexedBranches: [],
+      addedMetadata: {},
+      defaultBranch: "",
+      lastFetched: "",
+      lastChanged: "",
+      lastError: "",
+      documentCount: 0,
+      contentBytes: 0,
+      skippedCounts: {},
     };
   }
 
@@ -233,34 +254,45 @@ export class Catalog {
     if (repository !== undefined) this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
   }
 
-  /** Notes in memory that a sync failed. It is not written, as the disk may be what failed, and each start syncs anew. */
+  /**
+   * Notes in memory that a sync failed. It is not written, as the disk may be what failed, and each start syncs anew.
+   */
   noteFailed(repositoryId: number, error: string): void {
     const repository = this.#repositories.get(repositoryId);
     if (repository !== undefined) this.#setRepository({ ...repository, lastError: error });
   }
 
   /**
-   * Makes a change durable, then visible; resolves with it. Changes are applied one after the other, in the order of the
-   * calls: `makeChange` is called when all earlier ones are visible, so what it reads in the catalog is what it changes.
+   * Makes a change durable, then visible; resolves with it. Changes are applied one after the other, in the order of
+   * the calls: `makeChange` is called when all earlier ones are visible, so what it reads in the catalog is what it
+   * changes.
    */
   commit<Change extends CatalogChange>(makeChange: () => Change): Promise<Change> {
     const done = this.#commits.then(async () => {
       const change = makeChange();
       const staged = this.#stage(change);
-      const table = await resultInTurns(this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []));
+      const table = await resultInTurns(
+        this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []),
+      );
       await this.#store.apply(staged.records);
       this.#show(change, staged.shards);
       if (table !== undefined) this.#tables.take(table);
       return change;
     });
-    this.#commits = done.then(() => undefined, () => undefined);
+    this.#commits = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   }
 
   /** Runs `work` between two changes: none is made meanwhile, neither on the disk nor in memory. */
   between<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#commits.then(work);
-    this.#commits = done.then(() => undefined, () => undefined);
+    this.#commits = done.then(
+      () => undefined,
+      () => undefined,
+    );
     return done;
   }
 
@@ -277,7 +309,10 @@ export class Catalog {
     const repositoryOf = (id: number): Repository | undefined =>
       removed.has(id) ? undefined : (updated.get(id) ?? this.#repositories.get(id));
     const records: RecordChange[] = [
-      ...[...updated.values()].map((repository) => ({ key: repositoryPrefix + repository.id, value: encode(repository) })),
+      ...[...updated.values()].map((repository) => ({
+        key: repositoryPrefix + repository.id,
+        value: encode(repository),
+      })),
       ...[...removed].map((id) => ({ key: repositoryPrefix + id, value: undefined })),
     ];
     const nextShardId = (change.addedShards ?? []).reduce((next, { id }) => Math.max(next, id + 1), this.#nextShardId);
@@ -301,15 +336,23 @@ export class Catalog {
       shards.set(next.record.id, next);
       if (next.record !== shard.record) records.push({ key: shardPrefix + next.record.id, value: encode(next.record) });
       if (next.tombstones !== shard.tombstones && next.tombstones !== undefined) {
-        records.push({ key: tombstonePrefix + next.record.id, value: Buffer.from(new Uint8Array(next.tombstones.buffer)) });
+        records.push({
+          key: tombstonePrefix + next.record.id,
+          value: Buffer.from(new Uint8Array(next.tombstones.buffer)),
+        });
       }
     }
     return { records, shards };
   }
 
   /** The shard after the change, undefined when it stays as it is. */
-  #stageShard(shard: LiveShard, change: CatalogChange, updated: ReadonlyMap<number, Repository>,
-    removed: ReadonlySet<number>, repositoryOf: (id: number) => Repository | undefined): LiveShard | undefined {
+  #stageShard(
+    shard: LiveShard,
+    change: CatalogChange,
+    updated: ReadonlyMap<number, Repository>,
+    removed: ReadonlySet<number>,
+    repositoryOf: (id: number) => Repository | undefined,
+  ): LiveShard | undefined {
     const added = change.tombstones?.get(shard.record.id) ?? [];
     const hidden = new Set(change.hidden?.get(shard.record.id));
     const isHidden = (id: number): boolean => removed.has(id) || hidden.has(id);
@@ -354,7 +397,10 @@ export class Catalog {
     this.#orderedShards = undefined;
     const stored = this.#store.get(tombstonePrefix + record.id);
     const tombstones = stored === undefined ? undefined : shareWords(stored);
-    this.#shards.set(record.id, liveShard(record, (id) => this.#repositories.get(id), tombstones));
+    this.#shards.set(
+      record.id,
+      liveShard(record, (id) => this.#repositories.get(id), tombstones),
+    );
   }
 }
 
@@ -370,7 +416,11 @@ function groupByRepository(shards: Iterable<LiveShard>): Map<number, LiveShard[]
   return groups;
 }
 
-function liveShard(record: ShardRecord, repositoryOf: (id: number) => Repository | undefined, tombstones: Uint32Array | undefined): LiveShard {
+function liveShard(
+  record: ShardRecord,
+  repositoryOf: (id: number) => Repository | undefined,
+  tombstones: Uint32Array | undefined,
+): LiveShard {
   const repositories = record.repositoryIds.map(repositoryOf);
   return {
     record,

@@ -36,7 +36,8 @@ export function cardOf(repository: Repository): RepositoryCard {
 /** `repositories[i]` is the one with number i in the shard; undefined hides it. */
 export function encodeCards(repositories: readonly (Repository | undefined)[]): Uint8Array {
   const cards = repositories.map((repository) =>
-    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(cardOf(repository))));
+    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(cardOf(repository))),
+  );
   const headBytes = (cards.length + 2) * 4;
   const byteCount = cards.reduce((sum, card) => sum + card.length, headBytes);
   const shared = new Uint8Array(new SharedArrayBuffer(Math.ceil(byteCount / 4) * 4));

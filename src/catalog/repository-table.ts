@@ -10,8 +10,8 @@ let tableCount = 0;
  * Repositories in the order of results, those with more stars first and then the newer ones, with what choosing
  * among them reads: all names in one piece of memory, and a byte of flags for each.
  *
- * A place is a number in this order. Order, names and facts never change; a change of those makes a new table, so what was
- * worked out from them holds as long as the table.
+ * A place is a number in this order. Order, names and facts never change; a change of those makes a new table, so what
+ * was worked out from them holds as long as the table.
  */
 export class RepositoryTable {
   /** No other table has it. */
@@ -51,13 +51,24 @@ export class RepositoryTable {
     this.#nearlyByName = columns.nearlyByName;
   }
 
-  /** `earlier` is a table with most of these repositories, if there is one: its orders are nearly those of this table, so that sorting takes less. */
-  static of(repositories: Iterable<Repository>, isWhole: boolean, earlier: RepositoryTable | undefined): RepositoryTable {
+  /**
+   * `earlier` is a table with most of these repositories, if there is one: its orders are nearly those of this table,
+   * so that sorting takes less.
+   */
+  static of(
+    repositories: Iterable<Repository>,
+    isWhole: boolean,
+    earlier: RepositoryTable | undefined,
+  ): RepositoryTable {
     return resultAtOnce(RepositoryTable.inSteps([...repositories], isWhole, earlier));
   }
 
   /** The same in steps: 10,000 repositories take 20 to 60 ms. */
-  static *inSteps(repositories: readonly Repository[], isWhole: boolean, earlier: RepositoryTable | undefined): Generator<void, RepositoryTable> {
+  static *inSteps(
+    repositories: readonly Repository[],
+    isWhole: boolean,
+    earlier: RepositoryTable | undefined,
+  ): Generator<void, RepositoryTable> {
     const ordered = yield* inOrder(earlier === undefined ? repositories : yield* inOrderOf(earlier, repositories));
     const { names, nameStart } = yield* namesOf(ordered);
     const flags = new Uint8Array(ordered.length);
@@ -75,7 +86,10 @@ export class RepositoryTable {
     return this.#repositories;
   }
 
-  /** The records as they are, by place: later ones, which `values` shows, are not among them. Nothing is copied before a later one comes. */
+  /**
+   * The records as they are, by place: later ones, which `values` shows, are not among them. Nothing is copied before a
+   * later one comes.
+   */
   records(): readonly Repository[] {
     this.#areRecordsKept = true;
     return this.#repositories;
@@ -97,12 +111,12 @@ export class RepositoryTable {
 
   /** Kept, as a view costs as much as to match a name. */
   nameAt(place: number): Buffer {
-    return this.#nameViews[place] ??= this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1);
+    return (this.#nameViews[place] ??= this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1));
   }
 
   /** The description as bytes, which is what a regexp takes; kept like the names. */
   descriptionAt(place: number): Buffer {
-    return this.#descriptionViews[place] ??= Buffer.from(this.#repositories[place].description);
+    return (this.#descriptionViews[place] ??= Buffer.from(this.#repositories[place].description));
   }
 
   placeOf(repositoryId: number): number | undefined {
@@ -171,7 +185,10 @@ interface Columns {
   readonly nearlyByName: readonly number[];
 }
 
-/** Those with more stars first, then the newer ones. Sorted are numbers: comparing records takes several times as long, as each comparison reads two of them. */
+/**
+ * Those with more stars first, then the newer ones. Sorted are numbers: comparing records takes several times as long,
+ * as each comparison reads two of them.
+ */
 function* inOrder(repositories: readonly Repository[]): Generator<void, Repository[]> {
   const stars = new Float64Array(repositories.length);
   const ids = new Float64Array(repositories.length);
@@ -200,7 +217,11 @@ function* namesOf(repositories: readonly Repository[]): Generator<void, Pick<Col
 }
 
 /** Every place, in the order of names as far as `earlier` has it. */
-function* placesIn(earlier: RepositoryTable, repositories: readonly Repository[], placeOf: ReadonlyMap<number, number>): Generator<void, readonly number[]> {
+function* placesIn(
+  earlier: RepositoryTable,
+  repositories: readonly Repository[],
+  placeOf: ReadonlyMap<number, number>,
+): Generator<void, readonly number[]> {
   const places: number[] = [];
   yield* eachInSteps(earlier.nearlyByName, (place) => {
     const now = placeOf.get(earlier.at(place).id);
@@ -215,7 +236,10 @@ function* placesIn(earlier: RepositoryTable, repositories: readonly Repository[]
 }
 
 /** The repositories as `earlier` has them, and those that it has not behind them. */
-function* inOrderOf(earlier: RepositoryTable, repositories: readonly Repository[]): Generator<void, readonly Repository[]> {
+function* inOrderOf(
+  earlier: RepositoryTable,
+  repositories: readonly Repository[],
+): Generator<void, readonly Repository[]> {
   const known = new Array<Repository | undefined>(earlier.count);
   const others: Repository[] = [];
   yield* eachInSteps(repositories, (repository) => {
@@ -228,12 +252,21 @@ function* inOrderOf(earlier: RepositoryTable, repositories: readonly Repository[
 
 /** Records that crossed threads are equal without being the same. */
 function hasSameFacts(a: Repository, b: Repository): boolean {
-  if (a.removedAt !== b.removedAt || a.stars !== b.stars || flagsOf(a) !== flagsOf(b) || a.description !== b.description) return false;
+  if (
+    a.removedAt !== b.removedAt ||
+    a.stars !== b.stars ||
+    flagsOf(a) !== flagsOf(b) ||
+    a.description !== b.description
+  )
+    return false;
   if (a.topics === b.topics && a.metadata === b.metadata && a.readers === b.readers) return true;
   return JSON.stringify([a.topics, a.metadata, a.readers]) === JSON.stringify([b.topics, b.metadata, b.readers]);
 }
 
 function flagsOf(repository: Repository): number {
-  return (repository.fork ? repositoryFlags.fork : 0) | (repository.archived ? repositoryFlags.archived : 0)
-    | (repository.private ? repositoryFlags.private : 0);
+  return (
+    (repository.fork ? repositoryFlags.fork : 0) |
+    (repository.archived ? repositoryFlags.archived : 0) |
+    (repository.private ? repositoryFlags.private : 0)
+  );
 }

@@ -98,7 +98,9 @@ export class ShardFilter {
     }
   }
 
-  /** Adds the columns for which nothing is known, and with `foldCase` those in which case folding reaches outside ASCII. */
+  /**
+   * Adds the columns for which nothing is known, and with `foldCase` those in which case folding reaches outside ASCII.
+   */
   addUncertain(mask: Int32Array, foldCase: boolean): void {
     for (let i = 0; i < mask.length; i++) {
       const known = Atomics.load(this.#words, 1 + headRows.known * this.#rowWords + i);

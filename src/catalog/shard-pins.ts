@@ -1,8 +1,9 @@
 import { assert } from "../base/assert.js";
 
 /**
- * Which removed shards are still held by a view. A view holds the shards of one generation, and the shards that a flip removes are held by
- * the views of all generations before it: so to take a view and to release it costs the same however many shards there are.
+ * Which removed shards are still held by a view. A view holds the shards of one generation, and the shards that a flip
+ * removes are held by the views of all generations before it: so to take a view and to release it costs the same
+ * however many shards there are.
  */
 export class ShardPins {
   #generation = 0;

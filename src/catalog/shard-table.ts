@@ -1,10 +1,24 @@
 import type { LiveShard } from "./catalog.js";
 
-/** Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing. */
-const entryWords = { id: 0, verified: 1, cardsFrom: 2, cardsTo: 3, tombstonesFrom: 4, tombstonesTo: 5, column: 6, checksum: 7 } as const;
+/**
+ * Words of one shard, after a word that counts the shards. Places are in words from the start, equal ones for nothing.
+ */
+const entryWords = {
+  id: 0,
+  verified: 1,
+  cardsFrom: 2,
+  cardsTo: 3,
+  tombstonesFrom: 4,
+  tombstonesTo: 5,
+  column: 6,
+  checksum: 7,
+} as const;
 const entryWordCount = 8;
 
-/** Stands for a checksum that the catalog does not know; of the shards that have this one, only the checksum goes unchecked. */
+/**
+ * Stands for a checksum that the catalog does not know; of the shards that have this one, only the checksum goes
+ * unchecked.
+ */
 const unknownChecksum = 0;
 
 /** The word of marks: these in its lowest bits, and above them the count of faults that they are for. */
@@ -30,9 +44,16 @@ export class ShardTable {
   }
 
   /** Marks of `former` are taken over, so that what was verified once stays so. `columnOf`: by shard id. */
-  static of(shards: readonly LiveShard[], former: ShardTable | undefined, columnOf: (shardId: number) => number): ShardTable {
+  static of(
+    shards: readonly LiveShard[],
+    former: ShardTable | undefined,
+    columnOf: (shardId: number) => number,
+  ): ShardTable {
     const headWords = 1 + shards.length * entryWordCount;
-    const wordCount = shards.reduce((sum, { cards, tombstones }) => sum + cards.length / 4 + (tombstones?.length ?? 0), headWords);
+    const wordCount = shards.reduce(
+      (sum, { cards, tombstones }) => sum + cards.length / 4 + (tombstones?.length ?? 0),
+      headWords,
+    );
     const words = new Int32Array(new SharedArrayBuffer(wordCount * 4));
     const verified = former === undefined ? new Map<number, number>() : former.#marks();
     words[0] = shards.length;
@@ -53,7 +74,10 @@ export class ShardTable {
       words[entry + entryWords.cardsFrom] = at;
       words[entry + entryWords.cardsTo] = append(cards);
       words[entry + entryWords.tombstonesFrom] = at;
-      words[entry + entryWords.tombstonesTo] = tombstones === undefined ? at : append(new Uint8Array(tombstones.buffer, tombstones.byteOffset, tombstones.byteLength));
+      words[entry + entryWords.tombstonesTo] =
+        tombstones === undefined
+          ? at
+          : append(new Uint8Array(tombstones.buffer, tombstones.byteOffset, tombstones.byteLength));
     });
     return new ShardTable(words.buffer as SharedArrayBuffer);
   }
@@ -99,7 +123,7 @@ export class ShardTable {
     const faults = faultCount % faultsKnown;
     const marks = word >>> markBits === faults ? (word & marksMask) | mark : mark;
     // When another thread was faster, its mark stays, and this one is found out again.
-    Atomics.compareExchange(this.#words, at, word, faults << markBits | marks);
+    Atomics.compareExchange(this.#words, at, word, (faults << markBits) | marks);
   }
 
   #word(place: number, word: number): number {
@@ -108,7 +132,8 @@ export class ShardTable {
 
   #marks(): Map<number, number> {
     const marks = new Map<number, number>();
-    for (let place = 0; place < this.count; place++) marks.set(this.idOf(place), this.#word(place, entryWords.verified));
+    for (let place = 0; place < this.count; place++)
+      marks.set(this.idOf(place), this.#word(place, entryWords.verified));
     return marks;
   }
 }

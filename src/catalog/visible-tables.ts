@@ -3,7 +3,9 @@ import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import { RepositoryTable } from "./repository-table.js";
 
-/** What is kept at most beside the whole table: so many tables, of so many repositories together, some 100 bytes each. */
+/**
+ * What is kept at most beside the whole table: so many tables, of so many repositories together, some 100 bytes each.
+ */
 const keptTablesMax = 256;
 const keptRepositoriesMax = 1_000_000;
 
@@ -24,7 +26,9 @@ export class VisibleTables {
   readonly #parts = new Map<string, RepositoryTable>();
   /** Records that came since a table was begun to be prepared. */
   #replacedMeanwhile: Map<number, Repository> | undefined;
-  /** Their keys in that map: a viewer in thousands of organisations has a long one, and each result of a search asks. */
+  /**
+   * Their keys in that map: a viewer in thousands of organisations has a long one, and each result of a search asks.
+   */
   readonly #keys = new WeakMap<readonly string[], string>();
 
   constructor(repositories: () => Iterable<Repository>) {
@@ -56,12 +60,16 @@ export class VisibleTables {
   }
 
   /**
-   * Makes the whole table as of after a change, in steps, before anybody sees the change; `take` puts it to use. Undefined where the
-   * change needs no other table.
+   * Makes the whole table as of after a change, in steps, before anybody sees the change; `take` puts it to use.
+   * Undefined where the change needs no other table.
    */
-  *prepare(changed: readonly Repository[], removedIds: readonly number[]): Generator<void, RepositoryTable | undefined> {
+  *prepare(
+    changed: readonly Repository[],
+    removedIds: readonly number[],
+  ): Generator<void, RepositoryTable | undefined> {
     const whole = this.#whole;
-    if (whole !== undefined && removedIds.length === 0 && changed.every((repository) => whole.canTake(repository))) return undefined;
+    if (whole !== undefined && removedIds.length === 0 && changed.every((repository) => whole.canTake(repository)))
+      return undefined;
     const next = new Map(changed.map((repository) => [repository.id, repository]));
     const removed = new Set(removedIds);
     const all: Repository[] = [];
@@ -75,7 +83,10 @@ export class VisibleTables {
     return table;
   }
 
-  /** From here on `prepared` is the whole table. Caller guarantees: the repositories are those that it was prepared for, or newer records of them. */
+  /**
+   * From here on `prepared` is the whole table. Caller guarantees: the repositories are those that it was prepared for,
+   * or newer records of them.
+   */
   take(prepared: RepositoryTable): void {
     const newer = this.#replacedMeanwhile ?? new Map<number, Repository>();
     this.#replacedMeanwhile = undefined;
@@ -102,7 +113,8 @@ export class VisibleTables {
     let repositoryCount = 0;
     for (const { count } of this.#parts.values()) repositoryCount += count;
     for (const [key, { count }] of this.#parts) {
-      if (this.#parts.size === 1 || (this.#parts.size <= keptTablesMax && repositoryCount <= keptRepositoriesMax)) return;
+      if (this.#parts.size === 1 || (this.#parts.size <= keptTablesMax && repositoryCount <= keptRepositoriesMax))
+        return;
       this.#parts.delete(key);
       repositoryCount -= count;
     }
@@ -132,6 +144,6 @@ export function maySee(repository: Repository, viewer: Viewer): boolean {
 
 /** Whether somebody may read the repository as it was, and may not as it is. */
 export function mayHide(before: Repository, after: Repository): boolean {
-  if (!after.private || before.readers === after.readers && before.private) return false;
+  if (!after.private || (before.readers === after.readers && before.private)) return false;
   return !before.private || before.readers.some((reader) => !after.readers.includes(reader));
 }

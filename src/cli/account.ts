@@ -19,7 +19,9 @@ export interface TypedUser {
   readonly passwordStdin: boolean;
 }
 
-/** The `trawl user`, `trawl org` and `trawl token` commands: each asks the daemon that runs with this data directory. */
+/**
+ * The `trawl user`, `trawl org` and `trawl token` commands: each asks the daemon that runs with this data directory.
+ */
 export class AccountCommands {
   readonly #dataDirectory: string;
   readonly #print: (line: string) => void;
@@ -31,7 +33,14 @@ export class AccountCommands {
 
   async createUser(name: string, typed: TypedUser): Promise<void> {
     const password = typed.passwordStdin ? await readPassword() : undefined;
-    this.#printUser(await this.#call("POST", "/.api/users", { name, isSiteAdmin: typed.admin, email: typed.email, password }) as User);
+    this.#printUser(
+      (await this.#call("POST", "/.api/users", {
+        name,
+        isSiteAdmin: typed.admin,
+        email: typed.email,
+        password,
+      })) as User,
+    );
   }
 
   async setPassword(name: string): Promise<void> {
@@ -41,17 +50,20 @@ export class AccountCommands {
 
   /** Prints the link and nothing else. */
   async linkPassword(name: string): Promise<void> {
-    const { url } = await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password-link`, undefined) as { url: string };
+    const { url } = (await this.#call("POST", `/.api/users/${encodeURIComponent(name)}/password-link`, undefined)) as {
+      url: string;
+    };
     this.#print(url);
   }
 
   async setUser(name: string, isSiteAdmin: boolean | undefined): Promise<void> {
-    if (isSiteAdmin === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl user set --help` shows what can be");
-    this.#printUser(await this.#call("POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin }) as User);
+    if (isSiteAdmin === undefined)
+      throw new TrawlError("bad-request", "nothing to change; `trawl user set --help` shows what can be");
+    this.#printUser((await this.#call("POST", `/.api/users/${encodeURIComponent(name)}`, { isSiteAdmin })) as User);
   }
 
   async listUsers(json: boolean): Promise<void> {
-    for (const user of await this.#call("GET", "/.api/users", undefined) as User[]) {
+    for (const user of (await this.#call("GET", "/.api/users", undefined)) as User[]) {
       if (json) this.#print(JSON.stringify(user));
       else this.#printUser(user);
     }
@@ -63,15 +75,20 @@ export class AccountCommands {
   }
 
   async createOrganisation(name: string): Promise<void> {
-    this.#printOrganisation(await this.#call("POST", "/.api/organisations", { name }) as ShownOrganisation);
+    this.#printOrganisation((await this.#call("POST", "/.api/organisations", { name })) as ShownOrganisation);
   }
 
   async setMember(name: string, user: string, isMember: boolean): Promise<void> {
-    this.#printOrganisation(await this.#call("POST", `/.api/organisations/${encodeURIComponent(name)}`, { user, isMember }) as ShownOrganisation);
+    this.#printOrganisation(
+      (await this.#call("POST", `/.api/organisations/${encodeURIComponent(name)}`, {
+        user,
+        isMember,
+      })) as ShownOrganisation,
+    );
   }
 
   async listOrganisations(json: boolean): Promise<void> {
-    for (const organisation of await this.#call("GET", "/.api/organisations", undefined) as ShownOrganisation[]) {
+    for (const organisation of (await this.#call("GET", "/.api/organisations", undefined)) as ShownOrganisation[]) {
       if (json) this.#print(JSON.stringify(organisation));
       else this.#printOrganisation(organisation);
     }
@@ -84,13 +101,15 @@ export class AccountCommands {
 
   /** Prints the token and nothing else, for `TOKEN=$(trawl token create NAME)`. */
   async createToken(user: string, { scope, expires, note }: TypedToken): Promise<void> {
-    const { text } = await this.#call("POST", "/.api/tokens", { user, scopes: scope.split(","), expires, note }) as { text: string };
+    const { text } = (await this.#call("POST", "/.api/tokens", { user, scopes: scope.split(","), expires, note })) as {
+      text: string;
+    };
     this.#print(text);
   }
 
   /** Those of one user, or all. */
   async listTokens(user: string | undefined, json: boolean): Promise<void> {
-    for (const token of await this.#call("GET", "/.api/tokens", undefined) as ShownToken[]) {
+    for (const token of (await this.#call("GET", "/.api/tokens", undefined)) as ShownToken[]) {
       if (user !== undefined && token.user.toLowerCase() !== user.toLowerCase()) continue;
       if (json) this.#print(JSON.stringify(token));
       else this.#printToken(token);
@@ -98,7 +117,7 @@ export class AccountCommands {
   }
 
   async deleteToken(id: string): Promise<void> {
-    const { user } = await this.#call("DELETE", `/.api/tokens/${encodeURIComponent(id)}`, undefined) as ShownToken;
+    const { user } = (await this.#call("DELETE", `/.api/tokens/${encodeURIComponent(id)}`, undefined)) as ShownToken;
     this.#print(`deleted token ${id} of ${user}`);
   }
 
@@ -107,7 +126,7 @@ export class AccountCommands {
   }
 
   #printUser({ name, isSiteAdmin, createdAt }: User): void {
-    this.#print([name, ...isSiteAdmin ? ["site admin"] : [], `created ${createdAt}`].join("  "));
+    this.#print([name, ...(isSiteAdmin ? ["site admin"] : []), `created ${createdAt}`].join("  "));
   }
 
   #printOrganisation({ name, members }: ShownOrganisation): void {
@@ -117,7 +136,7 @@ export class AccountCommands {
   #printToken({ id, user, scopes, note, expiresAt, lastUsedAt }: ShownToken): void {
     const expires = expiresAt === "" ? "never expires" : `expires ${expiresAt}`;
     const used = lastUsedAt === "" ? "never used" : `last used ${lastUsedAt}`;
-    this.#print([String(id), user, scopes.join(","), expires, used, ...note === "" ? [] : [note]].join("  "));
+    this.#print([String(id), user, scopes.join(","), expires, used, ...(note === "" ? [] : [note])].join("  "));
   }
 }
 
@@ -126,7 +145,11 @@ const passwordBytesMax = 4096;
 
 /** The first line of standard input. A terminal shows what is typed, so there it is refused. */
 async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY) throw new TrawlError("bad-request", "the password is read from standard input, and a terminal would show it: pipe it in, or use --link");
+  if (process.stdin.isTTY)
+    throw new TrawlError(
+      "bad-request",
+      "the password is read from standard input, and a terminal would show it: pipe it in, or use --link",
+    );
   let text = "";
   for await (const bytes of process.stdin.setEncoding("utf8")) {
     text += String(bytes);

@@ -17,7 +17,12 @@ interface BackupResult {
 /** Lets the running daemon take a backup. Returns the exit code: 1 when a part of it was left out. */
 export async function backup(folder: string, data: string, print: (line: string) => void): Promise<number> {
   const target = resolve(folder);
-  const result = await callDaemon(data, { method: "POST", path: "/backup", body: { folder: target }, progress: () => undefined });
+  const result = await callDaemon(data, {
+    method: "POST",
+    path: "/backup",
+    body: { folder: target },
+    progress: () => undefined,
+  });
   const { shards, mirrors, copiedBytes, leftOut } = result as BackupResult;
   for (const sentence of leftOut) print(`left out, and made anew by a restore: ${sentence}`);
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${copiedBytes} bytes of them new`);
@@ -29,19 +34,29 @@ export async function restoreBackup(folder: string, data: string, print: (line: 
   const [source, target] = [resolve(folder), resolve(data)];
   const manifest = await readManifest(source);
   if (!isReadable(manifest.dataVersion)) {
-    throw new TrawlError("format-version", `the backup is of a data directory of version ${manifest.dataVersion}, and this program reads ${dataVersion}: restore it with the program that took it`);
+    throw new TrawlError(
+      "format-version",
+      `the backup is of a data directory of version ${manifest.dataVersion}, and this program reads ${dataVersion}: restore it with the program that took it`,
+    );
   }
   // Its socket is the lock of the directory.
   const lock = new ControlServer({}, createLog("error"));
   const versionFile = join(target, "version");
-  const restored = await restore(source, target, manifest, async () => {
-    await lock.listen(target);
-    await writeMarker(versionFile, restoringText);
-  }, async () => {
-    // The first start upgrades an older one.
-    await writeMarker(versionFile, `${manifest.dataVersion}\n`);
-  }).finally(() => lock.close());
+  const restored = await restore(
+    source,
+    target,
+    manifest,
+    async () => {
+      await lock.listen(target);
+      await writeMarker(versionFile, restoringText);
+    },
+    async () => {
+      // The first start upgrades an older one.
+      await writeMarker(versionFile, `${manifest.dataVersion}\n`);
+    },
+  ).finally(() => lock.close());
   const { takenAt, shards, mirrors, bytes } = restored;
   print(`${target}: ${shards} shards and ${mirrors} mirrors, ${bytes} bytes, as they were on ${takenAt}`);
-  if (existsSync(join(target, "audit.log"))) print("The configuration file and the files of secrets that it names are not part of a backup.");
+  if (existsSync(join(target, "audit.log")))
+    print("The configuration file and the files of secrets that it names are not part of a backup.");
 }

@@ -24,7 +24,9 @@ export function isDaemonRunning(dataDirectory: string): Promise<boolean> {
       resolve(true);
     });
     // One that may not be opened is somebody's.
-    socket.on("error", (error: NodeJS.ErrnoException) => resolve(error.code !== "ENOENT" && error.code !== "ECONNREFUSED"));
+    socket.on("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== "ENOENT" && error.code !== "ECONNREFUSED"),
+    );
   });
 }
 
@@ -55,8 +57,14 @@ function send(dataDirectory: string, call: DaemonCall): Promise<IncomingMessage>
 
 function unreachableDaemon(dataDirectory: string, cause: NodeJS.ErrnoException): TrawlError {
   if (cause.code === "EACCES") {
-    return new TrawlError("conflict", `only the user who runs trawld may open ${controlSocketPath(dataDirectory)}`, { cause });
+    return new TrawlError("conflict", `only the user who runs trawld may open ${controlSocketPath(dataDirectory)}`, {
+      cause,
+    });
   }
-  return new TrawlError("not-found", `no trawld runs with the data in ${dataDirectory} (${cause.code ?? cause.message}); `
-    + "start one with `trawl serve`, or name its directory with --data or TRAWL_DATA", { cause });
+  return new TrawlError(
+    "not-found",
+    `no trawld runs with the data in ${dataDirectory} (${cause.code ?? cause.message}); ` +
+      "start one with `trawl serve`, or name its directory with --data or TRAWL_DATA",
+    { cause },
+  );
 }

@@ -54,9 +54,9 @@ const numberColour = "32";
 const matchColour = "1;31";
 
 function placeOf(match: StreamMatch, separator: string): string {
-  if (match.repository === undefined) return match.handle === undefined ? match.email ?? "" : `@${match.handle}`;
+  if (match.repository === undefined) return match.handle === undefined ? (match.email ?? "") : `@${match.handle}`;
   const revision = match.branches?.[0] ? `@${match.branches[0]}` : "";
-  return [match.repository + revision, ...match.path === undefined ? [] : [match.path]].join(separator);
+  return [match.repository + revision, ...(match.path === undefined ? [] : [match.path])].join(separator);
 }
 
 function highlighted(match: LineMatch, paint: (text: string) => string): string {

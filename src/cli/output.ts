@@ -15,8 +15,8 @@ export function isReaderGone(error: NodeJS.ErrnoException): boolean {
 /**
  * A stream that commands write results to.
  *
- * It writes no faster than the reader reads. When the reader has gone, `closed` becomes true and later writes do nothing; any
- * other failure makes the next `write` and `finish` throw an `OutputError`.
+ * It writes no faster than the reader reads. When the reader has gone, `closed` becomes true and later writes do
+ * nothing; any other failure makes the next `write` and `finish` throw an `OutputError`.
  */
 export class Output {
   readonly #stream: NodeJS.WritableStream;
@@ -37,13 +37,19 @@ export class Output {
   }
 
   async write(text: string): Promise<void> {
-    if (text !== "" && this.#error === undefined && !this.#stream.write(text)) await new Promise<void>((resolve) => { this.#wake = resolve; });
+    if (text !== "" && this.#error === undefined && !this.#stream.write(text))
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
     this.#check();
   }
 
   /** Resolves when all has been written. */
   async finish(): Promise<void> {
-    if (this.#error === undefined) await new Promise<void>((resolve) => { this.#stream.write("", () => resolve()); });
+    if (this.#error === undefined)
+      await new Promise<void>((resolve) => {
+        this.#stream.write("", () => resolve());
+      });
     this.#check();
   }
 

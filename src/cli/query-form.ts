@@ -3,7 +3,10 @@ import { basicQueries } from "../query/basic.js";
 import { parseQuery } from "../query/parse.js";
 import { choosePatternType } from "../query/pattern-type.js";
 
-/** Whether filters stand on both sides of an `or`. False for what is not a query, too: the daemon says what is wrong with it. */
+/**
+ * Whether filters stand on both sides of an `or`. False for what is not a query, too: the daemon says what is wrong
+ * with it.
+ */
 export function isUnion(query: string, patternType: string): boolean {
   try {
     return basicQueries(parseQuery(query, choosePatternType(query, "", patternType))).length > 1;

@@ -4,7 +4,9 @@ import type { RepositoryStatus } from "../model/repository-status.js";
 import type { RepositoryFacts } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
 
-/** What is said about a repository on the command line; undefined where nothing is, false where it is to be taken away. */
+/**
+ * What is said about a repository on the command line; undefined where nothing is, false where it is to be taken away.
+ */
 export interface TypedFacts {
   readonly fork?: boolean;
   readonly archived?: boolean;
@@ -28,25 +30,41 @@ export class RepoCommands {
   }
 
   /** A relative path is one of this directory, not of the daemon's. */
-  async add(name: string, url: string, branches: readonly string[], facts: TypedFacts, credential?: string): Promise<void> {
-    const body = { name, url: absoluteUrl(url, process.cwd()), branches, ...factsOf(facts), ...(credential === undefined ? {} : { credential }) };
-    this.#printStatus(await this.#call("POST", "/.api/repos", body) as RepositoryStatus);
+  async add(
+    name: string,
+    url: string,
+    branches: readonly string[],
+    facts: TypedFacts,
+    credential?: string,
+  ): Promise<void> {
+    const body = {
+      name,
+      url: absoluteUrl(url, process.cwd()),
+      branches,
+      ...factsOf(facts),
+      ...(credential === undefined ? {} : { credential }),
+    };
+    this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
   }
 
   /** Changes the facts that are given; the others stay. */
   async set(name: string, facts: TypedFacts, url: string | undefined, credential?: string): Promise<void> {
     const body = factsOf(facts);
     const hasFacts = Object.keys(body).length > 0;
-    if (!hasFacts && url === undefined && credential === undefined) throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
+    if (!hasFacts && url === undefined && credential === undefined)
+      throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
     const path = `/.api/repos/${encodeURIComponent(name)}`;
-    let status = hasFacts ? await this.#call("POST", `${path}/facts`, body) as RepositoryStatus : undefined;
-    const remote = { ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }), ...(credential === undefined ? {} : { credential }) };
-    if (Object.keys(remote).length > 0) status = await this.#call("POST", `${path}/url`, remote) as RepositoryStatus;
+    let status = hasFacts ? ((await this.#call("POST", `${path}/facts`, body)) as RepositoryStatus) : undefined;
+    const remote = {
+      ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }),
+      ...(credential === undefined ? {} : { credential }),
+    };
+    if (Object.keys(remote).length > 0) status = (await this.#call("POST", `${path}/url`, remote)) as RepositoryStatus;
     if (status !== undefined) this.#printStatus(status);
   }
 
   async list(json: boolean): Promise<void> {
-    const repositories = await this.#call("GET", "/.api/repos", undefined) as RepositoryStatus[];
+    const repositories = (await this.#call("GET", "/.api/repos", undefined)) as RepositoryStatus[];
     for (const status of repositories) {
       if (json) this.#print(JSON.stringify(status));
       else this.#printStatus(status);
@@ -61,11 +79,12 @@ export class RepoCommands {
   /** One repository, or all of them; resolves when what was fetched can be searched. */
   async sync(name: string | undefined): Promise<void> {
     if (name === undefined) {
-      for (const status of await this.#call("POST", "/.api/sync", undefined) as RepositoryStatus[]) this.#printStatus(status);
+      for (const status of (await this.#call("POST", "/.api/sync", undefined)) as RepositoryStatus[])
+        this.#printStatus(status);
       return;
     }
     const path = `/.api/repos/${encodeURIComponent(name)}/sync`;
-    this.#printStatus(await this.#call("POST", path, undefined) as RepositoryStatus);
+    this.#printStatus((await this.#call("POST", path, undefined)) as RepositoryStatus);
   }
 
   #call(method: "GET" | "POST" | "DELETE", path: string, body: unknown): Promise<unknown> {
@@ -92,14 +111,23 @@ function oneLine(text: string): string {
 }
 
 /** The facts that are given, as the daemon takes and checks them. */
-function factsOf({ fork, archived, private: isPrivate, reader, stars, description, topic, meta }: TypedFacts): Partial<RepositoryFacts> {
+function factsOf({
+  fork,
+  archived,
+  private: isPrivate,
+  reader,
+  stars,
+  description,
+  topic,
+  meta,
+}: TypedFacts): Partial<RepositoryFacts> {
   return {
     ...(fork === undefined ? {} : { fork }),
     ...(archived === undefined ? {} : { archived }),
     ...(isPrivate === undefined ? {} : { private: isPrivate }),
     ...(reader === undefined ? {} : { readers: reader || [] }),
     // What is no number goes as it is, for the daemon to name.
-    ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : stars as unknown as number }),
+    ...(stars === undefined ? {} : { stars: /^[0-9]+$/.test(stars) ? Number(stars) : (stars as unknown as number) }),
     ...(description === undefined ? {} : { description }),
     ...(topic === undefined ? {} : { topics: topic || [] }),
     ...(meta === undefined ? {} : { metadata: Object.fromEntries((meta || []).map(keyAndValue)) }),

@@ -34,7 +34,10 @@ export const exitCodes = { matches: 0, noMatches: 1, failed: 2, incomplete: 3, u
 /** What is left out unless the query asks for it: an answer without it is complete. */
 const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "excluded-archive", "display"]);
 
-/** Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked, or the results not be written. */
+/**
+ * Prints results as they stream. Resolves with the exit code; throws when the daemon cannot be asked, or the results
+ * not be written.
+ */
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
   const query = await queryOf(command);
   const response = await ask(searchUrl(command, query), command);
@@ -43,7 +46,10 @@ export async function runSearch(command: SearchCommand, terminal: Terminal): Pro
   const decoder = new SseDecoder();
   try {
     for await (const bytes of response as AsyncIterable<Uint8Array>) {
-      const text = decoder.push(bytes).map((event) => view.show(event)).join("");
+      const text = decoder
+        .push(bytes)
+        .map((event) => view.show(event))
+        .join("");
       await output.write(text);
       if (output.closed) break;
     }
@@ -83,15 +89,26 @@ async function ask(url: URL, { endpoint, token }: SearchCommand): Promise<Incomi
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const authorization = token === undefined ? {} : { Authorization: `token ${token}` };
     get(url, { headers: { Accept: "text/event-stream", ...authorization } }, resolve).on("error", (cause) => {
-      reject(new TrawlError("not-found", `no answer from ${endpoint}: ${messageOf(cause)}; is trawld running there? `
-        + "Start one with `trawl serve`, or name its address with --endpoint", { cause }));
+      reject(
+        new TrawlError(
+          "not-found",
+          `no answer from ${endpoint}: ${messageOf(cause)}; is trawld running there? ` +
+            "Start one with `trawl serve`, or name its address with --endpoint",
+          { cause },
+        ),
+      );
     });
   });
   if (response.statusCode === 200) return response;
-  const body = Buffer.concat(await response.toArray() as Buffer[]).toString().trim();
+  const body = Buffer.concat((await response.toArray()) as Buffer[])
+    .toString()
+    .trim();
   const refusal = `${endpoint} answered ${response.statusCode}: ${body}`;
   if (response.statusCode !== 401) throw new TrawlError("overloaded", refusal);
-  throw new TrawlError("forbidden", `${refusal} Name an access token with TRAWL_TOKEN; \`trawl token create\` makes one`);
+  throw new TrawlError(
+    "forbidden",
+    `${refusal} Name an access token with TRAWL_TOKEN; \`trawl token create\` makes one`,
+  );
 }
 
 function brokenStream(cause: unknown): TrawlError {
@@ -147,11 +164,15 @@ class SearchView {
   /** Tells what was left out and why; returns the exit code. An alert without any progress: the query did not run. */
   finish(): number {
     const progress = this.#progress;
-    const skipped = (progress?.skipped ?? []).filter(({ reason }) => !this.#hasOwnLimit || reason !== "shard-match-limit");
+    const skipped = (progress?.skipped ?? []).filter(
+      ({ reason }) => !this.#hasOwnLimit || reason !== "shard-match-limit",
+    );
     for (const one of skipped) this.#note(skippedText(one));
     if (this.#alert) this.#note(alertText(this.#alert, this.#query));
     if (progress && this.#terminal.isTerminal) {
-      this.#note(`${progress.matchCount} ${progress.matchCount === 1 ? "match" : "matches"} in ${progress.durationMs} ms`);
+      this.#note(
+        `${progress.matchCount} ${progress.matchCount === 1 ? "match" : "matches"} in ${progress.durationMs} ms`,
+      );
     }
     if (this.#failed || (this.#alert && !progress)) return exitCodes.failed;
     if (skipped.some(({ reason }) => !completeWithout.has(reason))) return exitCodes.incomplete;

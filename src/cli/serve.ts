@@ -17,8 +17,8 @@ export async function serve(typed: ServeArguments): Promise<number> {
     configFile: typed.config,
     overrides: [
       ...typed.set.map(keyAndValue),
-      ...typed.data === undefined ? [] : [["data", resolve(typed.data)] as const],
-      ...typed.listen === undefined ? [] : [["listen", typed.listen] as const],
+      ...(typed.data === undefined ? [] : [["data", resolve(typed.data)] as const]),
+      ...(typed.listen === undefined ? [] : [["listen", typed.listen] as const]),
     ],
     repositories: typed.repository,
   });

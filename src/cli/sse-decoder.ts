@@ -40,6 +40,7 @@ export class SseDecoder {
 
 function decode(text: string): StreamEvent {
   const found = /^event: ([^\n]*)\ndata: ([^\n]*)\n\n$/.exec(text);
-  if (!found) throw new TrawlError("bad-request", `not an event of a search stream: ${JSON.stringify(text.slice(0, 80))}`);
+  if (!found)
+    throw new TrawlError("bad-request", `not an event of a search stream: ${JSON.stringify(text.slice(0, 80))}`);
   return { name: found[1] ?? "", data: found[2] ?? "" };
 }

@@ -31,19 +31,42 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
       const { path, expiresAt } = await accounts.passwords.newReset(params["NAME"] ?? "", operator);
       return { url: externalUrl + path, expiresAt };
     },
-    "POST /.api/users/NAME": ({ params, body }) => daemon().accounts.updateUser(params["NAME"] ?? "", { isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false }, operator),
+    "POST /.api/users/NAME": ({ params, body }) =>
+      daemon().accounts.updateUser(
+        params["NAME"] ?? "",
+        { isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false },
+        operator,
+      ),
     "DELETE /.api/users/NAME": ({ params }) => daemon().accounts.deleteUser(params["NAME"] ?? "", operator),
-    "GET /.api/organisations": () => daemon().accounts.organisations().map((organisation) => shownOrganisation(daemon().accounts, organisation)),
+    "GET /.api/organisations": () =>
+      daemon()
+        .accounts.organisations()
+        .map((organisation) => shownOrganisation(daemon().accounts, organisation)),
     "POST /.api/organisations": async ({ body }) => {
       const { accounts } = daemon();
-      return shownOrganisation(accounts, await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator));
+      return shownOrganisation(
+        accounts,
+        await accounts.createOrganisation({ name: textIn(body, "name"), displayName: "", memberIds: [] }, operator),
+      );
     },
     "POST /.api/organisations/NAME": async ({ params, body }) => {
       const { accounts } = daemon();
-      return shownOrganisation(accounts, await accounts.setMember(params["NAME"] ?? "", textIn(body, "user"), flagIn(body, "isMember") ?? true, operator));
+      return shownOrganisation(
+        accounts,
+        await accounts.setMember(
+          params["NAME"] ?? "",
+          textIn(body, "user"),
+          flagIn(body, "isMember") ?? true,
+          operator,
+        ),
+      );
     },
-    "DELETE /.api/organisations/NAME": ({ params }) => daemon().accounts.deleteOrganisation(params["NAME"] ?? "", operator),
-    "GET /.api/tokens": () => daemon().accounts.tokens().map((token) => shownToken(daemon().accounts, token)),
+    "DELETE /.api/organisations/NAME": ({ params }) =>
+      daemon().accounts.deleteOrganisation(params["NAME"] ?? "", operator),
+    "GET /.api/tokens": () =>
+      daemon()
+        .accounts.tokens()
+        .map((token) => shownToken(daemon().accounts, token)),
     "POST /.api/tokens": (call) => createToken(daemon(), call),
     "DELETE /.api/tokens/ID": async ({ params }) => {
       const { accounts } = daemon();
@@ -54,25 +77,41 @@ export function accountHandlers(daemon: () => Controlled): ControlHandlers {
 
 async function createUser({ accounts }: Controlled, body: unknown): Promise<User> {
   const [address, password] = [optionalTextIn(body, "email"), optionalTextIn(body, "password")];
-  return accounts.createUser({
-    name: textIn(body, "name"), displayName: "", isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false,
-    // Whoever may open the control socket knows whose address it is.
-    ...address === undefined ? {} : { email: { address, isVerified: true } },
-    ...password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password) },
-  }, operator);
+  return accounts.createUser(
+    {
+      name: textIn(body, "name"),
+      displayName: "",
+      isSiteAdmin: flagIn(body, "isSiteAdmin") ?? false,
+      // Whoever may open the control socket knows whose address it is.
+      ...(address === undefined ? {} : { email: { address, isVerified: true } }),
+      ...(password === undefined ? {} : { passwordHash: await accounts.passwords.hashed(password) }),
+    },
+    operator,
+  );
 }
 
 /** The one answer that has a token's text in it. */
-async function createToken({ accounts, accessTokens, tokenLifetimes }: Controlled, { body }: ControlCall): Promise<{ readonly text: string }> {
-  if (accessTokens === "none") throw new TrawlError("forbidden", 'access tokens are switched off: "auth": {"accessTokens": "none"}');
-  const request = { scopes: textsIn(body, "scopes"), note: textIn(body, "note"), lifetimeMs: tokenLifetimes.lifetimeMs(readLifetime(optionalTextIn(body, "expires") ?? "")) };
+async function createToken(
+  { accounts, accessTokens, tokenLifetimes }: Controlled,
+  { body }: ControlCall,
+): Promise<{ readonly text: string }> {
+  if (accessTokens === "none")
+    throw new TrawlError("forbidden", 'access tokens are switched off: "auth": {"accessTokens": "none"}');
+  const request = {
+    scopes: textsIn(body, "scopes"),
+    note: textIn(body, "note"),
+    lifetimeMs: tokenLifetimes.lifetimeMs(readLifetime(optionalTextIn(body, "expires") ?? "")),
+  };
   const { text } = await accounts.createToken(textIn(body, "user"), request, operator);
   return { text };
 }
 
 function tokenId(text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new TrawlError("bad-request", `${JSON.stringify(text)} is no id of an access token: \`trawl token list\` shows a number for each`);
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(text)} is no id of an access token: \`trawl token list\` shows a number for each`,
+  );
 }
 
 function shownToken(accounts: Accounts, token: AccessToken): ShownToken {

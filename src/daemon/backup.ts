@@ -2,7 +2,15 @@ import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
 import { prepareTarget, syncFolder } from "../backup/content-files.js";
-import { backupFormat, filesFolder, manifestName, parseManifest, shardPath, type Manifest, type ManifestEntry } from "../backup/manifest.js";
+import {
+  backupFormat,
+  filesFolder,
+  manifestName,
+  parseManifest,
+  shardPath,
+  type Manifest,
+  type ManifestEntry,
+} from "../backup/manifest.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { filesIn } from "../git/mirror-directory.js";
@@ -34,11 +42,11 @@ export interface BackupResult {
 }
 
 /**
- * Backups of the running daemon. The catalog is copied between two changes, and its shards are kept until they are copied, too; a mirror
- * is copied while no task touches it, and may be later than the catalog, as after any fetch.
+ * Backups of the running daemon. The catalog is copied between two changes, and its shards are kept until they are
+ * copied, too; a mirror is copied while no task touches it, and may be later than the catalog, as after any fetch.
  *
- * A folder takes one backup after the other: what it has is not copied again, and it holds the former backup until the manifest of the
- * new one is in its place. The copying is done by ingest workers.
+ * A folder takes one backup after the other: what it has is not copied again, and it holds the former backup until the
+ * manifest of the new one is in its place. The copying is done by ingest workers.
  */
 export class Backups {
   readonly #source: BackupSource;
@@ -48,7 +56,10 @@ export class Backups {
     this.#source = source;
   }
 
-  /** Rejects with `conflict` while another one runs, and for a folder that holds something else; with `storage` when a write fails. */
+  /**
+   * Rejects with `conflict` while another one runs, and for a folder that holds something else; with `storage` when a
+   * write fails.
+   */
   async take(target: string, progress: (line: string) => void): Promise<BackupResult> {
     this.#requireTarget(target);
     if (this.#isRunning) throw new TrawlError("conflict", "a backup is running already");
@@ -70,7 +81,10 @@ export class Backups {
     if (!isAbsolute(target)) throw new TrawlError("bad-request", "the folder of a backup is given as an absolute path");
     const { dataFolder } = this.#source;
     if (!relative(dataFolder, target).startsWith("..") || !relative(target, dataFolder).startsWith("..")) {
-      throw new TrawlError("bad-request", `${target} and the data directory ${dataFolder} lie in one another: name another folder, best on another disk`);
+      throw new TrawlError(
+        "bad-request",
+        `${target} and the data directory ${dataFolder} lie in one another: name another folder, best on another disk`,
+      );
     }
   }
 }
@@ -146,7 +160,8 @@ class RunningBackup {
   /** The copy then has what the catalog holds, and nothing of what was deleted from it. */
   async #rewrite(folder: string): Promise<void> {
     const state = await inspectStore("records", folder, "rewrite");
-    if (state.kind === "damaged") throw new TrawlError("storage", `the catalog is damaged (${state.reason}): restart the daemon, which repairs it`);
+    if (state.kind === "damaged")
+      throw new TrawlError("storage", `the catalog is damaged (${state.reason}): restart the daemon, which repairs it`);
   }
 
   async #copyShards({ shards }: CatalogView, earlier: ReadonlyMap<string, ManifestEntry>): Promise<void> {
@@ -168,7 +183,9 @@ class RunningBackup {
 
   /** The secrets of remotes and the audit log. A secret may go at any moment, with its repository. */
   async #copyFiles(): Promise<void> {
-    const secrets = filesIn(join(this.#source.dataFolder, "secrets"), /^[0-9a-f]{1,64}$/).map((name) => `secrets/${name}`);
+    const secrets = filesIn(join(this.#source.dataFolder, "secrets"), /^[0-9a-f]{1,64}$/).map(
+      (name) => `secrets/${name}`,
+    );
     for (const path of [...secrets, "audit.log"]) {
       const source = join(this.#source.dataFolder, path);
       try {

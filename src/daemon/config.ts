@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from "jsonc-parser";
 import { TrawlError, messageOf } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { redactUrl } from "../git/remote-url.js";
@@ -11,8 +18,19 @@ import type { SearchContext } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
 import { checkContextQuery } from "../query/search-contexts.js";
 import { nearestWord } from "./nearest-word.js";
-import { allowedText, contextRepositoryTable, contextRevisionLengthMax, contextTable, optionTable, repositoryTable, type OptionRow, type OptionValues, type RepositoryOptions,
-  type ResolvedOptions, type TypedOptions } from "./options.js";
+import {
+  allowedText,
+  contextRepositoryTable,
+  contextRevisionLengthMax,
+  contextTable,
+  optionTable,
+  repositoryTable,
+  type OptionRow,
+  type OptionValues,
+  type RepositoryOptions,
+  type ResolvedOptions,
+  type TypedOptions,
+} from "./options.js";
 import { absoluteUrl, nameOfUrl } from "./repository-url.js";
 import { configSchema, factsSchema, repositorySchema, type JsonSchema } from "./schema.js";
 
@@ -29,7 +47,7 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
   const values = new Map<string, unknown>(file ? flatten(file.content, file.directory) : []);
   for (const [key, text] of typed.overrides) applyOverride(values, key, text, problems);
   const repositories = [
-    ...file ? fileRepositories(file, problems) : [],
+    ...(file ? fileRepositories(file, problems) : []),
     ...typed.repositories.map((text) => typedRepository(text, problems)),
   ];
   checkRepositories(repositories, problems);
@@ -50,7 +68,9 @@ export function resolveOptions(typed: TypedOptions): ResolvedOptions {
 
 /** Names of the options whose values differ; the lists of repositories and contexts are not looked at. */
 export function differingOptions(a: ResolvedOptions, b: ResolvedOptions): string[] {
-  return Object.keys(optionTable).filter((key) => JSON.stringify(optionAt(a, key)) !== JSON.stringify(optionAt(b, key)));
+  return Object.keys(optionTable).filter(
+    (key) => JSON.stringify(optionAt(a, key)) !== JSON.stringify(optionAt(b, key)),
+  );
 }
 
 function optionAt(options: ResolvedOptions, key: string): unknown {
@@ -69,11 +89,16 @@ export function resolveRepository(value: unknown): RepositoryConfig {
   return config;
 }
 
-/** Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`. */
+/**
+ * Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`.
+ */
 export function resolveFacts(value: unknown): Partial<RepositoryFacts> {
   const validFacts = factsValidation();
   if (validFacts(value)) return value as Partial<RepositoryFacts>;
-  throw new TrawlError("bad-config", describe("repository", validFacts.errors, value, undefined, ["repositories", "0"]).join("\n"));
+  throw new TrawlError(
+    "bad-config",
+    describe("repository", validFacts.errors, value, undefined, ["repositories", "0"]).join("\n"),
+  );
 }
 
 interface ConfigFile {
@@ -85,7 +110,9 @@ interface ConfigFile {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
-/** A repository and where it was named, which is only worked out for a message: finding a line reads the file up to it. */
+/**
+ * A repository and where it was named, which is only worked out for a message: finding a line reads the file up to it.
+ */
 interface PlacedRepository {
   readonly where: () => string;
   readonly config: RepositoryConfig;
@@ -125,7 +152,9 @@ function readText(path: string): string {
 
 /** `CommaExpected` as `comma expected`. */
 function syntaxText(error: ParseError["error"]): string {
-  return printParseErrorCode(error).replace(/(?<!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+  return printParseErrorCode(error)
+    .replace(/(?<!^)[A-Z]/g, (letter) => ` ${letter}`)
+    .toLowerCase();
 }
 
 function lineAt(text: string, utf16Offset: number): number {
@@ -139,7 +168,8 @@ function duplicateKeys(file: ConfigFile): string[] {
     const seen = new Set<unknown>();
     for (const child of node.children ?? []) {
       const key = child.type === "property" ? child.children?.[0] : undefined;
-      if (key && seen.has(key.value)) problems.push(`${file.path}:${lineAt(file.text, key.offset)}: key "${key.value}" stands here twice`);
+      if (key && seen.has(key.value))
+        problems.push(`${file.path}:${lineAt(file.text, key.offset)}: key "${key.value}" stands here twice`);
       if (key) seen.add(key.value);
       visit(child);
     }
@@ -149,10 +179,18 @@ function duplicateKeys(file: ConfigFile): string[] {
 }
 
 /** What the schema found wrong, each with its place, its key, what is allowed and what was found. */
-function describe(source: string, errors: readonly ErrorObject[] | null | undefined, content: unknown,
-  file: ConfigFile | undefined, root: readonly string[]): string[] {
+function describe(
+  source: string,
+  errors: readonly ErrorObject[] | null | undefined,
+  content: unknown,
+  file: ConfigFile | undefined,
+  root: readonly string[],
+): string[] {
   const problems = (errors ?? []).map((error) => {
-    const path = error.instancePath.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const path = error.instancePath
+      .split("/")
+      .slice(1)
+      .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
     const unknownKey: unknown = error.params["additionalProperty"];
     const place = typeof unknownKey === "string" ? [...path, unknownKey] : path;
     const where = file ? `${source}:${lineOf(file, place)}` : source;
@@ -164,11 +202,17 @@ function describe(source: string, errors: readonly ErrorObject[] | null | undefi
 function problemText(error: ErrorObject, path: readonly string[], found: unknown): string {
   const key = path.length === 0 ? "the file" : keyText(path);
   switch (error.keyword) {
-    case "additionalProperties": return unknownKeyText(path, String(error.params["additionalProperty"]));
-    case "required": return `${key}: "${String(error.params["missingProperty"])}" is missing`;
+    case "additionalProperties":
+      return unknownKeyText(path, String(error.params["additionalProperty"]));
+    case "required":
+      return `${key}: "${String(error.params["missingProperty"])}" is missing`;
     default: {
       const row = rowAt(path);
-      const allowed = row ? allowedText(row) : error.keyword === "type" && error.params["type"] === "array" ? "a list" : "an object";
+      const allowed = row
+        ? allowedText(row)
+        : error.keyword === "type" && error.params["type"] === "array"
+          ? "a list"
+          : "an object";
       return `${key}: must be ${allowed}, not ${redactUrl(JSON.stringify(found) ?? "")}`;
     }
   }
@@ -177,8 +221,10 @@ function problemText(error: ErrorObject, path: readonly string[], found: unknown
 function unknownKeyText(path: readonly string[], key: string): string {
   const typed = keyText([...path, key]);
   const keys = listedKeys(path);
-  const [nearest, ...others] = keys !== undefined ? suggestions(key, keys, "")
-    : suggestions(typed, optionKeys, path.map((part) => `${part}.`).join(""));
+  const [nearest, ...others] =
+    keys !== undefined
+      ? suggestions(key, keys, "")
+      : suggestions(typed, optionKeys, path.map((part) => `${part}.`).join(""));
   const hint = others.length === 0 ? `did you mean ${nearest}?` : `allowed here: ${[nearest, ...others].join(", ")}`;
   return `unknown key ${typed}; ${hint}`;
 }
@@ -275,20 +321,27 @@ function fileContexts(file: ConfigFile, problems: string[]): SearchContext[] {
   const seen = new Set<string>();
   return items.map((item: Partial<SearchContext> & { readonly name: string }, at) => {
     const { name, description = "", public: isPublic = true, query = "" } = item;
-    const repositories = (item.repositories ?? []).map((repository) => ({ ...repository, revisions: (repository.revisions as readonly string[] | undefined) ?? [] }));
+    const repositories = (item.repositories ?? []).map((repository) => ({
+      ...repository,
+      revisions: (repository.revisions as readonly string[] | undefined) ?? [],
+    }));
     const where = `${file.path}:${lineOf(file, ["contexts", String(at)])}`;
     const context = { name, description, public: isPublic, query, repositories };
     if (seen.has(name)) problems.push(`${where}: a context named ${JSON.stringify(name)} stands above already`);
     seen.add(name);
-    for (const problem of contextProblems(context, item.repositories !== undefined)) problems.push(`${where}: context ${name}: ${problem}`);
+    for (const problem of contextProblems(context, item.repositories !== undefined))
+      problems.push(`${where}: context ${name}: ${problem}`);
     return context;
   });
 }
 
 function contextProblems({ query, repositories }: SearchContext, hasList: boolean): string[] {
   if ((query !== "") === hasList) return [`it needs either "query" or "repositories"${hasList ? ", not both" : ""}`];
-  const long = repositories.flatMap(({ revisions }) => revisions).find((revision) => revision.length > contextRevisionLengthMax);
-  if (long !== undefined) return [`the revision ${long.slice(0, 40)}… is longer than ${contextRevisionLengthMax} characters`];
+  const long = repositories
+    .flatMap(({ revisions }) => revisions)
+    .find((revision) => revision.length > contextRevisionLengthMax);
+  if (long !== undefined)
+    return [`the revision ${long.slice(0, 40)}… is longer than ${contextRevisionLengthMax} characters`];
   const names = repositories.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) < at);
   if (twice !== undefined) return [`${JSON.stringify(twice)} stands in its list twice; give one entry all revisions`];
@@ -297,7 +350,11 @@ function contextProblems({ query, repositories }: SearchContext, hasList: boolea
     checkContextQuery(query, new Date().getTime());
     return [];
   } catch (error) {
-    if (error instanceof QueryError) return error.printWithCaret().split("\n").filter((line) => line !== "");
+    if (error instanceof QueryError)
+      return error
+        .printWithCaret()
+        .split("\n")
+        .filter((line) => line !== "");
     throw error;
   }
 }
@@ -308,11 +365,14 @@ function typedRepository(text: string, problems: string[]): PlacedRepository {
   const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
   const item = { name: name ?? "", url: url ?? "" };
   const validRepository = repositoryValidation();
-  if (!validRepository(item)) problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
+  if (!validRepository(item))
+    problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
   return { where: () => where, config: repositoryConfig(item, process.cwd()) };
 }
 
-const repositoryDefaults = Object.fromEntries(Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]));
+const repositoryDefaults = Object.fromEntries(
+  Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]),
+);
 
 function repositoryConfig(item: Partial<RepositoryOptions>, base: string): RepositoryConfig {
   const { interval, ...fields } = { ...repositoryDefaults, ...item } as RepositoryOptions;
@@ -322,7 +382,10 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
 function checkRepositories(repositories: readonly PlacedRepository[], problems: string[]): void {
   if (problems.length > 0) return;
   const seen = new Set<string>();
-  for (const { where, config: { name, url, credential } } of repositories) {
+  for (const {
+    where,
+    config: { name, url, credential },
+  } of repositories) {
     if (seen.has(name)) problems.push(`${where()}: a repository named ${JSON.stringify(name)} stands above already`);
     seen.add(name);
     try {
@@ -340,19 +403,25 @@ function nest(values: ReadonlyMap<string, unknown>): OptionValues {
     const value = values.has(key) ? values.get(key) : row.default;
     const [first = "", second] = key.split(".");
     if (second === undefined) nested[first] = value;
-    else nested[first] = { ...nested[first] as object, [second]: value };
+    else nested[first] = { ...(nested[first] as object), [second]: value };
   }
   return nested as OptionValues;
 }
 
-function checkListen(options: OptionValues, isPublicGiven: boolean, problems: string[]): { listenHost: string; listenPort: number } {
+function checkListen(
+  options: OptionValues,
+  isPublicGiven: boolean,
+  problems: string[],
+): { listenHost: string; listenPort: number } {
   const at = options.listen.lastIndexOf(":");
   const listenHost = options.listen.slice(0, at).replace(/^\[|\]$/g, "");
   const listenPort = Number(options.listen.slice(at + 1));
   if (listenPort > 65_535) problems.push(`listen: the port of ${options.listen} is above 65535`);
   if (!isLoopback(listenHost) && !isPublicGiven) {
-    problems.push(`listen: ${options.listen} is not a loopback address: set "auth": {"public": false} to ask everyone for an `
-      + `access token, or "auth": {"public": true} to let everyone who can reach it read all code that is not private`);
+    problems.push(
+      `listen: ${options.listen} is not a loopback address: set "auth": {"public": false} to ask everyone for an ` +
+        `access token, or "auth": {"public": true} to let everyone who can reach it read all code that is not private`,
+    );
   }
   return { listenHost, listenPort };
 }

@@ -43,8 +43,14 @@ export interface ReloadResult {
 /** The control interface's routes; `cli/` is their client. */
 export function controlHandlers(daemon: () => Controlled): ControlHandlers {
   const statusOf = (name: string): RepositoryStatus => {
-    const status = daemon().sync.statuses().find((other) => other.name === name);
-    if (status === undefined) throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`);
+    const status = daemon()
+      .sync.statuses()
+      .find((other) => other.name === name);
+    if (status === undefined)
+      throw new TrawlError(
+        "not-found",
+        `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`,
+      );
     return status;
   };
   return {
@@ -53,7 +59,8 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     "POST /.api/repos": async ({ body, progress }: ControlCall) => {
       const { sync, catalog, audit } = daemon();
       const config = resolveRepository(body);
-      if (config.private && catalog.repositoryByName(config.name) === undefined) await audit.record(permissionsEntry(config.name, config));
+      if (config.private && catalog.repositoryByName(config.name) === undefined)
+        await audit.record(permissionsEntry(config.name, config));
       await withActivity(sync, config.name, progress, () => sync.add(config)).catch((error: unknown) => {
         const isTaken = error instanceof TrawlError && error.code === "conflict";
         throw !isTaken && isAdded(catalog, config) ? withRemedy(error, config.name) : error;
@@ -106,7 +113,11 @@ function isAdded(catalog: Catalog, { name, url }: RepositoryConfig): boolean {
 
 function withRemedy(error: unknown, name: string): TrawlError {
   const code = error instanceof TrawlError ? error.code : "internal";
-  return new TrawlError(code, `${messageOf(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`, { cause: error });
+  return new TrawlError(
+    code,
+    `${messageOf(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`,
+    { cause: error },
+  );
 }
 
 /** Who may see a repository. */
@@ -115,7 +126,12 @@ function permissionsEntry(repository: string, { private: isPrivate, readers }: P
 }
 
 /** Shows what a sync is doing, each time it does something else. */
-async function withActivity<T>(sync: SyncManager, name: string, progress: (value: unknown) => void, work: () => Promise<T>): Promise<T> {
+async function withActivity<T>(
+  sync: SyncManager,
+  name: string,
+  progress: (value: unknown) => void,
+  work: () => Promise<T>,
+): Promise<T> {
   let shown = "";
   const stop = sync.onActivity(name, (activity) => {
     if (activity === shown) return;
@@ -129,7 +145,11 @@ async function withActivity<T>(sync: SyncManager, name: string, progress: (value
   }
 }
 
-async function check(sync: SyncManager, repair: boolean, progress: (value: unknown) => void): Promise<{ shards: number; faults: number }> {
+async function check(
+  sync: SyncManager,
+  repair: boolean,
+  progress: (value: unknown) => void,
+): Promise<{ shards: number; faults: number }> {
   let shards = 0;
   const damaged: number[] = [];
   for await (const { shardId, error } of sync.check()) {
@@ -154,12 +174,14 @@ async function check(sync: SyncManager, repair: boolean, progress: (value: unkno
 
 /** What is left out stays. A relative path is refused: it would be one of the daemon's directory. */
 function readRemote(body: unknown): { readonly url: string | undefined; readonly credential: string | undefined } {
-  const { url, credential } = typeof body === "object" && body !== null ? body as { url?: unknown; credential?: unknown } : {};
+  const { url, credential } =
+    typeof body === "object" && body !== null ? (body as { url?: unknown; credential?: unknown }) : {};
   if (!isTextOrNothing(url) || !isTextOrNothing(credential) || (url ?? credential) === undefined) {
     throw new TrawlError("bad-request", 'this takes {"url": TEXT, "credential": TEXT}, or one of them');
   }
   if (url !== undefined) parseRemoteUrl(url);
-  if (credential !== undefined && !isSecretSource(credential)) throw new TrawlError("bad-config", "credential: must be file:/PATH, or credential:NAME, or nothing");
+  if (credential !== undefined && !isSecretSource(credential))
+    throw new TrawlError("bad-config", "credential: must be file:/PATH, or credential:NAME, or nothing");
   return { url, credential };
 }
 
@@ -169,7 +191,8 @@ function isTextOrNothing(value: unknown): value is string | undefined {
 
 function readFolder(body: unknown): string {
   const folder = typeof body === "object" && body !== null && "folder" in body ? body.folder : undefined;
-  if (typeof folder !== "string" || folder.includes("\0")) throw new TrawlError("bad-request", "backup takes {\"folder\": PATH}");
+  if (typeof folder !== "string" || folder.includes("\0"))
+    throw new TrawlError("bad-request", 'backup takes {"folder": PATH}');
   return folder;
 }
 
@@ -178,9 +201,14 @@ function readExplain(body: unknown): { query: string; patternType: string } {
     const patternType = "patternType" in body && typeof body.patternType === "string" ? body.patternType : "";
     return { query: body.query, patternType };
   }
-  throw new TrawlError("bad-request", "explain takes {\"query\": TEXT, \"patternType\": TEXT}");
+  throw new TrawlError("bad-request", 'explain takes {"query": TEXT, "patternType": TEXT}');
 }
 
 function isTrue(body: unknown, field: string): boolean {
-  return typeof body === "object" && body !== null && Object.hasOwn(body, field) && (body as Readonly<Record<string, unknown>>)[field] === true;
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    Object.hasOwn(body, field) &&
+    (body as Readonly<Record<string, unknown>>)[field] === true
+  );
 }

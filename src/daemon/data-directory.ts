@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -12,11 +22,14 @@ export function prepareData(dataFolder: string): void {
   try {
     const isNew = !existsSync(versionFile) || isUnwritten(readFileSync(versionFile));
     if (!isNew) requireReadable(dataFolder);
-    for (const folder of ["", "catalog", "shards", "mirrors"]) mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
+    for (const folder of ["", "catalog", "shards", "mirrors"])
+      mkdirSync(join(dataFolder, folder), { recursive: true, mode: 0o700 });
     if (isNew) writeVersion(dataFolder, `${dataVersion}\n`);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -37,9 +50,10 @@ function writeVersion(dataFolder: string, text: string): void {
 }
 
 /**
- * Looks at both stores before they are opened. A damaged one is renamed, so that nothing is lost: the shards are then built again
- * from the mirrors, and the catalog is restored from its newest good snapshot. Throws `storage` when there is none: without a
- * catalog the mirrors would be deleted as unknown. A whole catalog is rewritten, and one of an earlier version is upgraded.
+ * Looks at both stores before they are opened. A damaged one is renamed, so that nothing is lost: the shards are then
+ * built again from the mirrors, and the catalog is restored from its newest good snapshot. Throws `storage` when there
+ * is none: without a catalog the mirrors would be deleted as unknown. A whole catalog is rewritten, and one of an
+ * earlier version is upgraded.
  *
  * Caller guarantees: the data directory is ours, and nobody has the stores open.
  */
@@ -59,21 +73,43 @@ export async function recoverStores(dataFolder: string, snapshots: CatalogSnapsh
   log.info({ version: dataVersion }, "the data directory was upgraded: each record of the catalog has a checksum");
 }
 
-async function recover(dataFolder: string, snapshots: CatalogSnapshots, mode: "rewrite" | "upgrade", log: Log): Promise<void> {
+async function recover(
+  dataFolder: string,
+  snapshots: CatalogSnapshots,
+  mode: "rewrite" | "upgrade",
+  log: Log,
+): Promise<void> {
   const folders = { catalog: join(dataFolder, "catalog"), shards: join(dataFolder, "shards") };
-  const [catalog, shards] = await Promise.all([inspectStore("records", folders.catalog, mode), inspectStore("shards", folders.shards)]);
+  const [catalog, shards] = await Promise.all([
+    inspectStore("records", folders.catalog, mode),
+    inspectStore("shards", folders.shards),
+  ]);
   if (shards.kind === "damaged") {
-    log.error({ reason: shards.reason, movedTo: setAside(folders.shards) }, "the shard store is damaged: all shards are built again from the mirrors");
+    log.error(
+      { reason: shards.reason, movedTo: setAside(folders.shards) },
+      "the shard store is damaged: all shards are built again from the mirrors",
+    );
   }
   const reason = catalog.kind === "damaged" ? catalog.reason : lossOf(catalog, dataFolder, snapshots);
   if (reason !== undefined) return await restoreCatalog(folders.catalog, reason, snapshots, log);
-  const unwritten = catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? "it takes too long" : undefined;
+  const unwritten =
+    catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? "it takes too long" : undefined;
   if (unwritten === undefined) return;
-  if (mode === "upgrade") throw new TrawlError("storage", `cannot upgrade the catalog ${folders.catalog}: ${unwritten}. Nothing was changed.`);
-  log.warn({ reason: unwritten }, "the catalog could not be written to a new file: this one may hold what was deleted from it");
+  if (mode === "upgrade")
+    throw new TrawlError(
+      "storage",
+      `cannot upgrade the catalog ${folders.catalog}: ${unwritten}. Nothing was changed.`,
+    );
+  log.warn(
+    { reason: unwritten },
+    "the catalog could not be written to a new file: this one may hold what was deleted from it",
+  );
 }
 
-/** Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has records. */
+/**
+ * Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has
+ * records.
+ */
 function lossOf(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
   if (state.kind === "unknown" || (state.kind === "whole" && state.count > 0)) return undefined;
   if (snapshots.names().length === 0 && readdirSync(join(dataFolder, "mirrors")).length === 0) return undefined;
@@ -90,18 +126,25 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
       // The checksum of a snapshot vouches for it also where it is of an earlier version.
       const state = await inspectStore("records", candidate, "upgrade");
       if (state.kind === "damaged") throw new TrawlError("storage", state.reason);
-      if (state.kind !== "whole" || state.unwritten !== undefined) throw new TrawlError("storage", "it could not be written");
+      if (state.kind !== "whole" || state.unwritten !== undefined)
+        throw new TrawlError("storage", "it could not be written");
     } catch (error) {
       bad.push(`${name}: ${messageOf(error)}`);
       continue;
     }
     const movedTo = setAside(folder);
     renameSync(candidate, folder);
-    log.error({ reason, movedTo, snapshot: name, badSnapshots: bad }, "the catalog is damaged: it was restored from a snapshot; repositories and accounts that are newer have to be added again");
+    log.error(
+      { reason, movedTo, snapshot: name, badSnapshots: bad },
+      "the catalog is damaged: it was restored from a snapshot; repositories and accounts that are newer have to be added again",
+    );
     return;
   }
-  throw new TrawlError("storage", `the catalog ${folder} is damaged (${reason}), and no snapshot of it can be restored${bad.length > 0 ? ` (${bad.join("; ")})` : ""}. `
-    + "Nothing was changed. Restore the catalog from a backup, or start with another --data.");
+  throw new TrawlError(
+    "storage",
+    `the catalog ${folder} is damaged (${reason}), and no snapshot of it can be restored${bad.length > 0 ? ` (${bad.join("; ")})` : ""}. ` +
+      "Nothing was changed. Restore the catalog from a backup, or start with another --data.",
+  );
 }
 
 /** Renames a folder, so that it can be looked at later; returns its new name. */

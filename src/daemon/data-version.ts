@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 
-/** Version of the data directory as a whole; a shard has its own. 1: first. 2: records of the catalog have checksums. */
+/**
+ * Version of the data directory as a whole; a shard has its own. 1: first. 2: records of the catalog have checksums.
+ */
 export const dataVersion = 2;
 
 /** Those that a start upgrades. */
@@ -13,33 +15,48 @@ export function isReadable(version: number): boolean {
   return version === dataVersion || olderVersions.includes(version);
 }
 
-/** What the file holds while a start upgrades the directory: no other program may take it for one of the version before. */
+/**
+ * What the file holds while a start upgrades the directory: no other program may take it for one of the version before.
+ */
 export const upgradingText = "upgrading\n";
 
 /** What the file holds while a backup is being restored. */
 export const restoringText = "restoring\n";
 
 /**
- * Whether the directory is to be upgraded before it is used. Throws `format-version` when this program does not read it.
- * Caller guarantees: its file `version` is there.
+ * Whether the directory is to be upgraded before it is used. Throws `format-version` when this program does not read
+ * it. Caller guarantees: its file `version` is there.
  */
 export function requireReadable(dataFolder: string): { isOlder: boolean } {
   const text = readFileSync(join(dataFolder, "version"), "latin1").trim();
   const version = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
   if (version === dataVersion) return { isOlder: false };
-  if (text === upgradingText.trim() || (version !== undefined && olderVersions.includes(version))) return { isOlder: true };
+  if (text === upgradingText.trim() || (version !== undefined && olderVersions.includes(version)))
+    return { isOlder: true };
   if (text === restoringText.trim()) {
-    throw new TrawlError("format-version", `the restore of a backup to ${dataFolder} has not ended: empty the directory, and run \`trawl restore\` again`);
+    throw new TrawlError(
+      "format-version",
+      `the restore of a backup to ${dataFolder} has not ended: empty the directory, and run \`trawl restore\` again`,
+    );
   }
   if (version === undefined) {
-    throw new TrawlError("format-version", `${join(dataFolder, "version")} is damaged: it should hold ${dataVersion}. If the directory is one of this program, write that number to it.`);
+    throw new TrawlError(
+      "format-version",
+      `${join(dataFolder, "version")} is damaged: it should hold ${dataVersion}. If the directory is one of this program, write that number to it.`,
+    );
   }
   const writer = version > dataVersion ? "a later program" : "an earlier program";
-  throw new TrawlError("format-version", `${dataFolder} has data of version ${version}, of ${writer}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data. Nothing was changed.`);
+  throw new TrawlError(
+    "format-version",
+    `${dataFolder} has data of version ${version}, of ${writer}, and this program reads ${dataVersion}. Use the program that wrote it, or another --data. Nothing was changed.`,
+  );
 }
 
 /** Throws `format-version` unless the directory is of this version. Caller guarantees: its file `version` is there. */
 export function requireDataVersion(dataFolder: string): void {
   if (!requireReadable(dataFolder).isOlder) return;
-  throw new TrawlError("format-version", `${dataFolder} has data of an earlier version, which a start of the daemon upgrades to ${dataVersion}: start it first. Nothing was changed.`);
+  throw new TrawlError(
+    "format-version",
+    `${dataFolder} has data of an earlier version, which a start of the daemon upgrades to ${dataVersion}: start it first. Nothing was changed.`,
+  );
 }

@@ -24,8 +24,12 @@ export function watchGauges({ metrics, onText }: MetricRegistry, gauged: Gauged)
   onText(async () => {
     await gauged.sync.refreshGauges();
     const lengths = {
-      search: gauged.searches.waitingCount, sync: gauged.sync.waitingCount, ingest: gauged.ingest.waitingCount, read: gauged.read.waitingCount,
-      slice_interactive: gauged.scheduler.waitingIn("interactive"), slice_exhaustive: gauged.scheduler.waitingIn("exhaustive"),
+      search: gauged.searches.waitingCount,
+      sync: gauged.sync.waitingCount,
+      ingest: gauged.ingest.waitingCount,
+      read: gauged.read.waitingCount,
+      slice_interactive: gauged.scheduler.waitingIn("interactive"),
+      slice_exhaustive: gauged.scheduler.waitingIn("exhaustive"),
     };
     for (const [queue, length] of Object.entries(lengths)) metrics.queueLength.set({ queue }, length);
     const { freeBytes, sizeBytes, reserve } = await diskRoom(gauged.dataFolder, gauged.reserveBytes);

@@ -74,7 +74,10 @@ const warmUpDelayMs = 1_000;
 /** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
 const unsentBytesMax = 128 * 1024;
 
-/** At the end of the daemon a socket takes all that a search may hold for its client, and the kernel delivers it to the slowest. */
+/**
+ * At the end of the daemon a socket takes all that a search may hold for its client, and the kernel delivers it to the
+ * slowest.
+ */
 const lastBytesMax = 1024 * 1024;
 
 /**
@@ -89,10 +92,13 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   prepareData(options.data);
   // The control socket is the lock on the data directory: nothing in there is touched before it is ours.
   let daemon: Daemon | undefined;
-  const control = new ControlServer(controlHandlers(() => {
-    if (daemon === undefined) throw new TrawlError("overloaded", "the daemon is starting; try again in a moment");
-    return daemon;
-  }), log);
+  const control = new ControlServer(
+    controlHandlers(() => {
+      if (daemon === undefined) throw new TrawlError("overloaded", "the daemon is starting; try again in a moment");
+      return daemon;
+    }),
+    log,
+  );
   await control.listen(options.data);
   const snapshots = new CatalogSnapshots(join(options.data, "catalog-snapshots"));
   // Whoever reads that it listens may signal at once.
@@ -109,17 +115,31 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   const { url, port } = await started.start(manager.takeBack(socketName));
   const listener = listenerOf(port);
   if (listener !== undefined) manager.keep(socketName, listener);
-  process.on("SIGHUP", () => void manager.reload(() => started.reload(false).then(() => undefined, () => undefined)));
+  process.on(
+    "SIGHUP",
+    () =>
+      void manager.reload(() =>
+        started.reload(false).then(
+          () => undefined,
+          () => undefined,
+        ),
+      ),
+  );
   process.stdout.write(`trawld: listening on ${url}\n`);
   manager.ready(`Listening on ${url}`);
   const lost = await Promise.race([stopped, started.storeLost]);
   const exitCode = lost === undefined ? 0 : 1;
   manager.stopping();
   if (lost === undefined) log.info("stopping");
-  else log.error({ reason: lost }, "the disk failed while a store was written: the daemon ends, and its next start looks at what the disk has");
+  else
+    log.error(
+      { reason: lost },
+      "the disk failed while a store was written: the daemon ends, and its next start looks at what the disk has",
+    );
   callAfter(exitMs, () => process.exit(exitCode));
   if (lost === undefined) await started.stop();
-  // LMDB never answers a write that it could not begin: without the timer nothing would keep the process until it ends with its code.
+  // LMDB never answers a write that it could not begin: without the timer nothing would keep the process until it ends
+  // with its code.
   else await Promise.race([started.stop().catch(() => undefined), sleep(exitMs)]);
   return exitCode;
 }
@@ -134,7 +154,10 @@ function stopSignal(): Promise<undefined> {
 /** Who makes the first account. */
 const programItself: Doer = { who: "trawld", sudoBy: undefined, from: "start" };
 
-/** The parts of one daemon, put together. Caller guarantees: the data directory is prepared, and `control` listens on it. */
+/**
+ * The parts of one daemon, put together. Caller guarantees: the data directory is prepared, and `control` listens on
+ * it.
+ */
 class Daemon implements Controlled {
   readonly #options: ResolvedOptions;
   readonly #log: Log;
@@ -168,13 +191,23 @@ class Daemon implements Controlled {
   /** 0 until it is open. */
   #port = 0;
 
-  constructor(options: ResolvedOptions, secrets: ReadonlyMap<string, string>, control: ControlServer, snapshots: CatalogSnapshots, log: Log) {
+  constructor(
+    options: ResolvedOptions,
+    secrets: ReadonlyMap<string, string>,
+    control: ControlServer,
+    snapshots: CatalogSnapshots,
+    log: Log,
+  ) {
     this.#options = options;
     this.#control = control;
     this.#log = log;
     this.accessTokens = options.auth.accessTokens;
     const { tokenDays, maxTokenDays, allowTokensWithoutExpiry } = options.auth;
-    this.tokenLifetimes = new TokenLifetimes({ defaultDays: tokenDays, longestDays: maxTokenDays, allowsNever: allowTokensWithoutExpiry });
+    this.tokenLifetimes = new TokenLifetimes({
+      defaultDays: tokenDays,
+      longestDays: maxTokenDays,
+      allowsNever: allowTokensWithoutExpiry,
+    });
     const metrics = createMetrics();
     this.#metrics = metrics.metrics;
     const settings = { dataFolder: options.data, kernel: options.kernel };
@@ -183,60 +216,117 @@ class Daemon implements Controlled {
     const pressure = new Int32Array(new SharedArrayBuffer(4));
     const pools = { log, metrics: metrics.metrics };
     // First of all: its threads start while this one reads the catalog.
-    this.#searchPool = new SearchPool(searchWorkerEntry, { ...settings, pressure, arena: cache.arena }, options.workers, pools);
+    this.#searchPool = new SearchPool(
+      searchWorkerEntry,
+      { ...settings, pressure, arena: cache.arena },
+      options.workers,
+      pools,
+    );
     this.#shards = new ShardStore(join(options.data, "shards"));
     this.#records = new RecordStore(join(options.data, "catalog"));
-    this.storeLost = new Promise((resolve) => { this.#loseStore = resolve; });
+    this.storeLost = new Promise((resolve) => {
+      this.#loseStore = resolve;
+    });
     this.#records.onLost = this.#loseStore;
     this.audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
     this.#snapshots = new SnapshotSchedule(snapshots, this.#records, log);
-    const stores = [{ name: "the catalog", guard: this.#records.guard }, { name: "the shard store", guard: this.#shards.guard }];
+    const stores = [
+      { name: "the catalog", guard: this.#records.guard },
+      { name: "the shard store", guard: this.#shards.guard },
+    ];
     this.#watch = new StoreWatch(stores, log, (error) => this.sync.suspend(error));
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
-      this.accounts.leases.endOf((viewer) => maySee(before, viewer) && !maySee(after, viewer), "Who may read a repository has changed.");
-    const limits = { fileBytesMax: options.index.maxFileBytes, largeFiles: options.index.largeFiles, trigramCountMax: options.index.maxTrigramCount };
-    this.#readPool = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
-    this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) => this.sync.noteProgress(progress));
-    this.sync = new SyncManager(this.catalog, this.#ingestPool, {
-      dataFolder: options.data,
-      limits,
-      fetch: {
-        silenceMs: options.sync.timeoutSeconds * 1000, timeoutMs: options.git.maxFetchSeconds * 1000, bytesMax: options.git.maxFetchBytes,
-        memoryBytesMax: options.git.maxMemoryBytes, reserveBytes: options.git.reserveBytes, home: options.git.home, sshCommand: options.git.sshCommand,
-        credentialHelper: options.git.credentialHelper, followRedirects: options.git.followRedirects,
+      this.accounts.leases.endOf(
+        (viewer) => maySee(before, viewer) && !maySee(after, viewer),
+        "Who may read a repository has changed.",
+      );
+    const limits = {
+      fileBytesMax: options.index.maxFileBytes,
+      largeFiles: options.index.largeFiles,
+      trigramCountMax: options.index.maxTrigramCount,
+    };
+    this.#readPool = new ReadPool(
+      { ...settings, arena: cache.arena },
+      options.readers,
+      options.clients.sharePercent,
+      pools,
+    );
+    this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) =>
+      this.sync.noteProgress(progress),
+    );
+    this.sync = new SyncManager(
+      this.catalog,
+      this.#ingestPool,
+      {
+        dataFolder: options.data,
+        limits,
+        fetch: {
+          silenceMs: options.sync.timeoutSeconds * 1000,
+          timeoutMs: options.git.maxFetchSeconds * 1000,
+          bytesMax: options.git.maxFetchBytes,
+          memoryBytesMax: options.git.maxMemoryBytes,
+          reserveBytes: options.git.reserveBytes,
+          home: options.git.home,
+          sshCommand: options.git.sshCommand,
+          credentialHelper: options.git.credentialHelper,
+          followRedirects: options.git.followRedirects,
+        },
+        intervalMsMin: options.sync.intervalSeconds * 1000,
+        intervalMsMax: options.sync.maxIntervalSeconds * 1000,
+        removalGraceMs: options.sync.removalGraceDays * dayMs,
+        program: programVersion(),
+        onStoreLost: this.#loseStore,
       },
-      intervalMsMin: options.sync.intervalSeconds * 1000,
-      intervalMsMax: options.sync.maxIntervalSeconds * 1000,
-      removalGraceMs: options.sync.removalGraceDays * dayMs,
-      program: programVersion(),
-      onStoreLost: this.#loseStore,
-    }, log, metrics.metrics);
-    const scheduler = new SliceScheduler(options.workers, pressure);
-    this.backups = new Backups({ dataFolder: options.data, catalog: this.catalog, records: this.#records, sync: this.sync, pool: this.#ingestPool, log });
-    this.searcher = new Searcher({
-      catalog: this.catalog,
-      pool: this.#searchPool,
-      scheduler,
-      commitFacts: new CommitFactReader(this.#readPool, options.readers),
-      revisions: { reads: this.#readPool, cache, limits },
       log,
-      defaultCount: options.search.defaultCount,
-      defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
-      maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
-      onShardFailure: (shardId) => {
-        this.#watch.look();
-        this.sync.repair(shardId);
+      metrics.metrics,
+    );
+    const scheduler = new SliceScheduler(options.workers, pressure);
+    this.backups = new Backups({
+      dataFolder: options.data,
+      catalog: this.catalog,
+      records: this.#records,
+      sync: this.sync,
+      pool: this.#ingestPool,
+      log,
+    });
+    this.searcher = new Searcher(
+      {
+        catalog: this.catalog,
+        pool: this.#searchPool,
+        scheduler,
+        commitFacts: new CommitFactReader(this.#readPool, options.readers),
+        revisions: { reads: this.#readPool, cache, limits },
+        log,
+        defaultCount: options.search.defaultCount,
+        defaultTimeoutMs: options.search.defaultTimeoutSeconds * 1000,
+        maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
+        onShardFailure: (shardId) => {
+          this.#watch.look();
+          this.sync.repair(shardId);
+        },
       },
-    }, shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent), metrics.metrics);
+      shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent),
+      metrics.metrics,
+    );
     watchGauges(metrics, {
-      catalog: this.catalog, sync: this.sync, scheduler, searches: this.searcher, ingest: this.#ingestPool, read: this.#readPool,
-      dataFolder: options.data, reserveBytes: options.git.reserveBytes, version: programVersion(), kernel: options.kernel,
+      catalog: this.catalog,
+      sync: this.sync,
+      scheduler,
+      searches: this.searcher,
+      ingest: this.#ingestPool,
+      read: this.#readPool,
+      dataFolder: options.data,
+      reserveBytes: options.git.reserveBytes,
+      version: programVersion(),
+      kernel: options.kernel,
     });
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
     this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
-    this.#server = new HttpServer(log, (method, status) => metrics.metrics.httpRequests.inc({ method, status: String(status) }));
+    this.#server = new HttpServer(log, (method, status) =>
+      metrics.metrics.httpRequests.inc({ method, status: String(status) }),
+    );
     this.#server.setOpenMax(this.#openAnswersMax(options));
     this.#server.setClientAddresses(new ClientAddresses(options.trustedProxies));
     const origins = new Origins(options.externalUrl, options.trustedOrigins);
@@ -245,27 +335,58 @@ class Daemon implements Controlled {
     this.#graphql = lazy(() => this.#graphqlExecutor(options, shared, metrics.metrics));
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
-      gate: new Gate(this.accounts, { isPublic: options.auth.public, accessTokens: this.accessTokens, allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins }, origins, this.audit),
-      origins, sharePercent: options.clients.sharePercent, hosts: new TrustedHosts({ listenHost: options.listenHost, externalUrl: options.externalUrl, trustedHosts: options.trustedHosts, machine: hostname() }),
-      signIn: new SignIn(this.accounts, this.audit, { allowSignup: options.auth.allowSignup, sessionLifetimeMs, isReserved: (name) => this.#isReader(name) }),
+      gate: new Gate(
+        this.accounts,
+        {
+          isPublic: options.auth.public,
+          accessTokens: this.accessTokens,
+          allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
+        },
+        origins,
+        this.audit,
+      ),
+      origins,
+      sharePercent: options.clients.sharePercent,
+      hosts: new TrustedHosts({
+        listenHost: options.listenHost,
+        externalUrl: options.externalUrl,
+        trustedHosts: options.trustedHosts,
+        machine: hostname(),
+      }),
+      signIn: new SignIn(this.accounts, this.audit, {
+        allowSignup: options.auth.allowSignup,
+        sessionLifetimeMs,
+        isReserved: (name) => this.#isReader(name),
+      }),
       cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
       isNameTaken: (name) => this.accounts.isNameTaken(name) || this.#isReader(name),
-      graphql: { answer: (...request) => this.#graphql().answer(...request) }, search: this.searcher,
+      graphql: { answer: (...request) => this.#graphql().answer(...request) },
+      search: this.searcher,
       content: {
         contextFor: (viewer, from) => new RequestContext(shared, viewer, from, options.graphql.timeoutSeconds * 1000),
-        mirrorsFolder: join(options.data, "mirrors"), stallMs: options.search.stallSeconds * 1000,
+        mirrorsFolder: join(options.data, "mirrors"),
+        stallMs: options.search.stallSeconds * 1000,
       },
-      refresh: (name, viewer) => this.#refresh(name, viewer), externalUrl: () => this.externalUrl,
+      refresh: (name, viewer) => this.#refresh(name, viewer),
+      externalUrl: () => this.externalUrl,
       webhooks: {
-        webhookSecrets: secrets, requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
+        webhookSecrets: secrets,
+        requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
         noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
       },
-      readiness: (viewer) => readiness(this.#watch.damages, this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
-      seesAll: (viewer) => this.catalog.seesAll(viewer), metrics, log, stallMs: options.search.stallSeconds * 1000,
+      readiness: (viewer) =>
+        readiness(this.#watch.damages, this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
+      seesAll: (viewer) => this.catalog.seesAll(viewer),
+      metrics,
+      log,
+      stallMs: options.search.stallSeconds * 1000,
     });
   }
 
-  /** Reads what is stored, with the control socket and the watchdog served meanwhile: 10,000 repositories and as many users take half a second. */
+  /**
+   * Reads what is stored, with the control socket and the watchdog served meanwhile: 10,000 repositories and as many
+   * users take half a second.
+   */
   async load(): Promise<void> {
     await resultInTurns(this.catalog.load());
     await resultInTurns(this.accounts.load());
@@ -277,11 +398,22 @@ class Daemon implements Controlled {
   }
 
   #repairMissing(storedIds: ReadonlySet<number>): void {
-    const missing = this.catalog.shards().map(({ record }) => record).filter(({ id }) => !storedIds.has(id));
+    const missing = this.catalog
+      .shards()
+      .map(({ record }) => record)
+      .filter(({ id }) => !storedIds.has(id));
     if (missing.length === 0) return;
-    const names = new Set(missing.flatMap(({ repositoryIds }) => repositoryIds).flatMap((id) => this.catalog.repository(id)?.name ?? []));
-    this.#log.error({ shards: missing.map(({ id }) => id), repositories: [...names].slice(0, namedRepositoriesMax), repositoryCount: names.size },
-      `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`);
+    const names = new Set(
+      missing.flatMap(({ repositoryIds }) => repositoryIds).flatMap((id) => this.catalog.repository(id)?.name ?? []),
+    );
+    this.#log.error(
+      {
+        shards: missing.map(({ id }) => id),
+        repositories: [...names].slice(0, namedRepositoriesMax),
+        repositoryCount: names.size,
+      },
+      `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`,
+    );
     for (const { id } of missing) this.sync.repair(id);
   }
 
@@ -303,7 +435,8 @@ class Daemon implements Controlled {
   /** Whether some repository names this user or organisation among its readers, whether there is one or not. */
   #isReader(name: string): boolean {
     const lower = name.toLowerCase();
-    for (const { readers } of this.catalog.repositories()) if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
+    for (const { readers } of this.catalog.repositories())
+      if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
     return false;
   }
 
@@ -317,9 +450,21 @@ class Daemon implements Controlled {
     const { catalog, searcher, sync } = this;
     const configuration = lazy(() => visibleConfiguration(options));
     return {
-      orders: sync, catalog, searcher, accounts: this.accounts, accessTokens: this.accessTokens, tokenLifetimes: this.tokenLifetimes,
-      audit: this.audit, contexts: this.#contexts, reads: this.#readPool, gitCache: new GitCache(), log: this.#log, activityOf: (repositoryId) => sync.activityOf(repositoryId),
-      externalUrl: () => this.externalUrl, configuration, siteId: siteId(options.data),
+      orders: sync,
+      catalog,
+      searcher,
+      accounts: this.accounts,
+      accessTokens: this.accessTokens,
+      tokenLifetimes: this.tokenLifetimes,
+      audit: this.audit,
+      contexts: this.#contexts,
+      reads: this.#readPool,
+      gitCache: new GitCache(),
+      log: this.#log,
+      activityOf: (repositoryId) => sync.activityOf(repositoryId),
+      externalUrl: () => this.externalUrl,
+      configuration,
+      siteId: siteId(options.data),
     };
   }
 
@@ -327,15 +472,24 @@ class Daemon implements Controlled {
   #openAnswersMax({ search: { concurrent, queue } }: ResolvedOptions): number {
     const count = openAnswersMax(descriptorLimit());
     if (concurrent + queue > count) {
-      this.#log.warn(`search.concurrent and search.queue allow ${concurrent + queue} searches, and the limit on descriptors ${count} requests; raise LimitNOFILE, or lower search.queue`);
+      this.#log.warn(
+        `search.concurrent and search.queue allow ${concurrent + queue} searches, and the limit on descriptors ${count} requests; raise LimitNOFILE, or lower search.queue`,
+      );
     }
     return count;
   }
 
-  #graphqlExecutor({ rateLimits, graphql }: ResolvedOptions, services: GraphqlServices, metrics: Metrics): GraphqlExecutor {
+  #graphqlExecutor(
+    { rateLimits, graphql }: ResolvedOptions,
+    services: GraphqlServices,
+    metrics: Metrics,
+  ): GraphqlExecutor {
     const limits = {
-      aliases: rateLimits.graphQLMaxAliases, fields: rateLimits.graphQLMaxFieldCount, depth: rateLimits.graphQLMaxDepth,
-      duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount, uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
+      aliases: rateLimits.graphQLMaxAliases,
+      fields: rateLimits.graphQLMaxFieldCount,
+      depth: rateLimits.graphQLMaxDepth,
+      duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount,
+      uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
     };
     return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, this.#log, metrics);
   }
@@ -343,7 +497,12 @@ class Daemon implements Controlled {
   /** Opens the port, or takes the socket that listens already, and begins to sync; returns the address. */
   async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
     await this.accounts.start(programItself, !this.#options.auth.allowSignup);
-    const port = this.#server.listen(this.#options.listenHost, this.#options.listenPort, (bound) => this.#tuneListener(bound), listener);
+    const port = this.#server.listen(
+      this.#options.listenHost,
+      this.#options.listenPort,
+      (bound) => this.#tuneListener(bound),
+      listener,
+    );
     this.#port = port;
     const url = `http://${urlHost(this.#options)}:${port}`;
     this.searcher.baseUrl = this.#options.externalUrl || url;
@@ -378,7 +537,11 @@ class Daemon implements Controlled {
       const fresh = resolveOptions(this.#options.typed);
       await this.#configureRepositories(fresh, mayRemoveMost);
       this.#contexts.configured = fresh.contexts;
-      const result = { repositories: fresh.repositories.length, contexts: fresh.contexts.length, needRestart: differingOptions(this.#options, fresh) };
+      const result = {
+        repositories: fresh.repositories.length,
+        contexts: fresh.contexts.length,
+        needRestart: differingOptions(this.#options, fresh),
+      };
       this.#log.info(result, "configuration read again; options other than repositories and contexts need a restart");
       return result;
     } catch (error) {
@@ -421,7 +584,9 @@ function urlHost({ listenHost }: ResolvedOptions): string {
 }
 
 function programVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
   return version;
 }
 
@@ -431,7 +596,16 @@ function visibleConfiguration({ typed: _, repositories, webhooks, ...options }: 
   // Both are commands, and may hold the path of a key or a password.
   const { sshCommand, credentialHelper } = options.git;
   const git = { ...options.git, sshCommand: redacted(sshCommand), credentialHelper: redacted(credentialHelper) };
-  return JSON.stringify({ ...options, git, webhooks: { secrets }, repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })) }, null, 2);
+  return JSON.stringify(
+    {
+      ...options,
+      git,
+      webhooks: { secrets },
+      repositories: repositories.map((repository) => ({ ...repository, url: redactUrl(repository.url) })),
+    },
+    null,
+    2,
+  );
 }
 
 function redacted(text: string): string {
@@ -445,5 +619,8 @@ function siteId(dataFolder: string): string {
 
 /** The largest repository id for which there is a mirror, 0 without one. */
 async function largestMirrorId(dataFolder: string): Promise<number> {
-  return (await readdir(join(dataFolder, "mirrors"))).reduce((max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0), 0);
+  return (await readdir(join(dataFolder, "mirrors"))).reduce(
+    (max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0),
+    0,
+  );
 }

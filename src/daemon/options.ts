@@ -13,251 +13,467 @@ import type { SearchContext } from "../model/search-context.js";
  */
 export const optionTable = {
   listen: {
-    kind: "string", default: "127.0.0.1:7080", pattern: "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
+    kind: "string",
+    default: "127.0.0.1:7080",
+    pattern: "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
     allowed: "HOST:PORT, port 0 for a free one",
-    description: "Address of the HTTP server. One that is not loopback is refused unless auth.public is set, to true or to false.",
+    description:
+      "Address of the HTTP server. One that is not loopback is refused unless auth.public is set, to true or to false.",
   },
   data: {
-    kind: "string", default: "data", pattern: ".", allowed: "a path",
-    description: "Directory of mirrors, shards and the control socket. A relative path starts at the configuration file.",
+    kind: "string",
+    default: "data",
+    pattern: ".",
+    allowed: "a path",
+    description:
+      "Directory of mirrors, shards and the control socket. A relative path starts at the configuration file.",
   },
   "auth.public": {
-    kind: "boolean", default: true,
-    description: "Let those without an access token search what is not private. When false, all but health needs a token.",
+    kind: "boolean",
+    default: true,
+    description:
+      "Let those without an access token search what is not private. When false, all but health needs a token.",
   },
   "auth.accessTokens": {
-    kind: "choice", default: "all-users-create", choices: ["all-users-create", "site-admin-create", "none"],
+    kind: "choice",
+    default: "all-users-create",
+    choices: ["all-users-create", "site-admin-create", "none"],
     description: "Who may make access tokens; with none, they are refused.",
   },
   "auth.tokenDays": {
-    kind: "integer", default: 90, min: 1, max: 36_500, unit: "days",
+    kind: "integer",
+    default: 90,
+    min: 1,
+    max: 36_500,
+    unit: "days",
     description: "Time until an access token ends for which no other time is asked.",
   },
   "auth.maxTokenDays": {
-    kind: "integer", default: 365, min: 1, max: 36_500, unit: "days",
+    kind: "integer",
+    default: 365,
+    min: 1,
+    max: 36_500,
+    unit: "days",
     description: "Longest time that can be asked for a new access token.",
   },
   "auth.allowTokensWithoutExpiry": {
-    kind: "boolean", default: false,
-    description: "Let access tokens be made that never end, where that is asked for: trawl token create --expires never, or durationSeconds: null.",
+    kind: "boolean",
+    default: false,
+    description:
+      "Let access tokens be made that never end, where that is asked for: trawl token create --expires never, or durationSeconds: null.",
   },
   "auth.allowSudoToSiteAdmins": {
-    kind: "boolean", default: false,
+    kind: "boolean",
+    default: false,
     description: "Let a token with site-admin:sudo act as another site admin, too.",
   },
   "auth.allowSignup": {
-    kind: "boolean", default: false,
-    description: "Let anybody make an account at /-/sign-up. The first one becomes site admin: the first start makes none then.",
+    kind: "boolean",
+    default: false,
+    description:
+      "Let anybody make an account at /-/sign-up. The first one becomes site admin: the first start makes none then.",
   },
   "auth.sessionDays": {
-    kind: "integer", default: 90, min: 1, max: 3650, unit: "days",
+    kind: "integer",
+    default: 90,
+    min: 1,
+    max: 3650,
+    unit: "days",
     description: "Time until who has signed in with a password must do so again.",
   },
   workers: {
-    kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
+    kind: "integer",
+    default: availableParallelism(),
+    defaultText: "the number of cores",
+    sample: 4,
+    min: 1,
+    max: 256,
+    unit: "threads",
     description: "Threads that search.",
   },
   readers: {
-    kind: "integer", default: 2, min: 1, max: 64, unit: "threads",
-    description: "Threads that read mirrors for searches, as for a revision that is not indexed. They mostly wait for git.",
+    kind: "integer",
+    default: 2,
+    min: 1,
+    max: 64,
+    unit: "threads",
+    description:
+      "Threads that read mirrors for searches, as for a revision that is not indexed. They mostly wait for git.",
   },
   kernel: {
-    kind: "choice", default: "native", choices: ["native", "ts"],
+    kind: "choice",
+    default: "native",
+    choices: ["native", "ts"],
     description: "The inner loops: native code, or their slower TypeScript twin for hosts without a compiler.",
   },
   externalUrl: {
-    kind: "string", default: "", pattern: "^(https?://[^\\s/?#]+)?$", allowed: "http(s)://HOST without a path, or nothing for the address of listen",
-    description: "Where clients reach the daemon, as through a proxy with TLS: URLs in answers begin with it, and with https cookies travel over TLS only.",
+    kind: "string",
+    default: "",
+    pattern: "^(https?://[^\\s/?#]+)?$",
+    allowed: "http(s)://HOST without a path, or nothing for the address of listen",
+    description:
+      "Where clients reach the daemon, as through a proxy with TLS: URLs in answers begin with it, and with https cookies travel over TLS only.",
   },
   trustedOrigins: {
-    kind: "strings", default: [],
-    description: "Origins, as in https://console.example.org, whose pages may read what is under /.api/ without a token, and act with the cookie of whoever is signed in. Our own is always one.",
+    kind: "strings",
+    default: [],
+    description:
+      "Origins, as in https://console.example.org, whose pages may read what is under /.api/ without a token, and act with the cookie of whoever is signed in. Our own is always one.",
   },
   trustedHosts: {
-    kind: "strings", default: [],
-    description: "Names, without a port, by which clients reach the daemon beside externalUrl, localhost, its addresses and, unless it listens on loopback, the name of the machine. "
-      + "A request whose Host is another name is refused: a web page could have made that name up to read what it should not.",
+    kind: "strings",
+    default: [],
+    description:
+      "Names, without a port, by which clients reach the daemon beside externalUrl, localhost, its addresses and, unless it listens on loopback, the name of the machine. " +
+      "A request whose Host is another name is refused: a web page could have made that name up to read what it should not.",
   },
   trustedProxies: {
-    kind: "strings", default: [],
-    description: "Addresses, or networks as in 10.0.0.0/8, of proxies that say in X-Forwarded-For whom they stand for: limits on attempts and the audit log then name the client.",
+    kind: "strings",
+    default: [],
+    description:
+      "Addresses, or networks as in 10.0.0.0/8, of proxies that say in X-Forwarded-For whom they stand for: limits on attempts and the audit log then name the client.",
   },
   "clients.sharePercent": {
-    kind: "integer", default: 88, min: 1, max: 100, unit: "percent",
-    description: "What one client, which is a user or an address, may have of each limit on searches, GraphQL requests, files and bodies that run or wait; the rest is for others. "
-      + "Clients that wait are served in turn.",
+    kind: "integer",
+    default: 88,
+    min: 1,
+    max: 100,
+    unit: "percent",
+    description:
+      "What one client, which is a user or an address, may have of each limit on searches, GraphQL requests, files and bodies that run or wait; the rest is for others. " +
+      "Clients that wait are served in turn.",
   },
   "search.defaultCount": {
-    kind: "integer", default: 10_000, min: 1, max: 99_999_999, unit: "matches",
+    kind: "integer",
+    default: 10_000,
+    min: 1,
+    max: 99_999_999,
+    unit: "matches",
     description: "Matches after which a search stops when its query has no count:.",
   },
   "search.defaultTimeoutSeconds": {
-    kind: "integer", default: 20, min: 1, max: 86_400, unit: "seconds",
+    kind: "integer",
+    default: 20,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
     description: "Time of a search whose query has neither timeout: nor count:.",
   },
   "search.maxTimeoutSeconds": {
-    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
+    kind: "integer",
+    default: 60,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
     description: "Longest time that timeout: can ask for, and the time of a query with count: and no timeout:.",
   },
   "search.concurrent": {
-    kind: "integer", default: 64, min: 1, max: 10_000, unit: "searches",
-    description: "Searches that run at the same time; each may hold up to 1 MiB of results that its client has not read.",
+    kind: "integer",
+    default: 64,
+    min: 1,
+    max: 10_000,
+    unit: "searches",
+    description:
+      "Searches that run at the same time; each may hold up to 1 MiB of results that its client has not read.",
   },
   "search.revisionCacheBytes": {
-    kind: "integer", default: 256 << 20, min: 16 << 20, max: 2 ** 40, unit: "bytes",
-    description: "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found by name only there.",
+    kind: "integer",
+    default: 256 << 20,
+    min: 16 << 20,
+    max: 2 ** 40,
+    unit: "bytes",
+    description:
+      "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found by name only there.",
   },
   "search.queue": {
-    kind: "integer", default: 256, min: 0, max: 100_000, unit: "searches",
+    kind: "integer",
+    default: 256,
+    min: 0,
+    max: 100_000,
+    unit: "searches",
     description: "Searches that wait for a place; a further one is refused with HTTP 503.",
   },
   "search.stallSeconds": {
-    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
-    description: "A client that takes no byte for this long is cut. One that stops reading altogether is cut by the HTTP "
-      + "library after 10 to 12 seconds, whatever this says.",
+    kind: "integer",
+    default: 60,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description:
+      "A client that takes no byte for this long is cut. One that stops reading altogether is cut by the HTTP " +
+      "library after 10 to 12 seconds, whatever this says.",
   },
   "graphql.timeoutSeconds": {
-    kind: "integer", default: 60, min: 1, max: 86_400, unit: "seconds",
-    description: "Time of one GraphQL request; fields that are not answered by then are errors, the others are answered.",
+    kind: "integer",
+    default: 60,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description:
+      "Time of one GraphQL request; fields that are not answered by then are errors, the others are answered.",
   },
   "rateLimits.graphQLMaxDepth": {
-    kind: "integer", default: 30, min: 0, max: 1_000_000, unit: "levels",
+    kind: "integer",
+    default: 30,
+    min: 0,
+    max: 1_000_000,
+    unit: "levels",
     description: "Most levels of nested objects in one GraphQL query; 0 for no limit.",
   },
   "rateLimits.graphQLMaxFieldCount": {
-    kind: "integer", default: 500_000, min: 0, max: 2 ** 31 - 1, unit: "fields",
-    description: "Most fields that the answer to one GraphQL query may have, by its `first` and `last`; 0 for no limit.",
+    kind: "integer",
+    default: 500_000,
+    min: 0,
+    max: 2 ** 31 - 1,
+    unit: "fields",
+    description:
+      "Most fields that the answer to one GraphQL query may have, by its `first` and `last`; 0 for no limit.",
   },
   "rateLimits.graphQLMaxAliases": {
-    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "aliases",
+    kind: "integer",
+    default: 500,
+    min: 0,
+    max: 1_000_000,
+    unit: "aliases",
     description: "Most aliases in one GraphQL query; 0 for no limit.",
   },
   "rateLimits.graphQLMaxDuplicateFieldCount": {
-    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "fields",
+    kind: "integer",
+    default: 500,
+    min: 0,
+    max: 1_000_000,
+    unit: "fields",
     description: "How often one GraphQL query may name the same field; 0 for no limit.",
   },
   "rateLimits.graphQLMaxUniqueFieldCount": {
-    kind: "integer", default: 500, min: 0, max: 1_000_000, unit: "fields",
+    kind: "integer",
+    default: 500,
+    min: 0,
+    max: 1_000_000,
+    unit: "fields",
     description: "How many different fields one GraphQL query may name; 0 for no limit.",
   },
   "index.workers": {
-    kind: "integer", default: availableParallelism(), defaultText: "the number of cores", sample: 4, min: 1, max: 256, unit: "threads",
+    kind: "integer",
+    default: availableParallelism(),
+    defaultText: "the number of cores",
+    sample: 4,
+    min: 1,
+    max: 256,
+    unit: "threads",
     description: "Threads that fetch and index, at low priority.",
   },
   "index.maxHeapBytes": {
-    kind: "integer", default: 384 << 20, min: 32 << 20, max: 2 ** 35, unit: "bytes",
-    description: "JavaScript heap of each thread that indexes; a repository of a million files takes 300 MiB. One that needs more is not indexed.",
+    kind: "integer",
+    default: 384 << 20,
+    min: 32 << 20,
+    max: 2 ** 35,
+    unit: "bytes",
+    description:
+      "JavaScript heap of each thread that indexes; a repository of a million files takes 300 MiB. One that needs more is not indexed.",
   },
   "index.maxFileBytes": {
-    kind: "integer", default: 64 << 20, min: 1, max: 1 << 30, unit: "bytes",
+    kind: "integer",
+    default: 64 << 20,
+    min: 1,
+    max: 1 << 30,
+    unit: "bytes",
     description: "Content of larger files is not indexed; they are still found by name.",
   },
   "index.largeFiles": {
-    kind: "strings", default: [],
+    kind: "strings",
+    default: [],
     description: "Globs of paths, as in **/generated/*.sql, that are indexed whatever their size.",
   },
   "index.maxTrigramCount": {
-    kind: "integer", default: 100_000, min: 1, max: 1 << 21, unit: "distinct trigrams",
+    kind: "integer",
+    default: 100_000,
+    min: 1,
+    max: 1 << 21,
+    unit: "distinct trigrams",
     description: "Content with more of them is taken for data, not text, and not indexed; the file is found by name.",
   },
   "sync.intervalSeconds": {
-    kind: "integer", default: 60, min: 1, max: 31_536_000, unit: "seconds",
+    kind: "integer",
+    default: 60,
+    min: 1,
+    max: 31_536_000,
+    unit: "seconds",
     description: "Shortest time between two fetches of one repository; it grows while nothing changes there.",
   },
   "sync.maxIntervalSeconds": {
-    kind: "integer", default: 3600, min: 1, max: 31_536_000, unit: "seconds",
+    kind: "integer",
+    default: 3600,
+    min: 1,
+    max: 31_536_000,
+    unit: "seconds",
     description: "Longest time between two fetches of one repository.",
   },
   "sync.removalGraceDays": {
-    kind: "integer", default: 7, min: 0, max: 3650, unit: "days",
-    description: "Time until a repository that vanished from the configuration is deleted; it is hidden at once, and whole again if it comes back.",
+    kind: "integer",
+    default: 7,
+    min: 0,
+    max: 3650,
+    unit: "days",
+    description:
+      "Time until a repository that vanished from the configuration is deleted; it is hidden at once, and whole again if it comes back.",
   },
   "sync.timeoutSeconds": {
-    kind: "integer", default: 300, min: 1, max: 86_400, unit: "seconds",
-    description: "A fetch without progress for this long is given up: no count of objects grows, and less than 1,000 bytes a second come in.",
+    kind: "integer",
+    default: 300,
+    min: 1,
+    max: 86_400,
+    unit: "seconds",
+    description:
+      "A fetch without progress for this long is given up: no count of objects grows, and less than 1,000 bytes a second come in.",
   },
   "git.home": {
-    kind: "string", default: "", pattern: "^(/.*)?$", allowed: "an absolute path, or nothing",
+    kind: "string",
+    default: "",
+    pattern: "^(/.*)?$",
+    allowed: "an absolute path, or nothing",
     description: "HOME of git when it fetches: where .netrc and the store of a credential helper are looked for.",
   },
   "git.sshCommand": {
-    kind: "string", default: "", pattern: "", allowed: "a command, or nothing for ssh in batch mode",
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a command, or nothing for ssh in batch mode",
     description: "What git runs in place of ssh.",
   },
   "git.credentialHelper": {
-    kind: "string", default: "", pattern: "", allowed: "the name of a helper, such as store, or nothing",
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "the name of a helper, such as store, or nothing",
     description: "git's credential.helper for http(s).",
   },
   "git.followRedirects": {
-    kind: "boolean", default: false,
+    kind: "boolean",
+    default: false,
     description: "Follow a redirect at the start of a fetch over http(s); it may lead into the inner network.",
   },
   "git.maxFetchSeconds": {
-    kind: "integer", default: 21_600, min: 1, max: 604_800, unit: "seconds",
+    kind: "integer",
+    default: 21_600,
+    min: 1,
+    max: 604_800,
+    unit: "seconds",
     description: "A fetch that takes longer in all is given up.",
   },
   "git.maxFetchBytes": {
-    kind: "integer", default: 2 ** 36, min: 1 << 20, max: 2 ** 50, unit: "bytes",
+    kind: "integer",
+    default: 2 ** 36,
+    min: 1 << 20,
+    max: 2 ** 50,
+    unit: "bytes",
     description: "A fetch that receives more is given up.",
   },
   "git.maxMemoryBytes": {
-    kind: "integer", default: 2 ** 32, min: 1 << 28, max: 2 ** 45, unit: "bytes",
-    description: "Memory of each process of git that fetches or repacks. One of 850,000 objects takes less than 512 MiB.",
+    kind: "integer",
+    default: 2 ** 32,
+    min: 1 << 28,
+    max: 2 ** 45,
+    unit: "bytes",
+    description:
+      "Memory of each process of git that fetches or repacks. One of 850,000 objects takes less than 512 MiB.",
   },
   "git.reserveBytes": {
-    kind: "integer", default: 1 << 30, min: 0, max: 2 ** 45, unit: "bytes",
+    kind: "integer",
+    default: 1 << 30,
+    min: 0,
+    max: 2 ** 45,
+    unit: "bytes",
     description: "Fetching stops when less of the disk is free; of a small disk a twentieth.",
   },
   "webhooks.secrets": {
-    kind: "map", default: {},
-    description: "Lets code hosts tell of a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or "
-      + "where it is: file:/PATH, or credential:NAME for a credential of systemd.",
+    kind: "map",
+    default: {},
+    description:
+      "Lets code hosts tell of a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or " +
+      "where it is: file:/PATH, or credential:NAME for a credential of systemd.",
   },
   "log.level": {
-    kind: "choice", default: "info", choices: logLevels,
+    kind: "choice",
+    default: "info",
+    choices: logLevels,
     description: "The least important lines that the log keeps.",
   },
   "log.format": {
-    kind: "choice", default: "auto", choices: logFormats,
-    description: "Form of the log: readable lines, or a JSON object in each. With auto it is readable on a terminal and in the journal of systemd, and JSON elsewhere.",
+    kind: "choice",
+    default: "auto",
+    choices: logFormats,
+    description:
+      "Form of the log: readable lines, or a JSON object in each. With auto it is readable on a terminal and in the journal of systemd, and JSON elsewhere.",
   },
 } as const satisfies Record<string, OptionRow>;
 
 /** What an item of `repositories` may hold, in the same form. */
 export const repositoryTable = {
   name: {
-    kind: "string", default: "", pattern: "^(?![-/.])(?!.*(?:/|/\\.+)(?:/|$))[^\\s@:\\\\\\u0000-\\u001f\\u007f]{1,255}$",
-    allowed: "a name without spaces and @ : \\, not beginning with - / .", sample: "github.com/owner/name",
+    kind: "string",
+    default: "",
+    pattern: "^(?![-/.])(?!.*(?:/|/\\.+)(?:/|$))[^\\s@:\\\\\\u0000-\\u001f\\u007f]{1,255}$",
+    allowed: "a name without spaces and @ : \\, not beginning with - / .",
+    sample: "github.com/owner/name",
     description: "Name in results and in repo: filters.",
   },
   url: {
-    kind: "string", default: "", pattern: "^(?!-)[^\\s\\u0000-\\u001f]+$",
-    allowed: "a local path, file://, http(s)://, ssh:// or git@host:path", sample: "https://github.com/owner/name",
+    kind: "string",
+    default: "",
+    pattern: "^(?!-)[^\\s\\u0000-\\u001f]+$",
+    allowed: "a local path, file://, http(s)://, ssh:// or git@host:path",
+    sample: "https://github.com/owner/name",
     description: "Where it is fetched from.",
   },
   credential: {
-    kind: "string", default: "", pattern: secretSourcePattern, allowed: "file:/PATH, or credential:NAME",
-    description: "Where the token, or USER:PASSWORD, for an http(s) URL is: in a file, or in a credential of systemd. It is read at each fetch.",
+    kind: "string",
+    default: "",
+    pattern: secretSourcePattern,
+    allowed: "file:/PATH, or credential:NAME",
+    description:
+      "Where the token, or USER:PASSWORD, for an http(s) URL is: in a file, or in a credential of systemd. It is read at each fetch.",
   },
-  branches: {
-    kind: "strings", default: [],
-    description: "Branches that are indexed beside the default branch.",
-  },
+  branches: { kind: "strings", default: [], description: "Branches that are indexed beside the default branch." },
   fork: { kind: "boolean", default: false, description: "Left out of searches without fork:yes." },
   archived: { kind: "boolean", default: false, description: "Left out of searches without archived:yes." },
-  private: { kind: "boolean", default: false, description: "Seen by its readers and by site admins only, and found with visibility:private." },
-  readers: { kind: "strings", default: [], description: "Names of users and organisations that may see it while it is private." },
+  private: {
+    kind: "boolean",
+    default: false,
+    description: "Seen by its readers and by site admins only, and found with visibility:private.",
+  },
+  readers: {
+    kind: "strings",
+    default: [],
+    description: "Names of users and organisations that may see it while it is private.",
+  },
   stars: {
-    kind: "integer", default: 0, min: 0, max: 2 ** 31 - 1, unit: "stars",
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 2 ** 31 - 1,
+    unit: "stars",
     description: "Repositories with more stars come first.",
   },
-  description: { kind: "string", default: "", pattern: "", allowed: "any text", description: "Shown with results, and found by repo:has.description()." },
+  description: {
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "any text",
+    description: "Shown with results, and found by repo:has.description().",
+  },
   topics: { kind: "strings", default: [], description: "Shown with results, and found by repo:has.topic()." },
   metadata: {
-    kind: "map", default: {}, description: "Keys with a text or null, shown with results, and found by repo:has.meta().",
+    kind: "map",
+    default: {},
+    description: "Keys with a text or null, shown with results, and found by repo:has.meta().",
   },
   interval: {
-    kind: "integer", default: 0, min: 0, max: 31_536_000, unit: "seconds",
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 31_536_000,
+    unit: "seconds",
     description: "Fixed time between two fetches; 0 lets it follow how often the repository changes.",
   },
 } as const satisfies Record<string, OptionRow>;
@@ -265,26 +481,59 @@ export const repositoryTable = {
 export const repositoryRequired = ["name", "url"] as const;
 
 /** Rows of `repositoryTable` that `trawl repo set` changes. */
-export const factKeys = ["fork", "archived", "private", "readers", "stars", "description", "topics", "metadata"] as const;
+export const factKeys = [
+  "fork",
+  "archived",
+  "private",
+  "readers",
+  "stars",
+  "description",
+  "topics",
+  "metadata",
+] as const;
 
 /** What an item of `contexts` may hold beside its list of repositories. */
 export const contextTable = {
   name: {
-    kind: "string", default: "", pattern: "^(?!global$)[A-Za-z0-9_\\-/.]{1,32}$",
-    allowed: "1 to 32 letters, digits and _ - / ., and not global", sample: "backend",
+    kind: "string",
+    default: "",
+    pattern: "^(?!global$)[A-Za-z0-9_\\-/.]{1,32}$",
+    allowed: "1 to 32 letters, digits and _ - / ., and not global",
+    sample: "backend",
     description: "What context: takes.",
   },
-  description: { kind: "string", default: "", pattern: "^[^]{0,1024}$", allowed: "at most 1024 characters", description: "Shown to people." },
-  public: { kind: "boolean", default: true, description: "False keeps it out of lists; who knows the name may search in it." },
+  description: {
+    kind: "string",
+    default: "",
+    pattern: "^[^]{0,1024}$",
+    allowed: "at most 1024 characters",
+    description: "Shown to people.",
+  },
+  public: {
+    kind: "boolean",
+    default: true,
+    description: "False keeps it out of lists; who knows the name may search in it.",
+  },
   query: {
-    kind: "string", default: "", pattern: "", allowed: "a text",
-    description: "Filters that say what it holds, as in repo:^github\\.com/acme/ -file:^vendor/; in place of repositories.",
+    kind: "string",
+    default: "",
+    pattern: "",
+    allowed: "a text",
+    description:
+      "Filters that say what it holds, as in repo:^github\\.com/acme/ -file:^vendor/; in place of repositories.",
   },
 } as const satisfies Record<string, OptionRow>;
 
 /** What an item of a context's `repositories` may hold. */
 export const contextRepositoryTable = {
-  name: { kind: "string", default: "", pattern: ".", allowed: "the name of a repository", sample: "github.com/owner/name", description: "Its name." },
+  name: {
+    kind: "string",
+    default: "",
+    pattern: ".",
+    allowed: "the name of a repository",
+    sample: "github.com/owner/name",
+    description: "Its name.",
+  },
   revisions: { kind: "strings", default: [], description: "As behind @ in repo:; empty for the default branch." },
 } as const satisfies Record<string, OptionRow>;
 
@@ -339,12 +588,17 @@ interface MapRow extends Described {
   readonly default: Readonly<Record<string, string | null>>;
 }
 
-type ValueOf<Row extends OptionRow> = Row extends IntegerRow ? number
-  : Row extends BooleanRow ? boolean
-  : Row extends ChoiceRow ? Row["choices"][number]
-  : Row extends StringsRow ? readonly string[]
-  : Row extends MapRow ? Readonly<Record<string, string | null>>
-  : string;
+type ValueOf<Row extends OptionRow> = Row extends IntegerRow
+  ? number
+  : Row extends BooleanRow
+    ? boolean
+    : Row extends ChoiceRow
+      ? Row["choices"][number]
+      : Row extends StringsRow
+        ? readonly string[]
+        : Row extends MapRow
+          ? Readonly<Record<string, string | null>>
+          : string;
 
 type Table = typeof optionTable;
 export type OptionKey = keyof Table;
@@ -352,16 +606,18 @@ type GroupOf<Key> = Key extends `${infer Group}.${string}` ? Group : never;
 type TopKey = Exclude<OptionKey, `${string}.${string}`>;
 
 /** Every option with the value that holds: `options.search.defaultCount`. */
-export type OptionValues =
-  & { readonly [Key in TopKey]: ValueOf<Table[Key]> }
-  & { readonly [Group in GroupOf<OptionKey>]: GroupValues<Group> };
+export type OptionValues = { readonly [Key in TopKey]: ValueOf<Table[Key]> } & {
+  readonly [Group in GroupOf<OptionKey>]: GroupValues<Group>;
+};
 
 type GroupValues<Group extends string> = {
   readonly [Key in OptionKey as Key extends `${Group}.${infer Name}` ? Name : never]: ValueOf<Table[Key]>;
 };
 
 /** An item of `repositories` as it stands in the file, with every field. */
-export type RepositoryOptions = { readonly [Key in keyof typeof repositoryTable]: ValueOf<(typeof repositoryTable)[Key]> };
+export type RepositoryOptions = {
+  readonly [Key in keyof typeof repositoryTable]: ValueOf<(typeof repositoryTable)[Key]>;
+};
 
 /**
  * What was typed: the command line, with the configuration file by name. Kept, so that the same words can be resolved
@@ -387,11 +643,17 @@ export type ResolvedOptions = OptionValues & {
 /** What a row allows, in words, for error messages and for the sample. */
 export function allowedText(row: OptionRow): string {
   switch (row.kind) {
-    case "string": return row.allowed;
-    case "integer": return `a whole number from ${row.min} to ${row.max} (${row.unit})`;
-    case "boolean": return "true or false";
-    case "choice": return row.choices.map((choice) => JSON.stringify(choice)).join(", ");
-    case "strings": return "a list of texts";
-    case "map": return "an object whose values are texts or null";
+    case "string":
+      return row.allowed;
+    case "integer":
+      return `a whole number from ${row.min} to ${row.max} (${row.unit})`;
+    case "boolean":
+      return "true or false";
+    case "choice":
+      return row.choices.map((choice) => JSON.stringify(choice)).join(", ");
+    case "strings":
+      return "a list of texts";
+    case "map":
+      return "an object whose values are texts or null";
   }
 }

@@ -5,14 +5,25 @@ import type { Viewer } from "../model/viewer.js";
 const damaged = "A store of the daemon was damaged while it was running. It is repaired at the next start.";
 
 /**
- * Whether no store is damaged and each repository is searchable or has failed, and how each of those stands that may be named. A repository
- * without progress is named with its state alone, so that the answer stays small with many. Errors are told to site admins only.
+ * Whether no store is damaged and each repository is searchable or has failed, and how each of those stands that may be
+ * named. A repository without progress is named with its state alone, so that the answer stays small with many. Errors
+ * are told to site admins only.
  */
-export function readiness(damages: readonly string[], statuses: readonly RepositoryStatus[], viewer: Pick<Viewer, "isSiteAdmin">, isNamed: (name: string) => boolean): { readonly ready: boolean; readonly body: unknown } {
+export function readiness(
+  damages: readonly string[],
+  statuses: readonly RepositoryStatus[],
+  viewer: Pick<Viewer, "isSiteAdmin">,
+  isNamed: (name: string) => boolean,
+): { readonly ready: boolean; readonly body: unknown } {
   const ready = damages.length === 0 && statuses.every((status) => status.state !== "pending");
-  const repositories = statuses.filter(({ name, state }) => state !== "removed" && isNamed(name)).map(({ name, state, activity, error }) => ({
-    name, state, ...(activity === "" ? {} : { activity }), ...(error === "" ? {} : { error: visibleError(error, viewer) }),
-  }));
+  const repositories = statuses
+    .filter(({ name, state }) => state !== "removed" && isNamed(name))
+    .map(({ name, state, activity, error }) => ({
+      name,
+      state,
+      ...(activity === "" ? {} : { activity }),
+      ...(error === "" ? {} : { error: visibleError(error, viewer) }),
+    }));
   const told = viewer.isSiteAdmin ? damages : damages.slice(0, 1).map(() => damaged);
   return { ready, body: { ready, ...(told.length === 0 ? {} : { damages: told }), repositories } };
 }

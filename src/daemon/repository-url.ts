@@ -17,7 +17,10 @@ export function nameOfUrl(url: string): string {
 /** Of `scheme://user@host:port/path` and `user@host:path`. */
 function hostAndPath(url: string): string | undefined {
   const addresses = [url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, ""), url];
-  return addresses.flatMap((address) => [address.replace(/^[^@/]*@/, ""), address]).map(splitHost).find((found) => found !== undefined);
+  return addresses
+    .flatMap((address) => [address.replace(/^[^@/]*@/, ""), address])
+    .map(splitHost)
+    .find((found) => found !== undefined);
 }
 
 /** The host at the beginning of `host:port/path` or `host:path`, and the path. */

@@ -1,4 +1,13 @@
-import { allowedText, contextRepositoryTable, contextTable, factKeys, optionTable, repositoryRequired, repositoryTable, type OptionRow } from "./options.js";
+import {
+  allowedText,
+  contextRepositoryTable,
+  contextTable,
+  factKeys,
+  optionTable,
+  repositoryRequired,
+  repositoryTable,
+  type OptionRow,
+} from "./options.js";
 
 /** A JSON Schema (2020-12), as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -38,7 +47,7 @@ function contextSchema(): JsonSchema {
     items: objectSchema(contextRepositoryTable, ["name"]),
   };
   const schema = objectSchema(contextTable, ["name"]);
-  return { ...schema, properties: { ...schema["properties"] as object, repositories } };
+  return { ...schema, properties: { ...(schema["properties"] as object), repositories } };
 }
 
 function objectSchema(rows: Readonly<Record<string, OptionRow>>, required: readonly string[]): JsonSchema {
@@ -53,7 +62,11 @@ export function repositorySchema(): JsonSchema {
 
 /** The schema of what `trawl repo set` changes. */
 export function factsSchema(): JsonSchema {
-  return { type: "object", additionalProperties: false, properties: Object.fromEntries(factKeys.map((key) => [key, rowSchema(repositoryTable[key])])) };
+  return {
+    type: "object",
+    additionalProperties: false,
+    properties: Object.fromEntries(factKeys.map((key) => [key, rowSchema(repositoryTable[key])])),
+  };
 }
 
 /** The commented sample: every option with its default, switched off by a comment. */
@@ -67,16 +80,22 @@ export function configSample(): string {
   for (const { group, rows } of optionGroups()) {
     const indent = group === undefined ? "  //" : "    //";
     const samples = rows.map(({ name, row }) => sampleLines(indent, `${indent} `, name, row).join("\n")).join("\n\n");
-    lines.push("", ...group === undefined ? [samples] : [`  "${group}": {`, samples, "  },"]);
+    lines.push("", ...(group === undefined ? [samples] : [`  "${group}": {`, samples, "  },"]));
   }
   lines.push("", "  // Beside those added with `trawl repo add`. All fields but name and url may be left out.");
   lines.push('  "repositories": [', "    // {");
   for (const [name, row] of Object.entries<OptionRow>(repositoryTable)) {
     lines.push(...sampleLines("    //   //", "    //   ", name, row));
   }
-  lines.push("    // },", "  ],", "", "  // Parts of all repositories, for context: in queries. Each has a query or a list of repositories.");
+  lines.push(
+    "    // },",
+    "  ],",
+    "",
+    "  // Parts of all repositories, for context: in queries. Each has a query or a list of repositories.",
+  );
   lines.push('  "contexts": [', "    // {");
-  for (const [name, row] of Object.entries<OptionRow>(contextTable)) lines.push(...sampleLines("    //   //", "    //   ", name, row));
+  for (const [name, row] of Object.entries<OptionRow>(contextTable))
+    lines.push(...sampleLines("    //   //", "    //   ", name, row));
   lines.push("    //   // The repositories that it holds, each with the revisions to search; in place of query.");
   lines.push('    //   "repositories": [{"name": "github.com/owner/name", "revisions": []}],');
   lines.push("    // },", "  ],", "}", "");
@@ -106,12 +125,18 @@ function rowSchema(row: OptionRow): JsonSchema {
   const shared = { description: `${row.description} Allowed: ${allowedText(row)}.` };
   const withDefault = row.defaultText === undefined ? { ...shared, default: row.default } : shared;
   switch (row.kind) {
-    case "string": return { type: "string", pattern: row.pattern, ...withDefault };
-    case "integer": return { type: "integer", minimum: row.min, maximum: row.max, ...withDefault };
-    case "boolean": return { type: "boolean", ...withDefault };
-    case "choice": return { enum: row.choices, ...withDefault };
-    case "strings": return { type: "array", items: { type: "string", minLength: 1 }, ...withDefault };
-    case "map": return { type: "object", additionalProperties: { type: ["string", "null"] }, ...withDefault };
+    case "string":
+      return { type: "string", pattern: row.pattern, ...withDefault };
+    case "integer":
+      return { type: "integer", minimum: row.min, maximum: row.max, ...withDefault };
+    case "boolean":
+      return { type: "boolean", ...withDefault };
+    case "choice":
+      return { enum: row.choices, ...withDefault };
+    case "strings":
+      return { type: "array", items: { type: "string", minLength: 1 }, ...withDefault };
+    case "map":
+      return { type: "object", additionalProperties: { type: ["string", "null"] }, ...withDefault };
   }
 }
 

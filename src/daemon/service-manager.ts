@@ -28,7 +28,13 @@ export class ServiceManager {
   #watchdog: PendingCall | undefined;
   #reloads = 0;
 
-  constructor(address: string, watchdogMs: number, log: Log, send: SendNotice = sendNotice, kept: ReadonlyMap<string, number> = new Map()) {
+  constructor(
+    address: string,
+    watchdogMs: number,
+    log: Log,
+    send: SendNotice = sendNotice,
+    kept: ReadonlyMap<string, number> = new Map(),
+  ) {
     this.#address = address;
     this.#watchdogMs = watchdogMs;
     this.#log = log;
@@ -36,7 +42,10 @@ export class ServiceManager {
     this.#kept = new Map(kept);
   }
 
-  /** The one that the environment names, which then names it no longer: neither threads nor children are to speak for us. */
+  /**
+   * The one that the environment names, which then names it no longer: neither threads nor children are to speak for
+   * us.
+   */
   static fromEnvironment(log: Log, environment: NodeJS.ProcessEnv = process.env): ServiceManager {
     const [address = "", period = "", pid = ""] = variables.map((name) => environment[name]);
     for (const name of variables) delete environment[name];
@@ -46,8 +55,8 @@ export class ServiceManager {
   }
 
   /**
-   * The descriptor that was given away under this name before a restart; undefined without one. What was given away under other names
-   * is closed, here and there: it belongs to an earlier configuration.
+   * The descriptor that was given away under this name before a restart; undefined without one. What was given away
+   * under other names is closed, here and there: it belongs to an earlier configuration.
    */
   takeBack(name: string): number | undefined {
     const descriptor = this.#kept.get(name);
@@ -118,7 +127,10 @@ function keptDescriptors(environment: NodeJS.ProcessEnv): ReadonlyMap<string, nu
   const [pid, count = "0", names = ""] = listenVariables.map((name) => environment[name]);
   for (const name of listenVariables) delete environment[name];
   if (pid !== String(process.pid)) return new Map();
-  const entries = names.split(":").slice(0, Number(count)).map((name, i) => [name, firstDescriptor + i] as const);
+  const entries = names
+    .split(":")
+    .slice(0, Number(count))
+    .map((name, i) => [name, firstDescriptor + i] as const);
   return new Map(entries);
 }
 
@@ -137,7 +149,8 @@ function startNotifier(address: string, message: string): string {
   const without = 'build the addon with "make build"';
   try {
     const child = spawn("systemd-notify", ["--no-block", ...message.split("\n")], {
-      env: { PATH: process.env["PATH"], NOTIFY_SOCKET: address }, stdio: "ignore",
+      env: { PATH: process.env["PATH"], NOTIFY_SOCKET: address },
+      stdio: "ignore",
     });
     child.on("error", () => undefined);
     child.unref();

@@ -44,7 +44,11 @@ export class StoreWatch {
       this.#onDamage(error);
     }
     const faults = packFaults();
-    if (faults > this.#packFaults) this.#log.error({ faults }, "a pack of a mirror lost bytes while it was read; `trawl check` names the mirror when the daemon is stopped");
+    if (faults > this.#packFaults)
+      this.#log.error(
+        { faults },
+        "a pack of a mirror lost bytes while it was read; `trawl check` names the mirror when the daemon is stopped",
+      );
     this.#packFaults = faults;
   }
 

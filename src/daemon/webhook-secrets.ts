@@ -8,11 +8,17 @@ const secretCharsMin = 16;
  * `bad-config` for one that cannot be read or can be guessed.
  */
 export function readWebhookSecrets(configured: Readonly<Record<string, string | null>>): ReadonlyMap<string, string> {
-  return new Map(Object.entries(configured).map(([id, given]) => {
-    const where = `webhooks.secrets: ${JSON.stringify(id)}`;
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(id)) throw new TrawlError("bad-config", `${where}: an id has 1 to 64 letters, digits, - and _`);
-    const secret = given !== null && /^(file|credential):/.test(given) ? readSecret(given, where) : given ?? "";
-    if (secret.length >= secretCharsMin) return [id, secret];
-    throw new TrawlError("bad-config", `${where}: the secret has ${secret.length} characters; give it at least ${secretCharsMin}, as \`openssl rand -hex 32\` does`);
-  }));
+  return new Map(
+    Object.entries(configured).map(([id, given]) => {
+      const where = `webhooks.secrets: ${JSON.stringify(id)}`;
+      if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
+        throw new TrawlError("bad-config", `${where}: an id has 1 to 64 letters, digits, - and _`);
+      const secret = given !== null && /^(file|credential):/.test(given) ? readSecret(given, where) : (given ?? "");
+      if (secret.length >= secretCharsMin) return [id, secret];
+      throw new TrawlError(
+        "bad-config",
+        `${where}: the secret has ${secret.length} characters; give it at least ${secretCharsMin}, as \`openssl rand -hex 32\` does`,
+      );
+    }),
+  );
 }

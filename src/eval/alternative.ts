@@ -75,8 +75,8 @@ const fails = 2;
  * what the positive side left, and a leaf scans only the contents of documents that are alive. So text is read only
  * where no cheaper condition has decided.
  *
- * Contract: `decide` is called with ascending contents. What it found (`documents`, `satisfied`, `rowsOf`) is valid until
- * the next call.
+ * Contract: `decide` is called with ascending contents. What it found (`documents`, `satisfied`, `rowsOf`) is valid
+ * until the next call.
  */
 export class Alternative {
   /** Documents of the block that pass all filters, ascending. */
@@ -109,8 +109,16 @@ export class Alternative {
   /** Place in the block's contents of each entry of `documents`. */
   readonly #contentPlaces: number[] = [];
 
-  constructor(text: TextPlan, selection: RepositorySelection, reader: ShardReader, sight: ShardSight, kernel: Kernel,
-    useIndex: boolean, people: People | undefined, stop: StopCheck) {
+  constructor(
+    text: TextPlan,
+    selection: RepositorySelection,
+    reader: ShardReader,
+    sight: ShardSight,
+    kernel: Kernel,
+    useIndex: boolean,
+    people: People | undefined,
+    stop: StopCheck,
+  ) {
     this.#stop = stop;
     this.#people = people;
     this.#peopleFilters = text.people;
@@ -121,7 +129,10 @@ export class Alternative {
     this.#choices = new Array(reader.repositories.length);
     this.#cards = new Array(reader.repositories.length);
     this.#filterVerdicts = new Uint8Array(text.pathFilters.length > 0 ? reader.documentCount : 0);
-    this.#filters = text.pathFilters.map((filter) => ({ filter, finder: new PathFinder(reader, filter.source, filter.foldCase, new StoppableWork(stop)) }));
+    this.#filters = text.pathFilters.map((filter) => ({
+      filter,
+      finder: new PathFinder(reader, filter.source, filter.foldCase, new StoppableWork(stop)),
+    }));
     this.#root = text.pattern === undefined ? undefined : this.#bind(text.pattern, text.leaves, kernel, useIndex);
     this.#hasPathRows = text.path || this.#filters.some(({ filter }) => filter.highlighted);
   }
@@ -133,10 +144,14 @@ export class Alternative {
 
   /** True when this alternative searches some repository of the shard. */
   get hasRepositories(): boolean {
-    return this.#reader.repositories.some((_, number) => this.#choicesOf(number).length > 0 || this.#unindexedOf(number).length > 0);
+    return this.#reader.repositories.some(
+      (_, number) => this.#choicesOf(number).length > 0 || this.#unindexedOf(number).length > 0,
+    );
   }
 
-  /** From here on the branches of `branchMask` of repository number `number` are not searched. False when none is left. */
+  /**
+   * From here on the branches of `branchMask` of repository number `number` are not searched. False when none is left.
+   */
   leaveOut(number: number, branchMask: number): boolean {
     const left = this.#choicesOf(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
     this.#choices[number] = left;
@@ -183,10 +198,12 @@ export class Alternative {
       leaf.scan?.tooCostly.clear();
     }
     const alive = new Uint8Array(this.documents.length).fill(1);
-    this.satisfied = this.#root === undefined || this.documents.length === 0 ? alive : this.#evaluate(this.#root, alive, contents);
+    this.satisfied =
+      this.#root === undefined || this.documents.length === 0 ? alive : this.#evaluate(this.#root, alive, contents);
     this.#dropTooCostly(contents);
     this.#heldRevisions = [];
-    if (this.#people !== undefined && this.#peopleFilters.length > 0) this.satisfied = this.#keepByPeople(this.#people, this.satisfied);
+    if (this.#people !== undefined && this.#peopleFilters.length > 0)
+      this.satisfied = this.#keepByPeople(this.#people, this.satisfied);
   }
 
   /** What is not known of a content is no result, and neither is what is not in it. */
@@ -201,11 +218,14 @@ export class Alternative {
     }
   }
 
-  /** Of the satisfying documents those for which the filters on people hold at some revision. Comes last, as it is dear. */
+  /**
+   * Of the satisfying documents those for which the filters on people hold at some revision. Comes last, as it is dear.
+   */
   #keepByPeople(people: People, satisfied: Uint8Array): Uint8Array {
     return satisfied.map((bit, i) => {
       this.#stop.check();
-      const held = bit === 0 ? [] : this.#searchedRevisions(i).filter((choice) => this.#isHeld(people, this.documents[i], choice));
+      const held =
+        bit === 0 ? [] : this.#searchedRevisions(i).filter((choice) => this.#isHeld(people, this.documents[i], choice));
       this.#heldRevisions.push(held);
       return held.length > 0 ? 1 : 0;
     });
@@ -226,7 +246,8 @@ export class Alternative {
   #searchedRevisions(i: number): readonly RevisionChoice[] {
     const document = this.documents[i];
     const choices = this.#choicesOf(this.#reader.documentRepository[document]);
-    if (this.#sight.sets === undefined) return choices.length === 1 ? choices : choices.filter((choice) => this.#hasBranch(document, choice.bit));
+    if (this.#sight.sets === undefined)
+      return choices.length === 1 ? choices : choices.filter((choice) => this.#hasBranch(document, choice.bit));
     const unindexed = this.#unindexedAt(document);
     if (choices.length === 0 || this.#isDead(document)) return unindexed;
     return [...choices.filter((choice) => this.#hasBranch(document, choice.bit)), ...unindexed];
@@ -237,8 +258,8 @@ export class Alternative {
   }
 
   /**
-   * Adds to `rows` the ranges in the content of `documents[i]` of all leaves that hold on the way from the root. Returns
-   * how many patterns added some, at most: with more than one the caller makes them disjoint.
+   * Adds to `rows` the ranges in the content of `documents[i]` of all leaves that hold on the way from the root.
+   * Returns how many patterns added some, at most: with more than one the caller makes them disjoint.
    */
   addRows(i: number, rows: Rows): number {
     return this.#root === undefined ? 0 : addRowsOf(this.#root, i, this.#contentPlaces[i], rows);
@@ -248,17 +269,24 @@ export class Alternative {
   addPathRows(i: number, rows: Rows): void {
     if (!this.#hasPathRows) return;
     const document = this.documents[i];
-    for (const { filter, finder } of this.#filters) if (filter.highlighted && !filter.negated) finder.findAll(document, rows);
+    for (const { filter, finder } of this.#filters)
+      if (filter.highlighted && !filter.negated) finder.findAll(document, rows);
     if (this.#root !== undefined) addPathRowsOf(this.#root, i, document, rows);
   }
 
   #bind(node: TextNode, leaves: readonly Leaf[], kernel: Kernel, useIndex: boolean): BoundNode {
     switch (node.kind) {
-      case "leaf": return this.#bindLeaf(leaves[node.leaf], kernel, useIndex);
-      case "not": return { kind: "not", child: this.#bind(node.child, leaves, kernel, useIndex), result: noBits };
+      case "leaf":
+        return this.#bindLeaf(leaves[node.leaf], kernel, useIndex);
+      case "not":
+        return { kind: "not", child: this.#bind(node.child, leaves, kernel, useIndex), result: noBits };
       case "and":
       case "or":
-        return { kind: node.kind, children: node.children.map((child) => this.#bind(child, leaves, kernel, useIndex)), result: noBits };
+        return {
+          kind: node.kind,
+          children: node.children.map((child) => this.#bind(child, leaves, kernel, useIndex)),
+          result: noBits,
+        };
     }
   }
 
@@ -266,7 +294,8 @@ export class Alternative {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
     const work = new StoppableWork(this.#stop);
     const finders = findersOf(leaf, this.#reader, work);
-    const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase, work);
+    const anyFinder =
+      finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase, work);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex, this.#stop);
     const { inContent } = leaf;
     const bound: BoundLeaf = {
@@ -275,8 +304,13 @@ export class Alternative {
       finders,
       inContent,
       highlighted: leaf.highlighted,
-      scan: inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, this.#reader, kernel, matcher, leaf, this.#stop) : undefined,
-      pathBits: leaf.inPath ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, anyFinder, this.#stop) : undefined,
+      scan:
+        inContent && plan.candidates?.length !== 0
+          ? new LeafScan(plan, this.#reader, kernel, matcher, leaf, this.#stop)
+          : undefined,
+      pathBits: leaf.inPath
+        ? matchPaths(this.#reader, kernel, leaf.analysis, leaf.foldCase, anyFinder, this.#stop)
+        : undefined,
       rowFrom: new Uint32Array(0),
       rowTo: new Uint32Array(0),
       result: noBits,
@@ -287,10 +321,14 @@ export class Alternative {
 
   #candidatesOf(node: BoundNode): ContentSet {
     switch (node.kind) {
-      case "leaf": return this.#leafCandidates(node);
-      case "not": return undefined;
-      case "and": return node.children.map((child) => this.#candidatesOf(child)).reduce(intersect);
-      case "or": return node.children.map((child) => this.#candidatesOf(child)).reduce(unite);
+      case "leaf":
+        return this.#leafCandidates(node);
+      case "not":
+        return undefined;
+      case "and":
+        return node.children.map((child) => this.#candidatesOf(child)).reduce(intersect);
+      case "or":
+        return node.children.map((child) => this.#candidatesOf(child)).reduce(unite);
     }
   }
 
@@ -349,8 +387,9 @@ export class Alternative {
     const { sets } = this.#sight;
     const set = sets?.ofDocuments[document] ?? 0;
     if (sets === undefined || set === 0) return noChoices;
-    return this.#unindexedOfSet[set] ??= this.#unindexedOf(this.#reader.documentRepository[document])
-      .filter(({ unindexed }) => unindexed !== undefined && isInSet(sets, set, unindexed.number));
+    return (this.#unindexedOfSet[set] ??= this.#unindexedOf(this.#reader.documentRepository[document]).filter(
+      ({ unindexed }) => unindexed !== undefined && isInSet(sets, set, unindexed.number),
+    ));
   }
 
   #passesFilters(document: number): boolean {
@@ -365,12 +404,16 @@ export class Alternative {
   /** Revisions of repository number `number` that are not indexed; none when it is hidden or not selected. */
   #unindexedOf(number: number): readonly RevisionChoice[] {
     if (this.#sight.sets === undefined || this.#card(number) === undefined) return noChoices;
-    return this.#selection.revisions?.get(this.#reader.repositories[number])?.filter(({ unindexed }) => unindexed !== undefined) ?? noChoices;
+    return (
+      this.#selection.revisions
+        ?.get(this.#reader.repositories[number])
+        ?.filter(({ unindexed }) => unindexed !== undefined) ?? noChoices
+    );
   }
 
   /** Indexed revisions to search of repository number `number`; none when it is hidden or not selected. */
   #choicesOf(number: number): readonly RevisionChoice[] {
-    return this.#choices[number] ??= this.#findChoices(number);
+    return (this.#choices[number] ??= this.#findChoices(number));
   }
 
   #findChoices(number: number): readonly RevisionChoice[] {
@@ -380,12 +423,13 @@ export class Alternative {
     const card = this.#card(number);
     if (card === undefined) return [];
     const chosen = revisions?.get(id);
-    if (chosen !== undefined) return chosen.every(({ bit }) => bit >= 0) ? chosen : chosen.filter(({ bit }) => bit >= 0);
+    if (chosen !== undefined)
+      return chosen.every(({ bit }) => bit >= 0) ? chosen : chosen.filter(({ bit }) => bit >= 0);
     return card.defaultBit < 0 ? noChoices : [{ typed: "", bit: card.defaultBit, unindexed: undefined }];
   }
 
   #card(number: number): RepositoryCard | undefined {
-    return this.#cards[number] ??= decodeCard(this.#sight.cards, number);
+    return (this.#cards[number] ??= decodeCard(this.#sight.cards, number));
   }
 
   #evaluate(node: BoundNode, alive: Uint8Array, contents: Uint32Array): Uint8Array {
@@ -395,7 +439,8 @@ export class Alternative {
 
   #evaluateNode(node: BoundNode, alive: Uint8Array, contents: Uint32Array): Uint8Array {
     switch (node.kind) {
-      case "leaf": return this.#evaluateLeaf(node, alive, contents);
+      case "leaf":
+        return this.#evaluateLeaf(node, alive, contents);
       case "not": {
         const excluded = this.#evaluate(node.child, alive, contents);
         return alive.map((bit, i) => bit & (excluded[i] ^ 1));
@@ -425,7 +470,9 @@ export class Alternative {
     return result;
   }
 
-  /** Scans the contents of living documents for the leaf, notes the rows, and sets the bits of documents that have some. */
+  /**
+   * Scans the contents of living documents for the leaf, notes the rows, and sets the bits of documents that have some.
+   */
   #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, contents: Uint32Array, result: Uint8Array): void {
     const places = new Uint32Array(contents.length);
     const wanted = new Uint32Array(contents.length);
@@ -455,7 +502,8 @@ export class Alternative {
 }
 
 function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: number): boolean {
-  for (let i = setStarts[set]; i < setStarts[set + 1]; i++) if (setRanges[2 * i] <= commit && commit < setRanges[2 * i + 1]) return true;
+  for (let i = setStarts[set]; i < setStarts[set + 1]; i++)
+    if (setRanges[2 * i] <= commit && commit < setRanges[2 * i + 1]) return true;
   return false;
 }
 
@@ -465,17 +513,21 @@ function findersOf({ source, either, foldCase }: Leaf, reader: ShardReader, work
 
 /** Positive leaves by number of candidates, then the rest in written order. */
 function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
-  const cost = (node: BoundNode): number => (node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32);
+  const cost = (node: BoundNode): number =>
+    node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32;
   return [...children].sort((a, b) => cost(a) - cost(b));
 }
 
 function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): number {
   if (node.result[i] !== 1) return 0;
   switch (node.kind) {
-    case "leaf": return addLeafRows(node, place, rows);
-    case "not": return 0;
+    case "leaf":
+      return addLeafRows(node, place, rows);
+    case "not":
+      return 0;
     case "and":
-    case "or": return node.children.reduce((leafCount, child) => leafCount + addRowsOf(child, i, place, rows), 0);
+    case "or":
+      return node.children.reduce((leafCount, child) => leafCount + addRowsOf(child, i, place, rows), 0);
   }
 }
 
@@ -493,8 +545,10 @@ function addPathRowsOf(node: BoundNode, i: number, document: number, rows: Rows)
     case "leaf":
       if (node.pathBits?.[document] === 1) for (const finder of node.finders) finder.findAll(document, rows);
       break;
-    case "not": break;
+    case "not":
+      break;
     case "and":
-    case "or": for (const child of node.children) addPathRowsOf(child, i, document, rows);
+    case "or":
+      for (const child of node.children) addPathRowsOf(child, i, document, rows);
   }
 }

@@ -31,7 +31,9 @@ export class CodeOwners {
   readonly #placesOfAny: number[] = [];
 
   constructor(text: string) {
-    this.#rules = lastLines(text).flatMap((line) => parseRule(line) ?? []).slice(-ruleCountMax);
+    this.#rules = lastLines(text)
+      .flatMap((line) => parseRule(line) ?? [])
+      .slice(-ruleCountMax);
     this.#rules.forEach(({ pattern }, place) => {
       const first = pattern.firstName;
       if (first === undefined) this.#placesOfAny.push(place);

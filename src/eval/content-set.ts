@@ -9,7 +9,7 @@ export function intersect(a: ContentSet, b: ContentSet): ContentSet {
   if (b === undefined) return a;
   const out = new Uint32Array(Math.min(a.length, b.length));
   let count = 0;
-  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     if (a[i] < b[j]) i++;
     else if (a[i] > b[j]) j++;
     else {

@@ -2,12 +2,12 @@ import type { MatchWork } from "../regexp/match-work.js";
 import type { StopCheck } from "../task/stop-check.js";
 
 /**
- * Looking for a pattern in a content may read this many times its bytes; twice as many times, and more, where that is little. A
- * usual pattern reads a text 10 to 20 times by this count, which is of what RE2 may read at most. One such as
+ * Looking for a pattern in a content may read this many times its bytes; twice as many times, and more, where that is
+ * little. A usual pattern reads a text 10 to 20 times by this count, which is of what RE2 may read at most. One such as
  * `\w(?s:.*zqz)?` reads the rest of the text for each of its matches: hours, for a file of 64 MiB.
  *
- * It is bytes and not time that are counted, so that an answer does not depend on how busy the machine is, and a slice that comes
- * back to a block leaves out the same contents.
+ * It is bytes and not time that are counted, so that an answer does not depend on how busy the machine is, and a slice
+ * that comes back to a block leaves out the same contents.
  */
 const readsMax = 25;
 const freeBytes = 16 * 1024 * 1024;

@@ -52,7 +52,13 @@ export interface LeafPlan {
 }
 
 /** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
-export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useIndex: boolean, stop: StopCheck): LeafPlan {
+export function planLeaf(
+  leaf: Leaf,
+  reader: ShardReader,
+  kernel: Kernel,
+  useIndex: boolean,
+  stop: StopCheck,
+): LeafPlan {
   const { exact, clauses } = literalsOf(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, stop) : [];
@@ -74,7 +80,8 @@ export function planLeaf(leaf: Leaf, reader: ShardReader, kernel: Kernel, useInd
   if (exact !== undefined) {
     return { method: "literals", scans, candidates, exceptions, postingBytes };
   }
-  const inLines = !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
+  const inLines =
+    !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
   return { method: inLines ? "lines" : "contents", scans, candidates, exceptions, postingBytes };
 }
 
@@ -94,7 +101,9 @@ function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exce
   if (exact !== undefined && (exact.length === 1 || leaf.either.length > 0)) {
     return { method: "literals", scans: exact.map((needle) => ({ needle, units: undefined })), ...rest };
   }
-  const clause = leaf.analysis.clauses.find((literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1));
+  const clause = leaf.analysis.clauses.find(
+    (literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1),
+  );
   if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
   return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };
 }
@@ -121,7 +130,8 @@ function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardRea
 
 function contentsOfScans(scans: readonly LiteralScan[], reader: ShardReader): ContentSet {
   let contents: ContentSet = new Uint32Array(0);
-  for (const { units } of scans) contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
+  for (const { units } of scans)
+    contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
   return contents;
 }
 

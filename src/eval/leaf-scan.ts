@@ -23,13 +23,16 @@ const rowCountInitial = 128;
  * Finds the rows of one leaf in the contents of one shard, a block of contents at a time.
  *
  * Contract: `scan` is called with ascending contents, and over all calls contents only ascend. After it, the rows of
- * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted, until the next `scan`. Those of one pattern
- * are disjoint; of an `or` of texts those of each text are. Rows of contents in `tooCostly` are not all there.
+ * `contents[i]` are pairs `[rowStart[i], rowStart[i + 1])` of `rows`, sorted, until the next `scan`. Those of one
+ * pattern are disjoint; of an `or` of texts those of each text are. Rows of contents in `tooCostly` are not all there.
  */
 export class LeafScan {
   readonly rows = new Rows(rowCountInitial);
   rowStart = new Uint32Array(64);
-  /** Contents of the last call in which the search took more work than `workBytesMax`, or found more than is held; it was given up. */
+  /**
+   * Contents of the last call in which the search took more work than `workBytesMax`, or found more than is held; it
+   * was given up.
+   */
   readonly tooCostly = new Set<number>();
   /** Bytes of text looked at, over all calls. */
   scannedBytes = 0;
@@ -51,7 +54,14 @@ export class LeafScan {
   #rangeCount = 0;
   #exceptionCursor = 0;
 
-  constructor(plan: LeafPlan, reader: ShardReader, kernel: Kernel, matcher: Matcher, leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">, stop: StopCheck) {
+  constructor(
+    plan: LeafPlan,
+    reader: ShardReader,
+    kernel: Kernel,
+    matcher: Matcher,
+    leaf: Pick<Leaf, "either" | "foldCase" | "highlighted">,
+    stop: StopCheck,
+  ) {
     this.#plan = plan;
     this.#reader = reader;
     this.#kernel = kernel;
@@ -70,9 +80,15 @@ export class LeafScan {
     this.tooCostly.clear();
     if (this.rowStart.length <= contents.length) this.rowStart = new Uint32Array(contents.length * 2);
     switch (this.#plan.method) {
-      case "literals": this.#scanLiterals(contents); break;
-      case "lines": this.#scanLines(contents); break;
-      case "contents": for (const content of contents) this.#searchContent(content); break;
+      case "literals":
+        this.#scanLiterals(contents);
+        break;
+      case "lines":
+        this.#scanLines(contents);
+        break;
+      case "contents":
+        for (const content of contents) this.#searchContent(content);
+        break;
     }
     this.#segment(contents);
   }
@@ -83,7 +99,21 @@ export class LeafScan {
     for (let i = 0; i < scans.length; i++) {
       const before = rows.count;
       this.#makeRanges(contents, scans[i], i, 3);
-      this.#runKernel(rows, (cursor) => this.#kernel.scan(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, scanBytesMax, rows.words, cursor), 3);
+      this.#runKernel(
+        rows,
+        (cursor) =>
+          this.#kernel.scan(
+            this.#reader.content,
+            this.#ranges,
+            this.#rangeCount,
+            scans[i].needle,
+            this.#foldCase,
+            scanBytesMax,
+            rows.words,
+            cursor,
+          ),
+        3,
+      );
       if (scans.length > 1 && this.#either.length === 0) this.#addOverlapping(contents, scans[i].needle, before);
     }
     if (scans.length > 1) this.#order();
@@ -103,7 +133,8 @@ export class LeafScan {
     for (let row = rowFrom; row < rowTo; row++) {
       const start = this.rows.words[row * 2];
       if (at < 0 || contentStart[contents[at] + 1] <= start) {
-        do at++; while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
+        do at++;
+        while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
         this.#work.begin(contentStart[contents[at] + 1] - contentStart[contents[at]]);
       }
       if (this.tooCostly.has(contents[at])) continue;
@@ -137,7 +168,22 @@ export class LeafScan {
     const scans = this.#plan.scans;
     for (let i = 0; i < scans.length; i++) {
       this.#makeRanges(contents, scans[i], i, 4);
-      this.#runKernel(lines, (cursor) => this.#kernel.scanLines(this.#reader.content, this.#ranges, this.#rangeCount, scans[i].needle, this.#foldCase, newline, scanBytesMax, lines.words, cursor), 4);
+      this.#runKernel(
+        lines,
+        (cursor) =>
+          this.#kernel.scanLines(
+            this.#reader.content,
+            this.#ranges,
+            this.#rangeCount,
+            scans[i].needle,
+            this.#foldCase,
+            newline,
+            scanBytesMax,
+            lines.words,
+            cursor,
+          ),
+        4,
+      );
     }
     if (scans.length > 1) lines.makeDisjoint(0);
     this.#searchLines(contents);
@@ -158,12 +204,16 @@ export class LeafScan {
     rows.count = cursor[2];
   }
 
-  /** Goes on behind the content that the kernel is in, when it has taken too much work, as a long needle that nearly fits everywhere, or has too many rows. */
+  /**
+   * Goes on behind the content that the kernel is in, when it has taken too much work, as a long needle that nearly
+   * fits everywhere, or has too many rows.
+   */
   #skipTooCostly(cursor: Uint32Array, width: 3 | 4, rows: Rows): void {
     const end = this.#ranges[cursor[0] * width + 2];
     const content = lastAtMost(this.#reader.contentStart, end - 1, this.#reader.contentCount);
     const start = this.#reader.contentStart[content];
-    const tooMany = rows.count > contentMatchCountMax && rows.words[2 * (rows.count - contentMatchCountMax - 1)] >= start;
+    const tooMany =
+      rows.count > contentMatchCountMax && rows.words[2 * (rows.count - contentMatchCountMax - 1)] >= start;
     if (!tooMany && cursor[3] <= workBytesMax(end - start)) return;
     this.tooCostly.add(content);
     while (cursor[0] < this.#rangeCount && this.#ranges[cursor[0] * width + 2] <= end) cursor[0]++;
@@ -182,7 +232,8 @@ export class LeafScan {
     for (let i = 0; i < count; i++) {
       const [start, lineEnd] = [words[i * 2], words[i * 2 + 1]];
       if (at < 0 || start >= end) {
-        do at++; while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
+        do at++;
+        while (contents[at] >= this.#reader.contentCount || contentStart[contents[at] + 1] <= start);
         end = contentStart[contents[at] + 1];
         this.#work.begin(end - contentStart[contents[at]]);
       }
@@ -196,7 +247,8 @@ export class LeafScan {
     const exceptions = this.#plan.exceptions;
     let found = false;
     for (const content of contents) {
-      while (this.#exceptionCursor < exceptions.length && exceptions[this.#exceptionCursor] < content) this.#exceptionCursor++;
+      while (this.#exceptionCursor < exceptions.length && exceptions[this.#exceptionCursor] < content)
+        this.#exceptionCursor++;
       if (exceptions[this.#exceptionCursor] !== content) continue;
       found = true;
       this.#searchContent(content);
@@ -222,11 +274,16 @@ export class LeafScan {
     this.scannedBytes += to - from;
     const text = this.#reader.content.subarray(from, to);
     const countMax = this.#firstSuffices ? 1 : contentMatchCountMax + 1;
-    return this.#either.length === 0 ? this.#matcher.findAll(text, from, this.rows, this.#work, countMax)
-      : this.#either.every((source) => compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work, countMax));
+    return this.#either.length === 0
+      ? this.#matcher.findAll(text, from, this.rows, this.#work, countMax)
+      : this.#either.every((source) =>
+          compileRegexp(source, this.#foldCase).findAll(text, from, this.rows, this.#work, countMax),
+        );
   }
 
-  /** Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start). */
+  /**
+   * Ranges of the scan's units in `contents`, `width` words each (`from`, `to`, `end`, and for 4 the content's start).
+   */
   #makeRanges(contents: Uint32Array, scan: LiteralScan, scanNumber: number, width: 3 | 4): void {
     const reader = this.#reader;
     const { exceptions } = this.#plan;
@@ -254,7 +311,13 @@ export class LeafScan {
         at++;
         to++;
       }
-      this.#addRange(width, start + (from - firstUnit) * unitBytes, Math.min(end, start + (to - firstUnit) * unitBytes), end, start);
+      this.#addRange(
+        width,
+        start + (from - firstUnit) * unitBytes,
+        Math.min(end, start + (to - firstUnit) * unitBytes),
+        end,
+        start,
+      );
     }
     this.#unitCursors[scanNumber] = at;
   }

@@ -20,7 +20,7 @@ export class OwnerPattern {
 
   /** What the last name may be of a path: its own name only, a directory above it only, or either. */
   private constructor(names: readonly string[], reach: "file" | "below" | "either") {
-    this.#names = reach === "file" ? names : [...names, ...reach === "below" ? ["*"] : [], "**"];
+    this.#names = reach === "file" ? names : [...names, ...(reach === "below" ? ["*"] : []), "**"];
   }
 
   /** Undefined for what GitHub does not take: negation, classes of characters, nothing at all. */
@@ -32,7 +32,8 @@ export class OwnerPattern {
     const names = inner.split(/\/+/);
     const isAnywhere = names.length === 1 && !text.startsWith("/");
     const last = names[names.length - 1];
-    if (last === "**") return new OwnerPattern(isAnywhere ? names : names.slice(0, -1), isAnywhere ? "either" : "below");
+    if (last === "**")
+      return new OwnerPattern(isAnywhere ? names : names.slice(0, -1), isAnywhere ? "either" : "below");
     const reach = endsInSlash ? "below" : last === "*" ? "file" : "either";
     return new OwnerPattern(isAnywhere ? ["**", ...names] : names, reach);
   }

@@ -6,9 +6,9 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import type { Rows } from "./rows.js";
 
 /**
- * Finds one pattern in the paths of a shard, which are so short that calls of RE2 cost more than its search: a filter on
- * 3,654 results of Linux took 9 ms for their highlights, and `file:.` 380 ms. So in a plain path a plain regexp is found
- * without it, and so is `.`, which is every character by itself.
+ * Finds one pattern in the paths of a shard, which are so short that calls of RE2 cost more than its search: a filter
+ * on 3,654 results of Linux took 9 ms for their highlights, and `file:.` 380 ms. So in a plain path a plain regexp is
+ * found without it, and so is `.`, which is every character by itself.
  */
 export class PathFinder {
   readonly #reader: ShardReader;
@@ -55,6 +55,6 @@ export class PathFinder {
   }
 
   get #matcher(): Matcher {
-    return this.#compiled ??= compileRegexp(this.#source, this.#foldCase);
+    return (this.#compiled ??= compileRegexp(this.#source, this.#foldCase));
   }
 }

@@ -20,11 +20,18 @@ const longS = Buffer.from("\u017f");
 /**
  * Bit per document whose path the regexp matches.
  *
- * The kernel looks for the regexp's required literals in the list of paths, and RE2 tests the paths that hold one. Sound,
- * because a matching path holds a literal of each clause; where case folding could reach outside ASCII, every path is
- * tested. Throws `cancelled` when the search is stopped.
+ * The kernel looks for the regexp's required literals in the list of paths, and RE2 tests the paths that hold one.
+ * Sound, because a matching path holds a literal of each clause; where case folding could reach outside ASCII, every
+ * path is tested. Throws `cancelled` when the search is stopped.
  */
-export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: RegexpAnalysis, foldCase: boolean, tester: PathTester, stop: StopCheck): Uint8Array {
+export function matchPaths(
+  reader: ShardReader,
+  kernel: Kernel,
+  analysis: RegexpAnalysis,
+  foldCase: boolean,
+  tester: PathTester,
+  stop: StopCheck,
+): Uint8Array {
   const matches = new Uint8Array(reader.documentCount);
   const clause = analysis.clauses.find((literals) => literals.length <= scannedLiteralsMax);
   if (clause === undefined || (foldCase && holdsFoldException(reader.paths))) {
@@ -40,7 +47,9 @@ export function matchPaths(reader: ShardReader, kernel: Kernel, analysis: Regexp
   for (const literal of clause) {
     rows.clear();
     cursor.fill(0);
-    while (!kernel.scanLines(reader.paths, ranges, 1, Buffer.from(literal), foldCase, 0, scanBytesMax, rows.words, cursor)) {
+    while (
+      !kernel.scanLines(reader.paths, ranges, 1, Buffer.from(literal), foldCase, 0, scanBytesMax, rows.words, cursor)
+    ) {
       rows.count = cursor[2];
       if (rows.count * 2 === rows.words.length) rows.grow();
       stop.check();

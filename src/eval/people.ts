@@ -37,8 +37,12 @@ export class People {
 
   /** Whether each filter holds for the file. */
   hold(filters: readonly PeopleFilter[], place: CommitPlace, path: Buffer): boolean {
-    return filters.every((filter) => (filter.kind === "owner" ? this.#isOwned(filter.owner, place, path)
-      : this.#isContributed(contributorKey(filter), place, path)) !== filter.negated);
+    return filters.every(
+      (filter) =>
+        (filter.kind === "owner"
+          ? this.#isOwned(filter.owner, place, path)
+          : this.#isContributed(contributorKey(filter), place, path)) !== filter.negated,
+    );
   }
 
   #isOwned(text: string, place: CommitPlace, path: Buffer): boolean {

@@ -5,7 +5,14 @@ import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { hasCredit } from "../task/credit.js";
-import { controlWords, isStopped, stopAtLimit, stopReasons, type RevisionChoice, type SearchOptions } from "../task/search-options.js";
+import {
+  controlWords,
+  isStopped,
+  stopAtLimit,
+  stopReasons,
+  type RevisionChoice,
+  type SearchOptions,
+} from "../task/search-options.js";
 import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
@@ -18,7 +25,10 @@ import type { Rows } from "./rows.js";
 /** Capacity of a batch's buffer. A document whose matches need more goes on in a further match object. */
 export const batchBufferBytes = 256 * 1024;
 
-/** Batches with less than this part of their buffer are copied, so that memory in flight is at most this many times its bytes. */
+/**
+ * Batches with less than this part of their buffer are copied, so that memory in flight is at most this many times its
+ * bytes.
+ */
 const bufferBytesPerByteMax = 2;
 
 /** Where a writer has its buffers of `batchBufferBytes` from. */
@@ -82,7 +92,9 @@ interface ResultShape {
   /** Where the members are among the fragments. */
   readonly from: number;
   readonly to: number;
-  /** The members with highlights in a path before them, by those highlights: `file:` finds the same ones in many paths. */
+  /**
+   * The members with highlights in a path before them, by those highlights: `file:` finds the same ones in many paths.
+   */
   readonly heads: Map<number, FragmentPlace>;
   /** Matches counted since the tally was last sent. */
   matchCount: number;
@@ -131,8 +143,14 @@ export class ResultWriter {
   readonly #selectedKeys = new Set<string>();
 
   /** A batch is sent when it passes `batchBytes`. */
-  constructor(kernel: Kernel, options: SearchOptions, control: Int32Array, batchBytes: number, buffers: BufferSource,
-    send: (batch: ResultBatch) => void) {
+  constructor(
+    kernel: Kernel,
+    options: SearchOptions,
+    control: Int32Array,
+    batchBytes: number,
+    buffers: BufferSource,
+    send: (batch: ResultBatch) => void,
+  ) {
     this.#kernel = kernel;
     this.#options = options;
     this.#people = options.people === undefined ? undefined : new People(options.people, options.plan);
@@ -167,7 +185,9 @@ export class ResultWriter {
     return Atomics.load(this.#control, controlWords.stop) === stopReasons.cancelled;
   }
 
-  /** Results that are added from here on are of this shard. Those of another one are written, or its search has failed. */
+  /**
+   * Results that are added from here on are of this shard. Those of another one are written, or its search has failed.
+   */
   open(reader: ShardReader): void {
     this.#resultCount = 0;
     this.#reader = reader;
@@ -176,7 +196,8 @@ export class ResultWriter {
 
   /**
    * Counts one document at one revision, and adds it to what is to be written; `rows` pairs `[rowFrom, rowTo)` are its
-   * content ranges, sorted and disjoint. Returns how many rows of it will be written, undefined when the result will not.
+   * content ranges, sorted and disjoint. Returns how many rows of it will be written, undefined when the result will
+   * not.
    */
   add(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): number | undefined {
     const rowCount = this.#rowsOf(source, rowTo - rowFrom, pathRows);
@@ -212,9 +233,15 @@ export class ResultWriter {
   flush(): void {
     if (this.#position === 0 && !this.#hasTally && this.#selected.length === 0) return;
     this.#sumUp();
-    const isLent = this.#buffer.length === batchBufferBytes && this.#position * bufferBytesPerByteMax >= batchBufferBytes;
+    const isLent =
+      this.#buffer.length === batchBufferBytes && this.#position * bufferBytesPerByteMax >= batchBufferBytes;
     const written = this.#buffer.subarray(0, this.#position);
-    const batch = { bytes: isLent ? written : new Uint8Array(written), isLent, tally: this.#tally, selected: this.#selected };
+    const batch = {
+      bytes: isLent ? written : new Uint8Array(written),
+      isLent,
+      tally: this.#tally,
+      selected: this.#selected,
+    };
     if (isLent) this.#buffer = this.#buffers.take();
     this.#position = 0;
     this.#selected = [];
@@ -239,9 +266,24 @@ export class ResultWriter {
     for (;;) {
       cursor[2] = this.#position;
       const [result, row] = cursor;
-      const isDone = this.#kernel.encodeResults(reader.content, reader.paths, reader.newlines, newlineStepBytes, this.#fragments.bytes,
-        this.#results, this.#resultCount, rows.words, chunkMatches, contextLines, lineBytesMax, this.#buffer, this.#batchBytes, cursor);
-      const isTooSmall = !isDone && this.#position === 0 && cursor[2] === 0 && cursor[0] === result && cursor[1] === row;
+      const isDone = this.#kernel.encodeResults(
+        reader.content,
+        reader.paths,
+        reader.newlines,
+        newlineStepBytes,
+        this.#fragments.bytes,
+        this.#results,
+        this.#resultCount,
+        rows.words,
+        chunkMatches,
+        contextLines,
+        lineBytesMax,
+        this.#buffer,
+        this.#batchBytes,
+        cursor,
+      );
+      const isTooSmall =
+        !isDone && this.#position === 0 && cursor[2] === 0 && cursor[0] === result && cursor[1] === row;
       this.#position = cursor[2];
       if (isTooSmall) {
         this.#buffer = uninitializedBytes(this.#buffer.length * 2);
@@ -268,26 +310,38 @@ export class ResultWriter {
       return undefined;
     }
     switch (select) {
-      case "content": return rowCount === 0 ? undefined : rowCount;
+      case "content":
+        return rowCount === 0 ? undefined : rowCount;
       case "file":
       case "file.path":
         pathRows.clear();
         return 0;
-      default: return rowCount;
+      default:
+        return rowCount;
     }
   }
 
   /** Takes what the document belongs to in place of the document. */
   select(source: ResultSource, select: DocumentSelect, rules: number): void {
     switch (select) {
-      case "repo": return this.#selectRepository(source, rules);
-      case "file.directory": return this.#selectDirectory(source, rules);
-      case "file.owners": return this.#selectOwners(source, rules);
+      case "repo":
+        return this.#selectRepository(source, rules);
+      case "file.directory":
+        return this.#selectDirectory(source, rules);
+      case "file.owners":
+        return this.#selectOwners(source, rules);
     }
   }
 
   #selectRepository({ card, revision }: ResultSource, rules: number): void {
-    this.#select({ key: `${card.id}@${revision.typed}`, rules, repositoryId: card.id, revision: revision.typed, kind: "repository", json: "" });
+    this.#select({
+      key: `${card.id}@${revision.typed}`,
+      rules,
+      repositoryId: card.id,
+      revision: revision.typed,
+      kind: "repository",
+      json: "",
+    });
   }
 
   #selectDirectory({ card, revision, document }: ResultSource, rules: number): void {
@@ -295,7 +349,14 @@ export class ResultWriter {
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
     const members = this.#shapeOf(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
-    this.#select({ key: `${card.id}@${revision.typed}:${directory}`, rules, repositoryId: card.id, revision: revision.typed, kind: "directory", json });
+    this.#select({
+      key: `${card.id}@${revision.typed}:${directory}`,
+      rules,
+      repositoryId: card.id,
+      revision: revision.typed,
+      kind: "directory",
+      json,
+    });
   }
 
   #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
@@ -303,7 +364,14 @@ export class ResultWriter {
     const owners = this.#people?.ownersOf(place, (this.#reader as ShardReader).pathOf(document)) ?? [];
     for (const { kind, text } of owners) {
       const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
-      this.#select({ key: `${kind}:${text.toLowerCase()}`, rules, repositoryId: card.id, revision: revision.typed, kind: "owner", json });
+      this.#select({
+        key: `${kind}:${text.toLowerCase()}`,
+        rules,
+        repositoryId: card.id,
+        revision: revision.typed,
+        kind: "owner",
+        json,
+      });
     }
     if (owners.length > 0) return;
     this.#tally.unownedResults++;
@@ -331,13 +399,19 @@ export class ResultWriter {
     return Math.max(0, Math.min(wanted, left));
   }
 
-  #addToTally({ document, card, revision }: ResultSource, isContent: boolean, count: number, pathRowCount: number): void {
+  #addToTally(
+    { document, card, revision }: ResultSource,
+    isContent: boolean,
+    count: number,
+    pathRowCount: number,
+  ): void {
     const info = (this.#reader as ShardReader).documentInfo[document];
     this.#hasTally = true;
     this.#shapeOf(card, revision).matchCount += count;
     this.#languageMatches[languageNumberOf(info)] += count;
     const kinds = fileKindMaskOfInfo(info);
-    if (kinds !== 0) for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
+    if (kinds !== 0)
+      for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
     if (isContent) this.#tally.contentMatches += count;
     if (pathRowCount > 0 || !isContent) this.#tally.pathMatches += Math.max(1, pathRowCount);
   }
@@ -404,7 +478,8 @@ export class ResultWriter {
   }
 
   #shapeOf(card: RepositoryCard, revision: RevisionChoice): ResultShape {
-    if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed) return this.#shape;
+    if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed)
+      return this.#shape;
     this.#shape = this.#shapes.get(card)?.get(revision.typed) ?? this.#addShape(card, revision);
     return this.#shape;
   }
@@ -412,7 +487,16 @@ export class ResultWriter {
   #addShape(card: RepositoryCard, revision: RevisionChoice): ResultShape {
     const members = membersOf(card, revision);
     const from = this.#fragments.add(members);
-    const shape = { card, typed: revision.typed, key: `${card.id}@${revision.typed}`, members, from, to: this.#fragments.length, heads: new Map<number, FragmentPlace>(), matchCount: 0 };
+    const shape = {
+      card,
+      typed: revision.typed,
+      key: `${card.id}@${revision.typed}`,
+      members,
+      from,
+      to: this.#fragments.length,
+      heads: new Map<number, FragmentPlace>(),
+      matchCount: 0,
+    };
     const known = this.#shapes.get(card);
     if (known === undefined) this.#shapes.set(card, new Map([[revision.typed, shape]]));
     else known.set(revision.typed, shape);

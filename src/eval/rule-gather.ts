@@ -12,7 +12,9 @@ export interface Hit {
   readonly place: number;
 }
 
-/** The result of a block in which rules took the last of what their limit leaves; those after it have nothing of theirs. */
+/**
+ * The result of a block in which rules took the last of what their limit leaves; those after it have nothing of theirs.
+ */
 export interface RuleCut {
   readonly rules: number;
   readonly at: ResultPlace;
@@ -24,8 +26,8 @@ export interface RuleCut {
 export type SelectSink = (select: DocumentSelect, rules: number) => void;
 
 /**
- * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of them
- * selects first, then takes what its own limit leaves, and what all of them took makes one result.
+ * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of
+ * them selects first, then takes what its own limit leaves, and what all of them took makes one result.
  *
  * A result that is gathered again, after a pause, must come out as it was counted: the cuts say where in the block a
  * limit was reached, and so what each basic query took of every result.
@@ -49,10 +51,17 @@ export class RuleGather {
     return this.#cuts;
   }
 
-  /** `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its start. */
+  /**
+   * `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its
+   * start.
+   */
   startBlock(cuts: readonly RuleCut[] | undefined): void {
-    this.#cuts = cuts === undefined ? this.#plan.rules.flatMap((_, rules) =>
-      (isOver(this.#limits, rules) ? [{ rules, at: { document: 0, revision: 0 }, taken: 0 }] : [])) : [...cuts];
+    this.#cuts =
+      cuts === undefined
+        ? this.#plan.rules.flatMap((_, rules) =>
+            isOver(this.#limits, rules) ? [{ rules, at: { document: 0, revision: 0 }, taken: 0 }] : [],
+          )
+        : [...cuts];
   }
 
   isOver(alternative: Alternative): boolean {
@@ -60,7 +69,15 @@ export class RuleGather {
   }
 
   /** Appends the rows of one result; `isKnown` says that it was counted before. False when nothing of it is left. */
-  gather(hits: readonly Hit[], revision: RevisionChoice, at: ResultPlace, isKnown: boolean, rows: Rows, pathRows: Rows, select: SelectSink): boolean {
+  gather(
+    hits: readonly Hit[],
+    revision: RevisionChoice,
+    at: ResultPlace,
+    isKnown: boolean,
+    rows: Rows,
+    pathRows: Rows,
+    select: SelectSink,
+  ): boolean {
     const rowFrom = rows.count;
     pathRows.clear();
     let keptCount = 0;
@@ -73,7 +90,14 @@ export class RuleGather {
     return keptCount > 0;
   }
 
-  #gatherHit({ alternative, place }: Hit, at: ResultPlace, isKnown: boolean, rows: Rows, pathRows: Rows, sink: SelectSink): boolean {
+  #gatherHit(
+    { alternative, place }: Hit,
+    at: ResultPlace,
+    isKnown: boolean,
+    rows: Rows,
+    pathRows: Rows,
+    sink: SelectSink,
+  ): boolean {
     const rules = this.#rulesNumber(alternative);
     const { select } = this.#plan.rules[rules];
     if (isDocumentSelect(select)) {

@@ -25,23 +25,33 @@ export class ShardFind {
   #pending: readonly number[];
 
   /**
-   * `checkContent` is called before the first content is read; it throws when the content is damaged. `stop` ends the look, and
-   * `onLeftOut` is told of documents that are not looked at as that takes too much work.
+   * `checkContent` is called before the first content is read; it throws when the content is damaged. `stop` ends the
+   * look, and `onLeftOut` is told of documents that are not looked at as that takes too much work.
    */
-  constructor({ file, selection, found }: FindCondition, reader: ShardReader, sight: ShardSight, kernel: Kernel, checkContent: () => void,
-    stop: StopCheck, onLeftOut: LeftOutReceiver) {
+  constructor(
+    { file, selection, found }: FindCondition,
+    reader: ShardReader,
+    sight: ShardSight,
+    kernel: Kernel,
+    checkContent: () => void,
+    stop: StopCheck,
+    onLeftOut: LeftOutReceiver,
+  ) {
     this.#onLeftOut = onLeftOut;
     this.#reader = reader;
     this.#file = file;
     this.#alternative = new Alternative(file, selection, reader, sight, kernel, true, undefined, stop);
     this.#found = found;
     this.#checkContent = checkContent;
-    this.#pending = [...reader.repositories.keys()].filter((number) => this.#alternative.leaveOut(number, this.#maskOf(number)));
+    this.#pending = [...reader.repositories.keys()].filter((number) =>
+      this.#alternative.leaveOut(number, this.#maskOf(number)),
+    );
   }
 
   /**
-   * Goes on from content `from` until no repository is left or the shard is done (undefined), or `pause` says so between
-   * blocks: then it returns the content to go on from. Throws `cancelled` when the search is stopped within a block.
+   * Goes on from content `from` until no repository is left or the shard is done (undefined), or `pause` says so
+   * between blocks: then it returns the content to go on from. Throws `cancelled` when the search is stopped within a
+   * block.
    */
   run(from: number, stats: SearchStats, pause: () => boolean): number | undefined {
     if (this.#pending.length === 0) return undefined;
@@ -61,10 +71,13 @@ export class ShardFind {
     while (block.length > 0) {
       this.#alternative.decide(block);
       stats.documentsTooCostly += this.#alternative.tooCostly.length;
-      for (const document of this.#alternative.tooCostly) this.#onLeftOut(document, this.#alternative.cardOf(document).name, "work");
+      for (const document of this.#alternative.tooCostly)
+        this.#onLeftOut(document, this.#alternative.cardOf(document).name, "work");
       stats.documentsFiltered += this.#alternative.documents.length;
       this.#noteFound();
-      this.#pending = this.#pending.filter((number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)));
+      this.#pending = this.#pending.filter(
+        (number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)),
+      );
       if (this.#pending.length === 0) return undefined;
       const done = block[block.length - 1];
       block = blocks.next(bytesMax);

@@ -18,16 +18,22 @@ import { StopCheck } from "../task/stop-check.js";
 const blockContentCountMax = 1024;
 
 /**
- * With many revisions a content has many results, and a block fewer contents: a slice that comes back to a block goes over all of
- * its results again. A million results at 200 revisions of Linux took 5.7 s with full blocks.
+ * With many revisions a content has many results, and a block fewer contents: a slice that comes back to a block goes
+ * over all of its results again. A million results at 200 revisions of Linux took 5.7 s with full blocks.
  */
 const blockContentCountMin = 8;
 const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 
-/** The first block of a shard is small until something is found, so that a first result comes without a full block's work. */
+/**
+ * The first block of a shard is small until something is found, so that a first result comes without a full block's
+ * work.
+ */
 const firstBlockBytesMax = 64 * 1024;
 
-/** Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be written. */
+/**
+ * Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be
+ * written.
+ */
 export interface CountedResults {
   readonly last: ResultPlace;
   readonly shown: ResultPlace;
@@ -83,11 +89,19 @@ export class ShardSearch {
   readonly #blockContentCountMax: number;
 
   /**
-   * `checkContent` is called before the first content is read; it throws when the content is damaged. `onLeftOut` is told of
-   * documents that are not searched as that takes too much work; of the same ones again when a slice comes back to their block.
+   * `checkContent` is called before the first content is read; it throws when the content is damaged. `onLeftOut` is
+   * told of documents that are not searched as that takes too much work; of the same ones again when a slice comes back
+   * to their block.
    */
-  constructor(reader: ShardReader, sight: ShardSight, options: SearchOptions, kernel: Kernel,
-    writer: ResultWriter, checkContent: () => void, onLeftOut: LeftOutReceiver) {
+  constructor(
+    reader: ShardReader,
+    sight: ShardSight,
+    options: SearchOptions,
+    kernel: Kernel,
+    writer: ResultWriter,
+    checkContent: () => void,
+    onLeftOut: LeftOutReceiver,
+  ) {
     this.#onLeftOut = onLeftOut;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
     this.#stop = new StopCheck(writer.control);
@@ -98,14 +112,32 @@ export class ShardSearch {
     const rulesOf = new Map<Alternative, number>();
     options.plan.alternatives.forEach((basic, i) => {
       if (basic.text === undefined) return;
-      const alternative = new Alternative(basic.text, options.selections[i], reader, sight, kernel, options.useIndex, people, this.#stop);
+      const alternative = new Alternative(
+        basic.text,
+        options.selections[i],
+        reader,
+        sight,
+        kernel,
+        options.useIndex,
+        people,
+        this.#stop,
+      );
       if (alternative.hasRepositories) this.#alternatives.push(alternative);
       rulesOf.set(alternative, basic.rules);
     });
     const { ruleLimits } = options;
-    const revisionCount = sight.sets === undefined ? 1 : Math.max(1, ...options.selections.flatMap(({ revisions }) => [...revisions?.values() ?? []].map(({ length }) => length)));
+    const revisionCount =
+      sight.sets === undefined
+        ? 1
+        : Math.max(
+            1,
+            ...options.selections.flatMap(({ revisions }) =>
+              [...(revisions?.values() ?? [])].map(({ length }) => length),
+            ),
+          );
     this.#blockContentCountMax = Math.max(blockContentCountMin, Math.floor(blockContentCountMax / revisionCount));
-    this.#ruleGather = ruleLimits === undefined ? undefined : new RuleGather(options.plan, ruleLimits, writer.control, rulesOf);
+    this.#ruleGather =
+      ruleLimits === undefined ? undefined : new RuleGather(options.plan, ruleLimits, writer.control, rulesOf);
   }
 
   /**
@@ -122,7 +154,9 @@ export class ShardSearch {
 
   #searchBlocks(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
     this.#stop.finishesCounted = position.counted !== undefined;
-    const candidates = this.#alternatives.map((alternative) => alternative.candidates()).reduce(unite, new Uint32Array(0));
+    const candidates = this.#alternatives
+      .map((alternative) => alternative.candidates())
+      .reduce(unite, new Uint32Array(0));
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
@@ -183,7 +217,10 @@ export class ShardSearch {
     for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name, "work");
   }
 
-  /** Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those alternatives. */
+  /**
+   * Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those
+   * alternatives.
+   */
   #forFoundDocuments(take: (document: number, hits: readonly Hit[]) => boolean): void {
     if (this.#alternatives.length === 1) {
       const [alternative] = this.#alternatives;
@@ -198,7 +235,8 @@ export class ShardSearch {
       return;
     }
     const hitsOf = this.#hitsOfAlternatives();
-    for (const document of [...hitsOf.keys()].sort((a, b) => a - b)) if (!take(document, hitsOf.get(document) ?? [])) return;
+    for (const document of [...hitsOf.keys()].sort((a, b) => a - b))
+      if (!take(document, hitsOf.get(document) ?? [])) return;
   }
 
   #hitsOfAlternatives(): Map<number, Hit[]> {
@@ -214,8 +252,15 @@ export class ShardSearch {
     return hitsOf;
   }
 
-  /** Gives the writer a document at each of its revisions from `firstRevision` on; what is counted is not counted again. */
-  #addDocument(document: number, hits: readonly Hit[], firstRevision: number, counted: CountedResults | undefined): void {
+  /**
+   * Gives the writer a document at each of its revisions from `firstRevision` on; what is counted is not counted again.
+   */
+  #addDocument(
+    document: number,
+    hits: readonly Hit[],
+    firstRevision: number,
+    counted: CountedResults | undefined,
+  ): void {
     const content = this.#reader.contentOf(document);
     const card = hits[0].alternative.cardOf(document);
     const revisions = revisionsOf(hits);
@@ -258,7 +303,9 @@ export class ShardSearch {
     const placeAt = (i: number): ResultPlace => ({ document: this.#added[2 * i], revision: this.#added[2 * i + 1] });
     const result = placeAt(stop.result);
     const shown = placeAt(this.#added.length / 2 - 1);
-    const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision) ? from.counted.last : { ...this.#lastCounted };
+    const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision)
+      ? from.counted.last
+      : { ...this.#lastCounted };
     const counted = { last, shown, shownRows: this.#shownRows, cuts: this.#ruleGather?.cuts ?? [] };
     return { content: this.#reader.contentOf(result.document), result, rowsDone: stop.rowsDone, counted };
   }
@@ -270,8 +317,9 @@ export class ShardSearch {
       return true;
     }
     const at = { document: source.document, revision };
-    return this.#ruleGather.gather(hits, source.revision, at, isKnown, this.#rows, this.#pathRows,
-      (select, rules) => this.#writer.select(source, select, rules));
+    return this.#ruleGather.gather(hits, source.revision, at, isKnown, this.#rows, this.#pathRows, (select, rules) =>
+      this.#writer.select(source, select, rules),
+    );
   }
 
   /** Appends the ranges of all alternatives that search this revision. */
@@ -280,7 +328,8 @@ export class ShardSearch {
     this.#pathRows.clear();
     let leafCount = 0;
     for (const { alternative, place } of hits) {
-      if (hits.length > 1 && !alternative.revisionsOf(place).some((choice) => choice.typed === revision.typed)) continue;
+      if (hits.length > 1 && !alternative.revisionsOf(place).some((choice) => choice.typed === revision.typed))
+        continue;
       leafCount += alternative.addRows(place, this.#rows);
       alternative.addPathRows(place, this.#pathRows);
     }

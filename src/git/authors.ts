@@ -20,15 +20,28 @@ export interface HistoryVisitor {
 }
 
 /**
- * Tells of each commit that `commit` reaches who wrote it and which paths it changed. Merges change nothing; a file that
- * was renamed is another one before. One `git log` is read as it comes, so memory does not depend on the length of the
- * history.
+ * Tells of each commit that `commit` reaches who wrote it and which paths it changed. Merges change nothing; a file
+ * that was renamed is another one before. One `git log` is read as it comes, so memory does not depend on the length of
+ * the history.
  *
  * Throws `git`, `cancelled`, and what the visitor throws.
  */
-export async function visitHistory(directory: string, commit: string, visitor: HistoryVisitor, stop: StopSignal): Promise<void> {
+export async function visitHistory(
+  directory: string,
+  commit: string,
+  visitor: HistoryVisitor,
+  stop: StopSignal,
+): Promise<void> {
   assert(isOid(commit), "a history is read from an oid");
-  const flags = ["-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-mailmap", "--no-show-signature", "--format=%x00%an%x00%ae"];
+  const flags = [
+    "-z",
+    "--name-only",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-mailmap",
+    "--no-show-signature",
+    "--format=%x00%an%x00%ae",
+  ];
   const args = [`--git-dir=${directory}`, "log", ...flags, "--end-of-options", commit, "--"];
   const limits = { timeoutMs: Infinity, silenceMs: Infinity, process: longReadLimits, stop };
   const child = new GitChild({ args, environment: localEnvironment(), directory: "/" }, limits, null);
@@ -51,7 +64,10 @@ export async function visitHistory(directory: string, commit: string, visitor: H
   if (ended !== 0) throw child.exitError(ended);
 }
 
-/** Reads `\0NAME\0EMAIL\0`, then `\nPATH\0` and further `PATH\0` for each commit. An empty path is where the next begins. */
+/**
+ * Reads `\0NAME\0EMAIL\0`, then `\nPATH\0` and further `PATH\0` for each commit. An empty path is where the next
+ * begins.
+ */
 export class LogParser {
   readonly #visitor: HistoryVisitor;
   /** The start of a text whose end has not come. */

@@ -23,13 +23,26 @@ export interface BlameRequest {
   readonly ignoreWhitespace: boolean;
 }
 
-/** Where lines come from. Lines past the end of the file are left out. Throws `git` when there is no such file, `cancelled` when stopped. */
+/**
+ * Where lines come from. Lines past the end of the file are left out. Throws `git` when there is no such file,
+ * `cancelled` when stopped.
+ */
 export async function readBlame(directory: string, request: BlameRequest, stop: StopSignal): Promise<BlameHunk[]> {
   const { commit, path, startLine, endLine, ignoreWhitespace } = request;
   assert(isOid(commit), "a file is read by oid");
   const { stdout, code, stderr } = await runGit({
     ...localCommand(stop),
-    args: [`--git-dir=${directory}`, "blame", "--porcelain", ...ignoreWhitespace ? ["-w"] : [], "-L", `${startLine},${endLine}`, commit, "--", path],
+    args: [
+      `--git-dir=${directory}`,
+      "blame",
+      "--porcelain",
+      ...(ignoreWhitespace ? ["-w"] : []),
+      "-L",
+      `${startLine},${endLine}`,
+      commit,
+      "--",
+      path,
+    ],
     exitCodes: [128],
   });
   // git refuses lines past the end, which asks for nothing.
@@ -44,7 +57,7 @@ export function parseBlame(output: Buffer): BlameHunk[] {
   let open: { startLine: number; lineCount: number; byteCount: number; commit: string; path: string } | undefined;
   let commit = "";
   let line = 0;
-  for (let start = 0; start < output.length;) {
+  for (let start = 0; start < output.length; ) {
     const feed = output.indexOf(lineFeed, start);
     const end = feed < 0 ? output.length : feed;
     if (output[start] === tab) {

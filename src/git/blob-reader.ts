@@ -60,7 +60,12 @@ export class BlobReader {
     this.#contentBytesMax = options.contentBytesMax;
     const args = [`--git-dir=${options.directory}`, "cat-file", "--batch-command", "--buffer"];
     const environment = blobEnvironment();
-    const limits = { timeoutMs: Infinity, silenceMs: options.silenceMs, process: blobLimits(options.contentBytesMax), stop: options.stop };
+    const limits = {
+      timeoutMs: Infinity,
+      silenceMs: options.silenceMs,
+      process: blobLimits(options.contentBytesMax),
+      stop: options.stop,
+    };
     this.#child = new GitChild({ args, environment, directory: "/" }, limits, null);
     this.#output = new OutputReader(this.#child);
   }

@@ -6,13 +6,17 @@ type Nodegit = typeof import("nodegit");
 const notFound = -3;
 
 /**
- * The commits that branches of a mirror name, in the order of `branches`; null for one that is not there. Undefined where libgit2 does not
- * read the mirror: one of SHA-256, or a damaged one.
+ * The commits that branches of a mirror name, in the order of `branches`; null for one that is not there. Undefined
+ * where libgit2 does not read the mirror: one of SHA-256, or a damaged one.
  *
- * It is libgit2 that reads them, through nodegit, and not git, which wrote them: a check has more worth when it does not trust the writer.
- * Only references are read. An object of a remote is never read this way, as libgit2 unpacks it whole before its size is known.
+ * It is libgit2 that reads them, through nodegit, and not git, which wrote them: a check has more worth when it does
+ * not trust the writer. Only references are read. An object of a remote is never read this way, as libgit2 unpacks it
+ * whole before its size is known.
  */
-export async function readBranchTips(directory: string, branches: readonly string[]): Promise<readonly (string | null)[] | undefined> {
+export async function readBranchTips(
+  directory: string,
+  branches: readonly string[],
+): Promise<readonly (string | null)[] | undefined> {
   const { default: nodegit } = (await import("nodegit")) as unknown as { default: Nodegit };
   const repository = await nodegit.Repository.openBare(directory).catch(() => undefined);
   if (repository === undefined) return undefined;

@@ -13,12 +13,15 @@ const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS
 export const codeOwnersBytesMax = 3 * 1024 * 1024;
 
 /**
- * When the commit was committed, in seconds since 1970. Mostly reads the mirror without a process: less than 1 ms, where git takes
- * 12 ms. Throws `git`, `cancelled`.
+ * When the commit was committed, in seconds since 1970. Mostly reads the mirror without a process: less than 1 ms,
+ * where git takes 12 ms. Throws `git`, `cancelled`.
  */
 export async function readCommitDate(directory: string, commit: string, stop: StopSignal): Promise<number> {
   assert(isOid(commit), "a commit is read by oid");
-  return parseCommitHeader(readCommit(directory, commit, stop) ?? "")?.committedSeconds ?? await readDateByGit(directory, commit, stop);
+  return (
+    parseCommitHeader(readCommit(directory, commit, stop) ?? "")?.committedSeconds ??
+    (await readDateByGit(directory, commit, stop))
+  );
 }
 
 function readCommit(directory: string, commit: string, stop: StopSignal): string | undefined {
@@ -43,13 +46,20 @@ export async function readCodeOwners(directory: string, commit: string, stop: St
   assert(isOid(commit), "a tree is read by oid");
   const list = ["ls-tree", "--long", "-z", "--full-tree", "--end-of-options", commit, ...codeOwnersPaths];
   const { stdout } = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, ...list], exitCodes: [] });
-  const entries = stdout.toString("utf8").split("\0").flatMap((line) => {
-    const [, mode, oid, size, path] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
-    const isFile = mode !== undefined && (Number.parseInt(mode, 8) & 0o170000) === (fileMode.regular & 0o170000);
-    return isFile ? [{ oid, byteCount: Number(size), place: codeOwnersPaths.indexOf(path) }] : [];
-  });
+  const entries = stdout
+    .toString("utf8")
+    .split("\0")
+    .flatMap((line) => {
+      const [, mode, oid, size, path] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
+      const isFile = mode !== undefined && (Number.parseInt(mode, 8) & 0o170000) === (fileMode.regular & 0o170000);
+      return isFile ? [{ oid, byteCount: Number(size), place: codeOwnersPaths.indexOf(path) }] : [];
+    });
   const first = entries.sort((a, b) => a.place - b.place)[0] as (typeof entries)[0] | undefined;
   if (first === undefined || first.byteCount > codeOwnersBytesMax) return null;
-  const blob = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, "cat-file", "blob", first.oid], exitCodes: [] });
+  const blob = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "blob", first.oid],
+    exitCodes: [],
+  });
   return blob.stdout;
 }

@@ -9,8 +9,8 @@ export interface CommitHeader {
 const dateDigitsMax = 12;
 
 /**
- * Reads a commit, one byte a character; undefined when it is not as git writes one: git, which reads more, is then to be
- * asked. Each character is looked at a constant number of times.
+ * Reads a commit, one byte a character; undefined when it is not as git writes one: git, which reads more, is then to
+ * be asked. Each character is looked at a constant number of times.
  */
 export function parseCommitHeader(text: string): CommitHeader | undefined {
   const tree = /^tree ([0-9a-f]{40,64})$/.exec(text.slice(0, Math.max(0, text.indexOf("\n"))))?.[1];
@@ -20,6 +20,7 @@ export function parseCommitHeader(text: string): CommitHeader | undefined {
   if (tree === undefined || lineAt === 0) return undefined;
   const line = headers.slice(lineAt, headers.indexOf("\n", lineAt));
   const [seconds = "", zone = ""] = line.slice(line.lastIndexOf("> ") + 2).split(" ", 2);
-  const isDate = seconds.length <= dateDigitsMax && /^\d+$/.test(seconds) && /^[+-]\d{4}$/.test(zone) && line.includes("> ");
+  const isDate =
+    seconds.length <= dateDigitsMax && /^\d+$/.test(seconds) && /^[+-]\d{4}$/.test(zone) && line.includes("> ");
   return isDate ? { tree, committedSeconds: Number(seconds) } : undefined;
 }

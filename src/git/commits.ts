@@ -46,13 +46,25 @@ export interface HistoryRequest {
 const format = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00";
 const fieldCount = 9;
 
-/** Those commits that the mirror has, in the order asked. Throws `git` when the mirror is damaged, `cancelled` when stopped. */
+/**
+ * Those commits that the mirror has, in the order asked. Throws `git` when the mirror is damaged, `cancelled` when
+ * stopped.
+ */
 export async function readCommits(directory: string, oids: readonly string[], stop: StopSignal): Promise<CommitData[]> {
   assert(oids.every(isOid), "a commit is read by oid");
   if (oids.length === 0) return [];
   const { stdout } = await runGit({
     ...localCommand(stop),
-    args: [`--git-dir=${directory}`, "log", "--no-walk=unsorted", "--ignore-missing", "--encoding=UTF-8", "--no-show-signature", format, "--stdin"],
+    args: [
+      `--git-dir=${directory}`,
+      "log",
+      "--no-walk=unsorted",
+      "--ignore-missing",
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      format,
+      "--stdin",
+    ],
     stdin: oids.map((oid) => `${oid}\n`).join(""),
     exitCodes: [],
   });
@@ -65,9 +77,20 @@ export async function readHistory(directory: string, request: HistoryRequest, st
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [
-      `--git-dir=${directory}`, "--literal-pathspecs", "log", "--encoding=UTF-8", "--no-show-signature", format,
-      `--skip=${request.skipCount}`, `--max-count=${request.countMax}`, ...historyFilters(request),
-      "--end-of-options", ...request.from, ...request.without.map((oid) => `^${oid}`), "--", ...request.path === "" ? [] : [request.path],
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "log",
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      format,
+      `--skip=${request.skipCount}`,
+      `--max-count=${request.countMax}`,
+      ...historyFilters(request),
+      "--end-of-options",
+      ...request.from,
+      ...request.without.map((oid) => `^${oid}`),
+      "--",
+      ...(request.path === "" ? [] : [request.path]),
     ],
     exitCodes: [],
   });
@@ -76,12 +99,12 @@ export async function readHistory(directory: string, request: HistoryRequest, st
 
 function historyFilters({ messageText, author, path, follow, after, before }: HistoryRequest): string[] {
   return [
-    ...messageText === "" && author === "" ? [] : ["--fixed-strings", "--regexp-ignore-case"],
-    ...messageText === "" ? [] : [`--grep=${messageText}`],
-    ...author === "" ? [] : [`--author=<${author}>`],
-    ...after === "" ? [] : [`--after=${after}`],
-    ...before === "" ? [] : [`--before=${before}`],
-    ...follow && path !== "" ? ["--follow"] : [],
+    ...(messageText === "" && author === "" ? [] : ["--fixed-strings", "--regexp-ignore-case"]),
+    ...(messageText === "" ? [] : [`--grep=${messageText}`]),
+    ...(author === "" ? [] : [`--author=<${author}>`]),
+    ...(after === "" ? [] : [`--after=${after}`]),
+    ...(before === "" ? [] : [`--before=${before}`]),
+    ...(follow && path !== "" ? ["--follow"] : []),
   ];
 }
 
@@ -89,7 +112,10 @@ export function parseCommits(output: Buffer): CommitData[] {
   const fields = output.toString("utf8").split("\0");
   const commits: CommitData[] = [];
   for (let at = 0; at + fieldCount < fields.length; at += fieldCount) {
-    const [oid, parents, author, authorEmail, authored, committer, committerEmail, committed, message] = fields.slice(at, at + fieldCount);
+    const [oid, parents, author, authorEmail, authored, committer, committerEmail, committed, message] = fields.slice(
+      at,
+      at + fieldCount,
+    );
     commits.push({
       oid: oid.trim(),
       parents: parents === "" ? [] : parents.split(" "),
@@ -108,20 +134,34 @@ function dateOf(unixSeconds: string): string {
 }
 
 /** The newest commit that both have; null when there is none. Throws as `readCommits`. */
-export async function mergeBase(directory: string, one: string, other: string, stop: StopSignal): Promise<string | null> {
+export async function mergeBase(
+  directory: string,
+  one: string,
+  other: string,
+  stop: StopSignal,
+): Promise<string | null> {
   assert(isOid(one) && isOid(other), "commits are compared by oid");
   const { stdout, code } = await runGit({
-    ...localCommand(stop), args: [`--git-dir=${directory}`, "merge-base", "--end-of-options", one, other], exitCodes: [1],
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "merge-base", "--end-of-options", one, other],
+    exitCodes: [1],
   });
   const oid = stdout.toString("latin1").trim();
   return code === 0 && isOid(oid) ? oid : null;
 }
 
 /** How many commits each has that the other has not. Throws as `readCommits`. */
-export async function countDifference(directory: string, one: string, other: string, stop: StopSignal): Promise<{ readonly onlyOne: number; readonly onlyOther: number }> {
+export async function countDifference(
+  directory: string,
+  one: string,
+  other: string,
+  stop: StopSignal,
+): Promise<{ readonly onlyOne: number; readonly onlyOther: number }> {
   assert(isOid(one) && isOid(other), "commits are compared by oid");
   const { stdout } = await runGit({
-    ...localCommand(stop), args: [`--git-dir=${directory}`, "rev-list", "--left-right", "--count", "--end-of-options", `${one}...${other}`], exitCodes: [],
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-list", "--left-right", "--count", "--end-of-options", `${one}...${other}`],
+    exitCodes: [],
   });
   const [onlyOne = 0, onlyOther = 0] = stdout.toString("latin1").trim().split("\t").map(Number);
   return { onlyOne, onlyOther };
@@ -131,7 +171,9 @@ export async function countDifference(directory: string, one: string, other: str
 export async function firstCommit(directory: string, commit: string, stop: StopSignal): Promise<string | null> {
   assert(isOid(commit), "a history is read by oid");
   const { stdout } = await runGit({
-    ...localCommand(stop), args: [`--git-dir=${directory}`, "rev-list", "--max-parents=0", "--end-of-options", commit], exitCodes: [],
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-list", "--max-parents=0", "--end-of-options", commit],
+    exitCodes: [],
   });
   return stdout.toString("latin1").trim().split("\n").at(-1) || null;
 }
@@ -144,18 +186,34 @@ export interface Contributor {
 }
 
 /** Who wrote the commits of a history, those with most first. Throws as `readCommits`. */
-export async function listContributors(directory: string, { from, without, path, after }: Pick<HistoryRequest, "from" | "without" | "path" | "after">,
-  stop: StopSignal): Promise<Contributor[]> {
+export async function listContributors(
+  directory: string,
+  { from, without, path, after }: Pick<HistoryRequest, "from" | "without" | "path" | "after">,
+  stop: StopSignal,
+): Promise<Contributor[]> {
   assert([...from, ...without].every(isOid), "a history is read by oid");
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [
-      `--git-dir=${directory}`, "--literal-pathspecs", "shortlog", "--summary", "--numbered", "--email", ...after === "" ? [] : [`--after=${after}`],
-      "--end-of-options", ...from, ...without.map((oid) => `^${oid}`), "--", ...path === "" ? [] : [path],
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "shortlog",
+      "--summary",
+      "--numbered",
+      "--email",
+      ...(after === "" ? [] : [`--after=${after}`]),
+      "--end-of-options",
+      ...from,
+      ...without.map((oid) => `^${oid}`),
+      "--",
+      ...(path === "" ? [] : [path]),
     ],
     exitCodes: [],
   });
-  return stdout.toString("utf8").split("\n").flatMap((line) => parseContributor(line) ?? []);
+  return stdout
+    .toString("utf8")
+    .split("\n")
+    .flatMap((line) => parseContributor(line) ?? []);
 }
 
 /** A line of `git shortlog`: a count, a tab, and `name <address>`, where the address holds no `>`. */
@@ -163,6 +221,7 @@ export function parseContributor(line: string): Contributor | undefined {
   const [count = "", person = ""] = splitOnce(line, "\t") ?? [];
   const nameLength = person.lastIndexOf(" <");
   const email = person.slice(nameLength + 2, -1);
-  if (!/^\d+$/.test(count.trimStart()) || nameLength < 0 || !person.endsWith(">") || email.includes(">")) return undefined;
+  if (!/^\d+$/.test(count.trimStart()) || nameLength < 0 || !person.endsWith(">") || email.includes(">"))
+    return undefined;
   return { name: person.slice(0, nameLength), email, commitCount: Number(count) };
 }

@@ -23,17 +23,23 @@ export type CopyExtent = "whole" | "what is there";
  *
  * Throws `cancelled` when stopped.
  */
-export async function copyObjects(source: string, target: string, stop: StopSignal, extent: CopyExtent): Promise<boolean> {
+export async function copyObjects(
+  source: string,
+  target: string,
+  stop: StopSignal,
+  extent: CopyExtent,
+): Promise<boolean> {
   const repository = repositoryIn(source);
   const from = join(repository, "objects");
   const packs = copyablePacks(repository, extent);
   if (packs === null) return false;
   const copier = new Copier(stop);
-  for (const name of packs) if (!await copier.copy(join(from, "pack", name), join(target, "objects/pack", name))) return false;
+  for (const name of packs)
+    if (!(await copier.copy(join(from, "pack", name), join(target, "objects/pack", name)))) return false;
   for (const name of fanOut(from)) {
     mkdirSync(join(target, "objects", name), { recursive: true });
     for (const object of filesIn(join(from, name), looseFile)) {
-      if (!await copier.copy(join(from, name, object), join(target, "objects", name, object))) return false;
+      if (!(await copier.copy(join(from, name, object), join(target, "objects", name, object)))) return false;
     }
   }
   return copyablePacks(repository, extent)?.join() === packs.join();
@@ -44,7 +50,8 @@ export function sourceFingerprint(source: string, refs: readonly string[]): stri
   const objects = join(repositoryIn(source), "objects");
   const hash = createHash("sha256").update(refs.join("\n"));
   for (const folder of ["pack", ...fanOut(objects)]) {
-    for (const name of filesIn(join(objects, folder), /./).sort()) hash.update(`\n${folder}/${name} ${lstatSync(join(objects, folder, name), { throwIfNoEntry: false })?.size}`);
+    for (const name of filesIn(join(objects, folder), /./).sort())
+      hash.update(`\n${folder}/${name} ${lstatSync(join(objects, folder, name), { throwIfNoEntry: false })?.size}`);
   }
   return hash.digest("hex");
 }
@@ -58,7 +65,11 @@ function copyablePacks(repository: string, extent: CopyExtent): string[] | null 
   const objects = join(repository, "objects");
   if (!isDirectory(objects) || existsSync(join(objects, "info", "alternates"))) return null;
   const names = filesIn(join(objects, "pack"), /^pack-/);
-  if (extent === "whole" && (existsSync(join(repository, "shallow")) || names.some((name) => name.endsWith(".promisor")))) return null;
+  if (
+    extent === "whole" &&
+    (existsSync(join(repository, "shallow")) || names.some((name) => name.endsWith(".promisor")))
+  )
+    return null;
   return names.filter((name) => packFile.test(name)).sort();
 }
 

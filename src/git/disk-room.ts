@@ -5,8 +5,8 @@ import { statfs } from "node:fs/promises";
 const reserveShareMax = 1 / 20;
 
 /**
- * Why nothing more may be written to the disk of `directory`, as the end of a sentence that begins with who writes; null while more
- * than the reserve is free.
+ * Why nothing more may be written to the disk of `directory`, as the end of a sentence that begins with who writes;
+ * null while more than the reserve is free.
  */
 export function lackOfRoom(directory: string, reserveBytes: number): string | null {
   const { freeBytes, reserve } = roomOf(statfsSync(directory), reserveBytes);

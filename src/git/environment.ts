@@ -89,9 +89,15 @@ export function localEnvironment(): Record<string, string> {
   return { ...fixedVariables(""), ...configVariables(fixedConfig) };
 }
 
-/** The same for a command that reads blobs: each is read once, so that a small cache of what deltas build on serves as well. */
+/**
+ * The same for a command that reads blobs: each is read once, so that a small cache of what deltas build on serves as
+ * well.
+ */
 export function blobEnvironment(): Record<string, string> {
-  return { ...fixedVariables(""), ...configVariables([...fixedConfig, ["core.deltaBaseCacheLimit", `${deltaBaseCacheBytes >> 20}m`]]) };
+  return {
+    ...fixedVariables(""),
+    ...configVariables([...fixedConfig, ["core.deltaBaseCacheLimit", `${deltaBaseCacheBytes >> 20}m`]]),
+  };
 }
 
 /**

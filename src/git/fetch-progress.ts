@@ -35,5 +35,10 @@ export function parseProgress(line: string): FetchProgress | null {
   const parts = /^(remote: )?([A-Z][A-Za-z ]{0,80}): {1,4}(?:(\d{1,3})% \()?(\d{1,15})/.exec(line);
   if (parts === null) return null;
   const [, remote, phase = "", percent, count = ""] = parts;
-  return { phase, percent: percent === undefined ? null : Number(percent), count: Number(count), isRemote: remote !== undefined };
+  return {
+    phase,
+    percent: percent === undefined ? null : Number(percent),
+    count: Number(count),
+    isRemote: remote !== undefined,
+  };
 }

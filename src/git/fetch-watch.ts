@@ -16,8 +16,9 @@ const transferPhases: ReadonlySet<string> = new Set(["Receiving objects", "Unpac
 const unitBytes: Readonly<Record<string, number>> = { bytes: 1, KiB: 1 << 10, MiB: 1 << 20, GiB: 1 << 30 };
 
 /**
- * Whether a fetch goes on, by what git says of it. Lines alone prove nothing: a remote can send them for ever. What counts is a
- * phase that begins, a count that grows, and while objects come in, bytes: at least `lowSpeedBytesPerSecond` on average.
+ * Whether a fetch goes on, by what git says of it. Lines alone prove nothing: a remote can send them for ever. What
+ * counts is a phase that begins, a count that grows, and while objects come in, bytes: at least
+ * `lowSpeedBytesPerSecond` on average.
  */
 export class FetchWatch {
   readonly #stillMsMax: number;
@@ -43,15 +44,18 @@ export class FetchWatch {
     this.#counts.set(phase, Math.max(progress.count, known ?? -1));
     const isTransfer = !progress.isRemote && transferPhases.has(phase);
     if (isTransfer && progress.percent === 100) this.#isReceived = true;
-    if (known === undefined || (isTransfer ? this.#hasReceived(line) : progress.count > known)) this.#progressMs = this.#now();
+    if (known === undefined || (isTransfer ? this.#hasReceived(line) : progress.count > known))
+      this.#progressMs = this.#now();
   }
 
   /** Why the fetch is given up, as the end of a sentence that begins with its name; null while it goes on. */
   complaint(): string | null {
     const stillMs = this.#now() - this.#progressMs;
     if (stillMs <= this.#stillMsMax * (this.#isReceived ? checkingFactor : 1)) return null;
-    return `made no progress for ${Math.round(stillMs / 1000)} s: it received less than ${lowSpeedBytesPerSecond} bytes a second and no count of objects grew; `
-      + "check the remote and the network, or raise sync.timeoutSeconds";
+    return (
+      `made no progress for ${Math.round(stillMs / 1000)} s: it received less than ${lowSpeedBytesPerSecond} bytes a second and no count of objects grew; ` +
+      "check the remote and the network, or raise sync.timeoutSeconds"
+    );
   }
 
   #hasReceived(line: string): boolean {

@@ -47,14 +47,38 @@ const emptyTrees: Readonly<Record<number, string>> = {
  * The difference between two commits, renames recognised; all of `head` when there is no base. Throws `git` when the
  * mirror is damaged or the difference too large, `cancelled` when stopped.
  */
-export async function readDiff(directory: string, base: string | null, head: string, paths: readonly string[], stop: StopSignal): Promise<DiffData> {
+export async function readDiff(
+  directory: string,
+  base: string | null,
+  head: string,
+  paths: readonly string[],
+  stop: StopSignal,
+): Promise<DiffData> {
   assert(isOid(head) && (base === null || isOid(base)), "commits are compared by oid");
   const { stdout } = await runGit({
     ...localCommand(stop),
     outputBytesMax: diffBytesMax,
     args: [
-      `--git-dir=${directory}`, "--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--patch", "--find-renames", "--full-index", "--no-abbrev",
-      "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", base ?? emptyTrees[head.length], head, "--", ...paths,
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "diff-tree",
+      "-r",
+      "-z",
+      "--raw",
+      "--patch",
+      "--find-renames",
+      "--full-index",
+      "--no-abbrev",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--no-color",
+      "--src-prefix=a/",
+      "--dst-prefix=b/",
+      "--end-of-options",
+      base ?? emptyTrees[head.length],
+      head,
+      "--",
+      ...paths,
     ],
     exitCodes: [],
   });
@@ -90,7 +114,13 @@ function parseRaw(text: string): ChangedFile[] {
       continue;
     }
     // A change of type, from file to link for one, is shown as a deletion and an addition.
-    files.push({ oldPath: status === "A" ? null : path, oldOid, newPath: status === "D" ? null : path, newOid, patchCount: status === "T" ? 2 : 1 });
+    files.push({
+      oldPath: status === "A" ? null : path,
+      oldOid,
+      newPath: status === "D" ? null : path,
+      newOid,
+      patchCount: status === "T" ? 2 : 1,
+    });
   }
   return files;
 }
@@ -116,11 +146,17 @@ function parseHunks(patch: string): HunkData[] {
     const [, oldStart, oldCount = "1", newStart, newCount = "1", section] = header;
     const lines = text.slice(end + 1).split("\n");
     const mark = lines.findIndex((line) => line.startsWith("\\"));
-    return [{
-      oldStart: Number(oldStart), oldCount: Number(oldCount), newStart: Number(newStart), newCount: Number(newCount), section,
-      oldNoNewline: mark > 0 && !lines[mark - 1].startsWith("+"),
-      body: lines.filter((line) => !line.startsWith("\\")).join("\n"),
-    }];
+    return [
+      {
+        oldStart: Number(oldStart),
+        oldCount: Number(oldCount),
+        newStart: Number(newStart),
+        newCount: Number(newCount),
+        section,
+        oldNoNewline: mark > 0 && !lines[mark - 1].startsWith("+"),
+        body: lines.filter((line) => !line.startsWith("\\")).join("\n"),
+      },
+    ];
   });
 }
 
@@ -129,17 +165,36 @@ function countLines(hunks: readonly HunkData[], sign: string): number {
 }
 
 /** Lines of each text file of a commit, by path; files that git takes for binary are left out. Throws as `readDiff`. */
-export async function countFileLines(directory: string, commit: string, stop: StopSignal): Promise<Map<string, number>> {
+export async function countFileLines(
+  directory: string,
+  commit: string,
+  stop: StopSignal,
+): Promise<Map<string, number>> {
   assert(isOid(commit), "a tree is read by oid");
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [
-      `--git-dir=${directory}`, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options", emptyTrees[commit.length], commit,
+      `--git-dir=${directory}`,
+      "diff-tree",
+      "-r",
+      "-z",
+      "--numstat",
+      "--no-renames",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--end-of-options",
+      emptyTrees[commit.length],
+      commit,
     ],
     exitCodes: [],
   });
-  return new Map(stdout.toString("utf8").split("\0").flatMap((record) => {
-    const [added, , path] = record.split("\t");
-    return path === undefined || added === "-" ? [] : [[path, Number(added)] as const];
-  }));
+  return new Map(
+    stdout
+      .toString("utf8")
+      .split("\0")
+      .flatMap((record) => {
+        const [added, , path] = record.split("\t");
+        return path === undefined || added === "-" ? [] : [[path, Number(added)] as const];
+      }),
+  );
 }

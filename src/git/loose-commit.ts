@@ -8,7 +8,10 @@ const commitBytesMax = 1 << 20;
 /** `commit SIZE` and a zero byte. */
 const headBytesMax = 32;
 
-/** What a commit says that is no part of a pack yet, one byte a character; undefined when there is no such file, or git is to look at it. */
+/**
+ * What a commit says that is no part of a pack yet, one byte a character; undefined when there is no such file, or git
+ * is to look at it.
+ */
 export function readLooseCommit(directory: string, oid: string): string | undefined {
   const packed = readSmallFile(join(directory, "objects", oid.slice(0, 2), oid.slice(2)));
   const text = packed === undefined ? undefined : inflated(packed)?.toString("latin1");

@@ -82,19 +82,23 @@ export function adoptStaging(directory: string): void {
 }
 
 /**
- * Makes an empty repository in the staging path, and returns that path. Written by hand, as `git init` takes longer than
- * copying a small repository.
+ * Makes an empty repository in the staging path, and returns that path. Written by hand, as `git init` takes longer
+ * than copying a small repository.
  */
 export function createStaging(directory: string, format: ObjectFormat, url: RemoteUrl): string {
   const staging = stagingPath(directory);
   rmSync(staging, { recursive: true, force: true });
-  for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"]) mkdirSync(join(staging, folder), { recursive: true });
+  for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"])
+    mkdirSync(join(staging, folder), { recursive: true });
   writeWhole(join(staging, headFile), "ref: refs/heads/main\n");
   writeMirrorConfig(staging, format, url);
   return staging;
 }
 
-/** What a source that lacks objects looked like when the mirror got what it had; null in a mirror that lacks nothing that its source has. */
+/**
+ * What a source that lacks objects looked like when the mirror got what it had; null in a mirror that lacks nothing
+ * that its source has.
+ */
 export function readIncompleteness(directory: string): string | null {
   return readTextOrNull(join(directory, incompletenessFile));
 }
@@ -105,17 +109,28 @@ export function writeIncompleteness(directory: string, fingerprint: string): voi
 
 /** Whether the mirror has any ref: git keeps them in one file, or as one file each. */
 export function hasRefs(directory: string): boolean {
-  const holdsFile = (folder: Buffer): boolean => readdirSync(folder, { withFileTypes: true, encoding: "buffer" })
-    .some((entry) => !entry.isDirectory() || holdsFile(Buffer.concat([folder, Buffer.from("/"), entry.name as unknown as Buffer])));
+  const holdsFile = (folder: Buffer): boolean =>
+    readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).some(
+      (entry) =>
+        !entry.isDirectory() || holdsFile(Buffer.concat([folder, Buffer.from("/"), entry.name as unknown as Buffer])),
+    );
   return existsSync(join(directory, packedRefsFile)) || holdsFile(Buffer.from(join(directory, "refs")));
 }
 
-/** Writes all refs of a repository that has none: full names, one byte a character, with what annotated tags stand for. */
-export function writeRefs(directory: string, refs: ReadonlyMap<string, string>, peeled: ReadonlyMap<string, string>): void {
-  const lines = [...refs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, oid]) => {
-    const target = peeled.get(name);
-    return `${oid} ${name}\n${target === undefined ? "" : `^${target}\n`}`;
-  });
+/**
+ * Writes all refs of a repository that has none: full names, one byte a character, with what annotated tags stand for.
+ */
+export function writeRefs(
+  directory: string,
+  refs: ReadonlyMap<string, string>,
+  peeled: ReadonlyMap<string, string>,
+): void {
+  const lines = [...refs]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, oid]) => {
+      const target = peeled.get(name);
+      return `${oid} ${name}\n${target === undefined ? "" : `^${target}\n`}`;
+    });
   writeWhole(join(directory, packedRefsFile), `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`);
 }
 

@@ -61,14 +61,19 @@ export interface MirrorOptions {
 export interface SyncResult extends RefState {
   /** Whether any branch, any tag or HEAD differs from before. */
   readonly changed: boolean;
-  /** Whether a mirror that lacked objects was made anew: what is indexed of the same commits may be more than before. */
+  /**
+   * Whether a mirror that lacked objects was made anew: what is indexed of the same commits may be more than before.
+   */
   readonly remade: boolean;
 }
 
 const localTimeoutMs = 60_000;
 const maintainTimeoutMs = 3_600_000;
 
-/** A list of references: 800,000 of them. The largest that public code hosts list have 30 MB, nearly all of them proposed changes. */
+/**
+ * A list of references: 800,000 of them. The largest that public code hosts list have 30 MB, nearly all of them
+ * proposed changes.
+ */
 const refBytesMax = 64 << 20;
 
 /**
@@ -127,11 +132,13 @@ export class Mirror {
   }
 
   /**
-   * For a caller that finds objects missing: makes the mirror anew from its remote, and takes it only when that has succeeded. Throws as
-   * `sync`; the mirror then keeps what it has.
+   * For a caller that finds objects missing: makes the mirror anew from its remote, and takes it only when that has
+   * succeeded. Throws as `sync`; the mirror then keeps what it has.
    */
   async refetch(stop: StopSignal): Promise<SyncResult> {
-    return storageErrors(async () => this.#resultOf(null, await this.#listRemote(stop), async (remote) => this.#remake(remote, stop)));
+    return storageErrors(async () =>
+      this.#resultOf(null, await this.#listRemote(stop), async (remote) => this.#remake(remote, stop)),
+    );
   }
 
   /** Whether it lacks objects because its source does. */
@@ -168,7 +175,11 @@ export class Mirror {
     });
   }
 
-  async #resultOf(before: RefListing | null, remote: RefListing, update: (remote: RefListing) => Promise<RefListing>): Promise<SyncResult> {
+  async #resultOf(
+    before: RefListing | null,
+    remote: RefListing,
+    update: (remote: RefListing) => Promise<RefListing>,
+  ): Promise<SyncResult> {
     const incompleteness = readIncompleteness(this.directory);
     const after = await update(remote);
     const head = headOf(remote, after);
@@ -178,14 +189,20 @@ export class Mirror {
     return { ...refState({ ...after, ...head }), changed, remade };
   }
 
-  /** Whether there is nothing to fetch. Of a source that lacks objects the mirror has what it had when it looked like this. */
+  /**
+   * Whether there is nothing to fetch. Of a source that lacks objects the mirror has what it had when it looked like
+   * this.
+   */
   #isCurrent(before: RefListing, remote: RefListing): boolean {
     const incompleteness = readIncompleteness(this.directory);
     return incompleteness === null ? isCurrent(before, remote) : incompleteness === this.#fingerprint(remote);
   }
 
   #fingerprint(remote: RefListing): string {
-    return sourceFingerprint(this.url.kind === "local" ? this.url.path : "", [...remote.refs].map(([name, oid]) => `${oid} ${name}`).concat(String(remote.headOid), String(remote.headTarget)));
+    return sourceFingerprint(
+      this.url.kind === "local" ? this.url.path : "",
+      [...remote.refs].map(([name, oid]) => `${oid} ${name}`).concat(String(remote.headOid), String(remote.headTarget)),
+    );
   }
 
   /**
@@ -222,7 +239,11 @@ export class Mirror {
 
   /** Everything into a new mirror. */
   async #remake(remote: RefListing, stop: StopSignal): Promise<RefListing> {
-    return this.#withWhatIsThere(remote, stop, async () => (await this.#remakeByCopy(remote, stop, "whole")) ?? this.#remakeByFetch(remote, stop));
+    return this.#withWhatIsThere(
+      remote,
+      stop,
+      async () => (await this.#remakeByCopy(remote, stop, "whole")) ?? this.#remakeByFetch(remote, stop),
+    );
   }
 
   /** Where git cannot fetch from a local repository, as it lacks objects or some are damaged, the others are copied. */
@@ -257,8 +278,8 @@ export class Mirror {
   }
 
   /**
-   * The same by a copy of a local repository's objects, with the refs that it had before the copy began. Null where only
-   * a fetch will do: unless objects may be missing, and then where no ref can be read.
+   * The same by a copy of a local repository's objects, with the refs that it had before the copy began. Null where
+   * only a fetch will do: unless objects may be missing, and then where no ref can be read.
    */
   async #remakeByCopy(remote: RefListing, stop: StopSignal, extent: CopyExtent): Promise<RefListing | null> {
     if (this.url.kind !== "local" || remote.refs.size === 0) return null;
@@ -279,9 +300,12 @@ export class Mirror {
     return this.#adoptIfSound(staging, stop);
   }
 
-  /** What the mirror has and its source may have lost. With many packs it goes: git does not repack what lacks objects. */
+  /**
+   * What the mirror has and its source may have lost. With many packs it goes: git does not repack what lacks objects.
+   */
   async #copyOwn(staging: string, stop: StopSignal): Promise<void> {
-    if (mirrorFormat(this.directory) !== this.#format || objectStoreSize(this.directory).packCount > packCountMax) return;
+    if (mirrorFormat(this.directory) !== this.#format || objectStoreSize(this.directory).packCount > packCountMax)
+      return;
     await copyObjects(this.directory, staging, stop, "what is there");
   }
 
@@ -292,24 +316,46 @@ export class Mirror {
   }
 
   /** The refs whose objects are there. */
-  async #readable(directory: string, refs: ReadonlyMap<string, string>, peeled: ReadonlyMap<string, string>, stop: StopSignal): Promise<Map<string, string>> {
+  async #readable(
+    directory: string,
+    refs: ReadonlyMap<string, string>,
+    peeled: ReadonlyMap<string, string>,
+    stop: StopSignal,
+  ): Promise<Map<string, string>> {
     const rows = [...refs].map(([name, oid]) => ({ name, oid, target: peeled.get(name) ?? oid }));
     const { stdout } = await runGit({
-      ...this.#localCommand(stop), args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objecttype)"],
+      ...this.#localCommand(stop),
+      args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objecttype)"],
       stdin: rows.map(({ oid, target }) => `${oid}\n${target}\n`).join(""),
     });
     const kinds = stdout.toString("latin1").split("\n");
     const isThere = (kind: string | undefined): boolean => kind === "commit" || kind === "tag";
-    return new Map(rows.flatMap(({ name, oid }, i) => (isThere(kinds[2 * i]) && kinds[2 * i + 1] === "commit" ? [[name, oid]] : [])));
+    return new Map(
+      rows.flatMap(({ name, oid }, i) => (isThere(kinds[2 * i]) && kinds[2 * i + 1] === "commit" ? [[name, oid]] : [])),
+    );
   }
 
   /** Whether all that can be indexed is there: the trees and blobs of every branch and of a detached HEAD. */
   async #hasIndexable(directory: string, stop: StopSignal): Promise<boolean> {
-    const args = [`--git-dir=${directory}`, "rev-list", "--objects", "--quiet", "--no-walk", "--branches", "--glob=refs/trawl/*"];
+    const args = [
+      `--git-dir=${directory}`,
+      "rev-list",
+      "--objects",
+      "--quiet",
+      "--no-walk",
+      "--branches",
+      "--glob=refs/trawl/*",
+    ];
     const { fetchTimeoutMs, memoryBytesMax } = this.#options;
     // On a large repository this is silent for as long as it takes.
     const process = writeLimits(memoryBytesMax, 0, fetchTimeoutMs);
-    const { code } = await runGit({ args, ...this.#localCommand(stop), timeoutMs: fetchTimeoutMs, process, exitCodes: [1, 128] });
+    const { code } = await runGit({
+      args,
+      ...this.#localCommand(stop),
+      timeoutMs: fetchTimeoutMs,
+      process,
+      exitCodes: [1, 128],
+    });
     return code === 0;
   }
 
@@ -328,18 +374,28 @@ export class Mirror {
     if (lack !== null) throw new TrawlError("git", `git fetch ${lack}`);
     const watch = new FetchWatch(silenceMs);
     const report = onProgress === null ? null : progressReader(onProgress);
-    await this.#cleanly(directory, () => this.#remote([`--git-dir=${directory}`, "fetch", ...flags, ...quiet], [this.url.text, ...refspecs], {
-      timeoutMs: fetchTimeoutMs,
-      process: writeLimits(memoryBytesMax, fetchBytesMax, fetchTimeoutMs),
-      guard: () => watch.complaint() ?? lackOfRoom(directory, reserveBytes),
-      onErrorLine: (line) => {
-        watch.note(line);
-        report?.(line);
-      },
-    }, stop));
+    await this.#cleanly(directory, () =>
+      this.#remote(
+        [`--git-dir=${directory}`, "fetch", ...flags, ...quiet],
+        [this.url.text, ...refspecs],
+        {
+          timeoutMs: fetchTimeoutMs,
+          process: writeLimits(memoryBytesMax, fetchBytesMax, fetchTimeoutMs),
+          guard: () => watch.complaint() ?? lackOfRoom(directory, reserveBytes),
+          onErrorLine: (line) => {
+            watch.note(line);
+            report?.(line);
+          },
+        },
+        stop,
+      ),
+    );
   }
 
-  /** Frees the disk of what a fetch that failed has received. git only says "invalid index-pack output" of a pack that was too large. */
+  /**
+   * Frees the disk of what a fetch that failed has received. git only says "invalid index-pack output" of a pack that
+   * was too large.
+   */
   async #cleanly(directory: string, fetch: () => Promise<unknown>): Promise<void> {
     const { fetchBytesMax } = this.#options;
     try {
@@ -348,7 +404,11 @@ export class Mirror {
       const isTooLarge = unfinishedPackBytes(directory) >= fetchBytesMax;
       removeLeftovers(this.directory);
       if (!isTooLarge) throw error;
-      throw new TrawlError("git", `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`, { cause: error });
+      throw new TrawlError(
+        "git",
+        `git fetch received more than ${fetchBytesMax} bytes; raise git.maxFetchBytes if the repository is as large as that`,
+        { cause: error },
+      );
     }
   }
 
@@ -428,7 +488,9 @@ export class Mirror {
       });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(messageOf(error), this.url)}`, { cause: error });
+      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(messageOf(error), this.url)}`, {
+        cause: error,
+      });
     }
   }
 }

@@ -42,8 +42,8 @@ export interface TreeChange {
 }
 
 /**
- * Linux has 78,635 files and lists in 5.6 MB; this is room for 1.8 million files, which the heap of a thread is not. Trees that hold one
- * another list without end. While a list is put together, it is in memory twice.
+ * Linux has 78,635 files and lists in 5.6 MB; this is room for 1.8 million files, which the heap of a thread is not.
+ * Trees that hold one another list without end. While a list is put together, it is in memory twice.
  */
 const listingBytesMax = 128 << 20;
 const listingTimeoutMs = 300_000;
@@ -83,19 +83,13 @@ export async function diffTrees(
 
 /**
  * The commit that a revision stands for: a branch, tag, full ref, oid or its start, `HEAD~2` and the like. Null when
- * there is none, and for what `revisionProblem` refuses. Throws `git` when the mirror is damaged, `cancelled` when stopped.
+ * there is none, and for what `revisionProblem` refuses. Throws `git` when the mirror is damaged, `cancelled` when
+ * stopped.
  */
 export async function resolveRevision(directory: string, revision: string, stop: StopSignal): Promise<string | null> {
   if (revisionProblem(revision) !== null) return null;
   const { stdout, code } = await runGit({
-    args: [
-      `--git-dir=${directory}`,
-      "rev-parse",
-      "--quiet",
-      "--verify",
-      "--end-of-options",
-      `${revision}^{commit}`,
-    ],
+    args: [`--git-dir=${directory}`, "rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`],
     ...localCommand(stop),
     exitCodes: [1, 128],
   });

@@ -17,8 +17,8 @@ const memoryBytesMax = 64 << 20;
 const commitBytesMax = 1 << 20;
 
 /**
- * The packed objects of a mirror, without starting git. The texts of Linux take three quarters of git's time, and no pipe;
- * a comparison of half of its paths a third.
+ * The packed objects of a mirror, without starting git. The texts of Linux take three quarters of git's time, and no
+ * pipe; a comparison of half of its paths a third.
  *
  * What is not found is loose, came after this was opened, is damaged, or is nowhere: git is to be asked about it.
  * To be closed; nothing may be called after that.
@@ -61,12 +61,16 @@ export class PackedObjects {
   }
 
   /**
-   * Gives to `take` what `git diff-tree` writes of two trees, in pieces, until that returns false. Undefined stands for an empty
-   * tree. Returns false when some tree is not found.
+   * Gives to `take` what `git diff-tree` writes of two trees, in pieces, until that returns false. Undefined stands for
+   * an empty tree. Returns false when some tree is not found.
    */
   diffTrees(before: string | undefined, after: string, take: (piece: Buffer) => boolean): boolean {
     const nothing = "0".repeat(after.length);
-    return this.#packs.diff(Buffer.from(`${before ?? nothing}${after}`, "hex"), Buffer.from(uninitializedBytes(pieceBytes).buffer), take);
+    return this.#packs.diff(
+      Buffer.from(`${before ?? nothing}${after}`, "hex"),
+      Buffer.from(uninitializedBytes(pieceBytes).buffer),
+      take,
+    );
   }
 
   close(): void {
@@ -81,5 +85,7 @@ function packFilesOf(folder: string): PackFiles[] {
   } catch {
     // Without the folder there are no packs; git says what is wrong with the mirror.
   }
-  return names.filter((name) => name.endsWith(".idx")).map((name) => ({ index: join(folder, name), pack: join(folder, `${name.slice(0, -".idx".length)}.pack`) }));
+  return names
+    .filter((name) => name.endsWith(".idx"))
+    .map((name) => ({ index: join(folder, name), pack: join(folder, `${name.slice(0, -".idx".length)}.pack`) }));
 }

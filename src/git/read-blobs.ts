@@ -15,7 +15,11 @@ export async function blobSizes(directory: string, oids: readonly string[], stop
   const packs = PackedObjects.open(directory, oids[0].length, stop);
   const sizes = packedSizes(packs, oids);
   const others = oids.flatMap((_, i) => (sizes[i] < 0 ? [i] : []));
-  const told = await blobSizesByGit(directory, others.map((i) => oids[i]), stop);
+  const told = await blobSizesByGit(
+    directory,
+    others.map((i) => oids[i]),
+    stop,
+  );
   others.forEach((i, place) => (sizes[i] = told[place]));
   return sizes;
 }
@@ -36,14 +40,18 @@ async function blobSizesByGit(directory: string, oids: readonly string[], stop: 
     stdin: oids.map((oid) => `${oid}\n`).join(""),
     exitCodes: [],
   });
-  const sizes = stdout.toString("latin1").split("\n").slice(0, -1).map((line) => (line.startsWith("blob ") ? Number(line.slice("blob ".length)) : -1));
+  const sizes = stdout
+    .toString("latin1")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => (line.startsWith("blob ") ? Number(line.slice("blob ".length)) : -1));
   if (sizes.length !== oids.length) throw new TrawlError("git", "git cat-file: an unexpected number of answers");
   return sizes;
 }
 
 /**
- * Tells `onBlob` of each oid: those in packs first, without starting git, then the others, which git reads. So the thread is
- * busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
+ * Tells `onBlob` of each oid: those in packs first, without starting git, then the others, which git reads. So the
+ * thread is busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
  */
 export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
   const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
@@ -56,13 +64,27 @@ export async function readBlobs(options: BlobReaderOptions, oids: readonly strin
     }
   }
   if (others.length === 0) return;
-  await readByGit(options, others.map((i) => oids[i]), (index, outcome) => onBlob(others[index], outcome));
+  await readByGit(
+    options,
+    others.map((i) => oids[i]),
+    (index, outcome) => onBlob(others[index], outcome),
+  );
 }
 
 /** Returns the indexes of those that are left to git. */
-async function readPacked(packs: PackedObjects, { contentBytesMax, stop }: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<number[]> {
+async function readPacked(
+  packs: PackedObjects,
+  { contentBytesMax, stop }: BlobReaderOptions,
+  oids: readonly string[],
+  onBlob: OnBlob,
+): Promise<number[]> {
   const sizes = packs.blobSizes(oids);
-  const scratch = uninitializedBytes(Math.min(scratchBytesKept, sizes.reduce((largest, size) => Math.max(largest, size), 0)));
+  const scratch = uninitializedBytes(
+    Math.min(
+      scratchBytesKept,
+      sizes.reduce((largest, size) => Math.max(largest, size), 0),
+    ),
+  );
   const others: number[] = [];
   for (let i = 0; i < oids.length; i++) {
     if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");

@@ -12,9 +12,9 @@ const limitCountMax = 16;
 const singleCount = 2_048;
 
 /**
- * Tells `onBlob` of each oid, in order, by git. An object that ends git, such as one that claims to unpack to more memory than git
- * may have, costs itself only: git is started anew, and asked for one object after the other for a while, so that it is known which it
- * was. It counts as too large where git ran into a limit, otherwise as missing.
+ * Tells `onBlob` of each oid, in order, by git. An object that ends git, such as one that claims to unpack to more
+ * memory than git may have, costs itself only: git is started anew, and asked for one object after the other for a
+ * while, so that it is known which it was. It counts as too large where git ran into a limit, otherwise as missing.
  *
  * Throws as `BlobReader`, `git` only when git ends again and again.
  */
@@ -73,7 +73,10 @@ class Reading {
   }
 
   async passOver(): Promise<void> {
-    await this.#tell(this.next, this.#hasHitLimit ? { kind: "too-large", contentBytes: this.#options.contentBytesMax + 1 } : { kind: "missing" });
+    await this.#tell(
+      this.next,
+      this.#hasHitLimit ? { kind: "too-large", contentBytes: this.#options.contentBytesMax + 1 } : { kind: "missing" },
+    );
   }
 
   /** What the caller throws is not git's. */

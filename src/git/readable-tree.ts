@@ -64,7 +64,8 @@ class TreeWalk {
     assert(isOid(commit), "a tree is listed by oid");
     this.#waiting.push({ path: Buffer.alloc(0), name: `${commit}^{tree}` });
     for (let restarts = 0; this.#waiting.length > 0; restarts++) {
-      if (restarts > restartCountMax) throw new TrawlError("git", `more than ${restartCountMax} directories of the commit ${commit} cannot be read`);
+      if (restarts > restartCountMax)
+        throw new TrawlError("git", `more than ${restartCountMax} directories of the commit ${commit} cannot be read`);
       await this.#readUntilEnd();
     }
     return { entries: this.#entries.sort((a, b) => Buffer.compare(a.path, b.path)), missingCount: this.#missingCount };
@@ -72,15 +73,24 @@ class TreeWalk {
 
   /** Until nothing waits, or a tree ended git: that one is missing. */
   async #readUntilEnd(): Promise<void> {
-    const command = { args: [`--git-dir=${this.#directory}`, "cat-file", "--batch-command", "--buffer"], environment: localEnvironment(), directory: "/" };
-    const child = new GitChild(command, { timeoutMs: Infinity, silenceMs, process: readLimits, stop: this.#stop }, null);
+    const command = {
+      args: [`--git-dir=${this.#directory}`, "cat-file", "--batch-command", "--buffer"],
+      environment: localEnvironment(),
+      directory: "/",
+    };
+    const child = new GitChild(
+      command,
+      { timeoutMs: Infinity, silenceMs, process: readLimits, stop: this.#stop },
+      null,
+    );
     const output = new OutputReader(child);
     let asked: WantedTree[] = [];
     try {
       while (this.#waiting.length > 0) {
         asked = this.#waiting.splice(-windowTrees).reverse();
         child.stdin.write(`${asked.map(({ name }) => `contents ${name}\n`).join("")}flush\n`);
-        for (let tree = asked.at(0); tree !== undefined; asked.shift(), tree = asked.at(0)) await this.#take(tree, output);
+        for (let tree = asked.at(0); tree !== undefined; asked.shift(), tree = asked.at(0))
+          await this.#take(tree, output);
       }
     } catch (error) {
       if (!endedByItself(error)) throw error;
@@ -107,7 +117,7 @@ class TreeWalk {
   /** Reads `MODE NAME\0` and an oid, for each entry. False when it is no tree from some place on. */
   #parse(content: Buffer, path: Buffer, oidBytes: number): boolean {
     const subtrees: WantedTree[] = [];
-    for (let at = 0; at < content.length;) {
+    for (let at = 0; at < content.length; ) {
       const space = content.indexOf(32, at);
       const end = content.indexOf(0, space);
       if (space < 0 || end < 0 || end + 1 + oidBytes > content.length) return false;

@@ -6,8 +6,8 @@ import { compileRegexp } from "../regexp/compile.js";
 export type RefTest = (ref: string) => boolean;
 
 /**
- * A glob over refs, by the rules of `git log --glob`: `refs/` is put before it where it is missing, `*` crosses slashes,
- * and a glob without `?`, `*` and `[` stands for all refs below it, and for the ref of that name.
+ * A glob over refs, by the rules of `git log --glob`: `refs/` is put before it where it is missing, `*` crosses
+ * slashes, and a glob without `?`, `*` and `[` stands for all refs below it, and for the ref of that name.
  */
 export function includeGlob(glob: string): RefTest {
   const full = glob.startsWith("refs/") ? glob : `refs/${glob}`;
@@ -36,7 +36,7 @@ function globSource(glob: string): string {
   let source = "";
   // Once no class closes, none does that begins later.
   let lastClose = glob.lastIndexOf("]");
-  for (let at = 0; at < glob.length;) {
+  for (let at = 0; at < glob.length; ) {
     const piece = at < lastClose && glob[at] === "[" ? classAt(glob, at) : pieceAt(glob, at);
     source += piece.source;
     at = piece.end;
@@ -56,10 +56,14 @@ function pieceAt(glob: string, at: number): GlobPiece {
   const end = at + (isEscaped ? 1 : 0) + character.length;
   if (isEscaped) return { source: escapeRegexp(character), end };
   switch (character) {
-    case "*": return { source: ".*", end };
-    case "?": return { source: ".", end };
-    case "[": return { source: "[", end };
-    default: return { source: escapeRegexp(character), end };
+    case "*":
+      return { source: ".*", end };
+    case "?":
+      return { source: ".", end };
+    case "[":
+      return { source: "[", end };
+    default:
+      return { source: escapeRegexp(character), end };
   }
 }
 

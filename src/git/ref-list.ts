@@ -18,7 +18,11 @@ export interface RefData {
 /** All branches and tags by name. Throws `git` when the mirror is damaged, `cancelled` when stopped. */
 export async function listRefs(directory: string, stop: StopSignal): Promise<RefData[]> {
   const format = "%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(creatordate:unix) %(refname)";
-  const { stdout } = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, "for-each-ref", `--format=${format}`], exitCodes: [] });
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "for-each-ref", `--format=${format}`],
+    exitCodes: [],
+  });
   return stdout.toString("utf8").split("\n").flatMap(parseRef);
 }
 

@@ -119,7 +119,10 @@ export function refState(listing: RefListing): RefState {
 }
 
 function linesOf(output: Buffer): string[] {
-  return output.toString("latin1").split("\n").filter((line) => line !== "");
+  return output
+    .toString("latin1")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 /** The text of a name held one byte a character, or null when its bytes are not UTF-8. */

@@ -66,7 +66,10 @@ export function redactUrl(text: string): string {
   return redactUserInfo(text).replace(/\b(Authorization:\s*)(Basic|Bearer)\s+\S+/gi, "$1***");
 }
 
-/** Of each `://…@` what stands between. What comes before does not matter: a URL with a broken scheme may still hold a password. */
+/**
+ * Of each `://…@` what stands between. What comes before does not matter: a URL with a broken scheme may still hold a
+ * password.
+ */
 function redactUserInfo(text: string): string {
   const words = text.split(/([\s'"]+)/);
   return words.map((word, at) => redactWord(word, at === words.length - 1)).join("");
@@ -87,8 +90,8 @@ function redactWord(word: string, endsText: boolean): string {
 }
 
 /**
- * The index behind the `@` that ends user and password: the last one before a slash, or, where a colon is not followed by
- * a port, the last one of all, since a password may hold anything. `from` without one.
+ * The index behind the `@` that ends user and password: the last one before a slash, or, where a colon is not followed
+ * by a port, the last one of all, since a password may hold anything. `from` without one.
  */
 function endOfUserInfo(word: string, from: number, last: number, endsText: boolean): number {
   const slash = /[/?#]/g;

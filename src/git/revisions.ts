@@ -21,29 +21,42 @@ export interface RevisionResolution {
  *
  * Throws `git` when the mirror is damaged or not there, `cancelled` when stopped.
  */
-export async function resolveRevisions(directory: string, specs: readonly RevisionSpec[], stop: StopSignal): Promise<RevisionResolution> {
+export async function resolveRevisions(
+  directory: string,
+  specs: readonly RevisionSpec[],
+  stop: StopSignal,
+): Promise<RevisionResolution> {
   const malformed = specs.flatMap((spec) => (isWellFormed(spec) ? [] : [spec.typed]));
   const wanted = specs.filter((spec) => isWellFormed(spec));
-  const commits = await commitsOfNames(directory, wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [nameOf(spec)])), stop);
+  const commits = await commitsOfNames(
+    directory,
+    wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [nameOf(spec)])),
+    stop,
+  );
   const found = new Map<string, string>();
   const missing: string[] = [];
   for (const spec of wanted) {
     if (spec.kind === "glob") continue;
     const named = commits.get(nameOf(spec)) ?? null;
-    const commit = spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
+    const commit =
+      spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
     if (commit !== null) found.set(spec.typed, commit);
     else if (spec.typed !== "HEAD") missing.push(spec.typed);
   }
-  for (const { typed, commit } of await commitsOfGlobs(directory, wanted, stop)) if (!found.has(typed)) found.set(typed, commit);
+  for (const { typed, commit } of await commitsOfGlobs(directory, wanted, stop))
+    if (!found.has(typed)) found.set(typed, commit);
   return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, malformed };
 }
 
 /** The text of the spec that git is asked about. */
 function nameOf(spec: RevisionSpec): string {
   switch (spec.kind) {
-    case "name": return spec.typed;
-    case "glob": return spec.pattern;
-    case "at-time": return spec.base;
+    case "name":
+      return spec.typed;
+    case "glob":
+      return spec.pattern;
+    case "at-time":
+      return spec.base;
   }
 }
 
@@ -52,7 +65,11 @@ function isWellFormed(spec: RevisionSpec): boolean {
 }
 
 /** The commit of each name through one process; names without one are left out. */
-async function commitsOfNames(directory: string, names: readonly string[], stop: StopSignal): Promise<Map<string, string>> {
+async function commitsOfNames(
+  directory: string,
+  names: readonly string[],
+  stop: StopSignal,
+): Promise<Map<string, string>> {
   const asked = [...new Set(names)];
   const commits = new Map<string, string>();
   if (asked.length === 0) return commits;
@@ -65,7 +82,11 @@ async function commitsOfNames(directory: string, names: readonly string[], stop:
 }
 
 /** Null when git ended before it had answered all. */
-async function askAll(directory: string, names: readonly string[], stop: StopSignal): Promise<(string | null)[] | null> {
+async function askAll(
+  directory: string,
+  names: readonly string[],
+  stop: StopSignal,
+): Promise<(string | null)[] | null> {
   const { stdout, code } = await runGit({
     ...localCommand(stop),
     args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objectname) %(objecttype)"],
@@ -74,13 +95,21 @@ async function askAll(directory: string, names: readonly string[], stop: StopSig
   });
   const lines = stdout.toString("utf8").split("\n").slice(0, -1);
   if (lines.length !== names.length) {
-    if (lines.length === 0 && code !== 0) throw new TrawlError("git", `cannot read revisions of the mirror ${directory}`);
+    if (lines.length === 0 && code !== 0)
+      throw new TrawlError("git", `cannot read revisions of the mirror ${directory}`);
     return null;
   }
-  return lines.map((line) => (line.endsWith(" commit") && isOid(line.slice(0, -" commit".length)) ? line.slice(0, -" commit".length) : null));
+  return lines.map((line) =>
+    line.endsWith(" commit") && isOid(line.slice(0, -" commit".length)) ? line.slice(0, -" commit".length) : null,
+  );
 }
 
-async function commitAtTime(directory: string, base: string, unixSeconds: number, stop: StopSignal): Promise<string | null> {
+async function commitAtTime(
+  directory: string,
+  base: string,
+  unixSeconds: number,
+  stop: StopSignal,
+): Promise<string | null> {
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [`--git-dir=${directory}`, "rev-list", "--max-count=1", `--before=${unixSeconds}`, "--end-of-options", base],
@@ -94,27 +123,43 @@ async function commitAtTime(directory: string, base: string, unixSeconds: number
 const globRefCountMax = 10_000;
 
 /** A ref is taken when the last glob that matches it is no exclusion. */
-async function commitsOfGlobs(directory: string, specs: readonly RevisionSpec[], stop: StopSignal): Promise<ResolvedRevision[]> {
-  const globs = specs.flatMap((spec) => (spec.kind !== "glob" ? [] : [{ takes: !spec.negated, test: (spec.negated ? excludeGlob : includeGlob)(spec.pattern) }]));
+async function commitsOfGlobs(
+  directory: string,
+  specs: readonly RevisionSpec[],
+  stop: StopSignal,
+): Promise<ResolvedRevision[]> {
+  const globs = specs.flatMap((spec) =>
+    spec.kind !== "glob"
+      ? []
+      : [{ takes: !spec.negated, test: (spec.negated ? excludeGlob : includeGlob)(spec.pattern) }],
+  );
   if (globs.length === 0) return [];
-  const isTaken = (ref: string): boolean => globs.reduce((taken, { takes, test }) => (taken !== takes && test(ref) ? takes : taken), false);
+  const isTaken = (ref: string): boolean =>
+    globs.reduce((taken, { takes, test }) => (taken !== takes && test(ref) ? takes : taken), false);
   const taken = (await listCommitRefs(directory, stop)).filter(({ typed }) => isTaken(typed));
   if (taken.length > globRefCountMax) {
-    throw new TrawlError("bad-request", `the globs match ${taken.length} refs, more than the ${globRefCountMax} that one search may name; write longer globs`);
+    throw new TrawlError(
+      "bad-request",
+      `the globs match ${taken.length} refs, more than the ${globRefCountMax} that one search may name; write longer globs`,
+    );
   }
   return taken.map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));
 }
 
 /** Full names of branches and tags that stand for a commit, with it. */
 async function listCommitRefs(directory: string, stop: StopSignal): Promise<ResolvedRevision[]> {
-  const format = "%(if)%(*objecttype)%(then)%(*objecttype) %(*objectname)%(else)%(objecttype) %(objectname)%(end) %(refname)";
+  const format =
+    "%(if)%(*objecttype)%(then)%(*objecttype) %(*objectname)%(else)%(objecttype) %(objectname)%(end) %(refname)";
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [`--git-dir=${directory}`, "for-each-ref", `--format=${format}`, "refs/heads/", "refs/tags/"],
     exitCodes: [],
   });
-  return stdout.toString("utf8").split("\n").flatMap((line) => {
-    const found = /^commit ([0-9a-f]+) (.+)$/.exec(line);
-    return found === null ? [] : [{ typed: found[2], commit: found[1] }];
-  });
+  return stdout
+    .toString("utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const found = /^commit ([0-9a-f]+) (.+)$/.exec(line);
+      return found === null ? [] : [{ typed: found[2], commit: found[1] }];
+    });
 }

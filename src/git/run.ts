@@ -28,7 +28,9 @@ export interface RunLimits {
   /** What the kernel lets git, and each process that it starts, take. */
   readonly process: ProcessLimits;
   readonly stop: StopSignal;
-  /** Asked once a second while git runs. A text is the end of a sentence that begins with git's name: why git is killed. */
+  /**
+   * Asked once a second while git runs. A text is the end of a sentence that begins with git's name: why git is killed.
+   */
   readonly guard?: () => string | null;
 }
 
@@ -201,7 +203,8 @@ export class GitChild {
     this.#watch.cancel();
     // A pipe for writing tells nobody that its reader is gone: what was not ended would keep its descriptor.
     this.#process.stdin.destroy();
-    if (signal !== null) this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
+    if (signal !== null)
+      this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
     if (this.#failure !== null) this.#send("SIGKILL");
     this.#closeWhenQuiet();
   }
@@ -258,7 +261,9 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
   }
 }
 
-/** Splits standard error into lines at LF and CR (progress), hands them on and keeps the last ones that say something. */
+/**
+ * Splits standard error into lines at LF and CR (progress), hands them on and keeps the last ones that say something.
+ */
 class LineCollector {
   readonly #onLine: ((line: string) => void) | null;
   readonly #kept: string[] = [];

@@ -20,11 +20,17 @@ export interface PathState {
 export interface TreeChain {
   /** The commits that are covered, the oldest first; at least one. */
   readonly commits: readonly string[];
-  /** By path, one byte a character: its states, ascending, the base's first. Paths that are alike everywhere are left out. */
+  /**
+   * By path, one byte a character: its states, ascending, the base's first. Paths that are alike everywhere are left
+   * out.
+   */
   readonly paths: ReadonlyMap<string, readonly PathState[]>;
 }
 
-const emptyTrees = { 40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904", 64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321" } as const;
+const emptyTrees = {
+  40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+} as const;
 
 /** Two trees that are compared; undefined stands for an empty one. */
 interface TreePair {
@@ -33,27 +39,36 @@ interface TreePair {
 }
 
 /**
- * Compares `base` (nothing when undefined) with the oldest of the commits, that one with the next, and so on. Commits of
- * one history mostly differ little from their neighbours by date, so that many cost little more than one.
+ * Compares `base` (nothing when undefined) with the oldest of the commits, that one with the next, and so on. Commits
+ * of one history mostly differ little from their neighbours by date, so that many cost little more than one.
  *
- * Trees are read from the packs, where all of them are there; else git compares all. For half of Linux the one takes a third of the
- * other's time.
+ * Trees are read from the packs, where all of them are there; else git compares all. For half of Linux the one takes a
+ * third of the other's time.
  *
  * Ends after a commit with which `stateCountMax` is passed: memory is bounded by that and by one comparison.
  * Throws `git` when a commit is missing, `cancelled` when stopped.
  */
-export async function compareAlong(directory: string, base: string | undefined, commits: readonly string[], stateCountMax: number,
-  stop: StopSignal): Promise<TreeChain> {
+export async function compareAlong(
+  directory: string,
+  base: string | undefined,
+  commits: readonly string[],
+  stateCountMax: number,
+  stop: StopSignal,
+): Promise<TreeChain> {
   assert(commits.length > 0 && commits.every(isOid), "trees are compared by oid");
   const wanted = new Set(commits);
   const all = base === undefined ? [...wanted] : [...wanted, base];
   const packs = PackedObjects.open(directory, commits[0].length, stop);
   try {
-    const trees = treesInPacks(packs, all) ?? await treesOf(directory, all, stop);
+    const trees = treesInPacks(packs, all) ?? (await treesOf(directory, all, stop));
     const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
-    const chained = [base === undefined ? undefined : trees.get(base), ...ordered.map((commit) => trees.get(commit) ?? "")];
+    const chained = [
+      base === undefined ? undefined : trees.get(base),
+      ...ordered.map((commit) => trees.get(commit) ?? ""),
+    ];
     const pairs = ordered.map((_, i) => ({ before: chained[i], after: chained[i + 1] ?? "" }));
-    const chain = chainInPacks(packs, pairs, stateCountMax) ?? await chainByGit(directory, pairs, stateCountMax, stop);
+    const chain =
+      chainInPacks(packs, pairs, stateCountMax) ?? (await chainByGit(directory, pairs, stateCountMax, stop));
     return { commits: ordered.slice(0, chain.commitCount), paths: chain.paths };
   } finally {
     packs?.close();
@@ -61,7 +76,11 @@ export async function compareAlong(directory: string, base: string | undefined, 
 }
 
 /** Undefined when some tree is not in the packs. */
-function chainInPacks(packs: PackedObjects | undefined, pairs: readonly TreePair[], stateCountMax: number): ChainBuilder | undefined {
+function chainInPacks(
+  packs: PackedObjects | undefined,
+  pairs: readonly TreePair[],
+  stateCountMax: number,
+): ChainBuilder | undefined {
   if (packs === undefined) return undefined;
   const chain = new ChainBuilder(pairs[0].after.length, stateCountMax);
   for (const { before, after } of pairs) {
@@ -77,10 +96,20 @@ function chainInPacks(packs: PackedObjects | undefined, pairs: readonly TreePair
   return chain;
 }
 
-async function chainByGit(directory: string, pairs: readonly TreePair[], stateCountMax: number, stop: StopSignal): Promise<ChainBuilder> {
+async function chainByGit(
+  directory: string,
+  pairs: readonly TreePair[],
+  stateCountMax: number,
+  stop: StopSignal,
+): Promise<ChainBuilder> {
   const oidLength = pairs[0].after.length as 40 | 64;
   const chain = new ChainBuilder(oidLength, stateCountMax);
-  await readPairs(directory, pairs.map(({ before, after }) => `${before ?? emptyTrees[oidLength]} ${after}\n`).join(""), chain, stop);
+  await readPairs(
+    directory,
+    pairs.map(({ before, after }) => `${before ?? emptyTrees[oidLength]} ${after}\n`).join(""),
+    chain,
+    stop,
+  );
   return chain;
 }
 
@@ -100,7 +129,18 @@ function treesInPacks(packs: PackedObjects | undefined, commits: readonly string
 async function readPairs(directory: string, pairs: string, chain: ChainBuilder, stop: StopSignal): Promise<void> {
   const command = {
     ...localCommand(stop),
-    args: [`--git-dir=${directory}`, "diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=none"],
+    args: [
+      `--git-dir=${directory}`,
+      "diff-tree",
+      "--stdin",
+      "-r",
+      "-z",
+      "--raw",
+      "--no-renames",
+      "--no-abbrev",
+      "--no-ext-diff",
+      "--ignore-submodules=none",
+    ],
   };
   const child = new GitChild(command, command, null);
   child.stdout.on("data", (chunk: Buffer) => {
@@ -129,7 +169,13 @@ async function treesOf(directory: string, commits: readonly string[], stop: Stop
     stdin: commits.map((commit) => `${commit}\n`).join(""),
     exitCodes: [],
   });
-  return new Map(stdout.toString("latin1").split("\n").filter((line) => line !== "").map((line) => line.split(" ") as [string, string]));
+  return new Map(
+    stdout
+      .toString("latin1")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => line.split(" ") as [string, string]),
+  );
 }
 
 const colon = 58;
@@ -142,15 +188,18 @@ const newModeAt = 8;
 const oldOidAt = 15;
 
 /**
- * One comparison may differ in so many paths, some 350 bytes each: trees that hold one another many times over make any number
- * of paths of a few kilobytes. Linux has 80,000 files, Chromium 450,000.
+ * One comparison may differ in so many paths, some 350 bytes each: trees that hold one another many times over make any
+ * number of paths of a few kilobytes. Linux has 80,000 files, Chromium 450,000.
  */
 const pathsPerPairMax = 500_000;
 
 /** A record that is longer is no path. */
 const recordBytesMax = 1 << 20;
 
-/** Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair, `:MODE MODE OID OID LETTER\0PATH\0` for each difference. */
+/**
+ * Takes what `git diff-tree` writes in pieces of any size: `TREE TREE\n` for each pair,
+ * `:MODE MODE OID OID LETTER\0PATH\0` for each difference.
+ */
 export class ChainBuilder {
   readonly paths = new Map<string, PathState[]>();
   /** Commits whose differences are whole. */
@@ -218,7 +267,11 @@ export class ChainBuilder {
   }
 
   #stateOf(from: number, bytes: Buffer, modeAt: number, oidAt: number, isAbsent: boolean): PathState {
-    return { from, oid: isAbsent ? null : bytes.toString("latin1", oidAt, oidAt + this.#oidLength), isFile: isRegular(bytes, modeAt) };
+    return {
+      from,
+      oid: isAbsent ? null : bytes.toString("latin1", oidAt, oidAt + this.#oidLength),
+      isFile: isRegular(bytes, modeAt),
+    };
   }
 }
 
@@ -231,7 +284,10 @@ function isRegular(bytes: Buffer, at: number): boolean {
 }
 
 function tooManyPaths(): TrawlError {
-  return new TrawlError("git", `two commits differ in more than ${pathsPerPairMax} paths, too many to search one that is not indexed; index its branch to search it`);
+  return new TrawlError(
+    "git",
+    `two commits differ in more than ${pathsPerPairMax} paths, too many to search one that is not indexed; index its branch to search it`,
+  );
 }
 
 function malformed(): TrawlError {

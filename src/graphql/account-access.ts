@@ -41,7 +41,10 @@ export function actingForOwner(id: string, context: RequestContext): number {
 }
 
 /** Whether the viewer may change the team: a site admin always, who made it and its members unless it is readonly. */
-export function mayChangeTeam({ isReadonly, creatorId, memberIds }: Team, { viewer: { userId, isSiteAdmin } }: RequestContext): boolean {
+export function mayChangeTeam(
+  { isReadonly, creatorId, memberIds }: Team,
+  { viewer: { userId, isSiteAdmin } }: RequestContext,
+): boolean {
   return isSiteAdmin || (userId !== undefined && !isReadonly && (creatorId === userId || memberIds.includes(userId)));
 }
 
@@ -51,10 +54,13 @@ export function maySeeSavedSearch({ isPublic, ownerId }: SavedSearch, context: R
 }
 
 /**
- * The user with this id. Null for nobody, and for those without an account unless the user owns something public: they must
- * not learn who has an account here.
+ * The user with this id. Null for nobody, and for those without an account unless the user owns something public: they
+ * must not learn who has an account here.
  */
-export function userSource(id: number | undefined, { isUser, services: { accounts } }: RequestContext): UserSource | null {
+export function userSource(
+  id: number | undefined,
+  { isUser, services: { accounts } }: RequestContext,
+): UserSource | null {
   const user = id === undefined ? undefined : accounts.user(id);
   return user === undefined || !(isUser || accounts.ownsPublic(user.id)) ? null : new UserSource(user);
 }
@@ -65,12 +71,23 @@ export function teamSource(team: Team | undefined, { isUser }: RequestContext): 
 }
 
 /** Null for those who may not know of it, as for one that is not there. */
-export function organisationSource(organisation: Organisation | undefined, context: RequestContext): OrganisationSource | null {
-  return organisation === undefined || !context.mayActFor(organisation.id) ? null : new OrganisationSource(organisation);
+export function organisationSource(
+  organisation: Organisation | undefined,
+  context: RequestContext,
+): OrganisationSource | null {
+  return organisation === undefined || !context.mayActFor(organisation.id)
+    ? null
+    : new OrganisationSource(organisation);
 }
 
-/** The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation reads its names alone, see `field-access`. */
-export function ownerSource(id: number, { services: { accounts } }: RequestContext): UserSource | OrganisationSource | null {
+/**
+ * The owner of something that the viewer may see, by the number in its id: a viewer who may not see an organisation
+ * reads its names alone, see `field-access`.
+ */
+export function ownerSource(
+  id: number,
+  { services: { accounts } }: RequestContext,
+): UserSource | OrganisationSource | null {
   const user = accounts.user(id);
   if (user !== undefined) return new UserSource(user);
   const organisation = accounts.organisation(id);

@@ -38,7 +38,10 @@ export class Batches<Key, Value> {
 
   async #loadGroup(group: string, waiting: readonly Waiting<Key, Value>[]): Promise<void> {
     try {
-      const values = await this.#load(group, waiting.map(({ key }) => key));
+      const values = await this.#load(
+        group,
+        waiting.map(({ key }) => key),
+      );
       waiting.forEach(({ resolve }, at) => resolve(values[at]));
     } catch (error) {
       for (const { reject } of waiting) reject(error);

@@ -17,7 +17,10 @@ export class CloneUrls {
 
   /** Of several the first one in the order of results. */
   find(cloneUrl: string): Repository | undefined {
-    const place = Math.min(this.#placeOfUrl.get(cloneUrl) ?? Infinity, this.#placeOfName.get(nameOfCloneUrl(cloneUrl) ?? "") ?? Infinity);
+    const place = Math.min(
+      this.#placeOfUrl.get(cloneUrl) ?? Infinity,
+      this.#placeOfName.get(nameOfCloneUrl(cloneUrl) ?? "") ?? Infinity,
+    );
     return place === Infinity ? undefined : this.#table.at(place);
   }
 

@@ -17,7 +17,10 @@ export function pageLength(first: number | null | undefined): number {
 export function skipCount(after: string | null | undefined): number {
   if (after === undefined || after === null || after === "") return 0;
   if (/^\d{1,9}$/.test(after)) return Number(after);
-  throw new TrawlError("bad-request", `${JSON.stringify(after.slice(0, 100))} is not a cursor; take the endCursor of a page`);
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(after.slice(0, 100))} is not a cursor; take the endCursor of a page`,
+  );
 }
 
 export interface PageInfo {
@@ -31,11 +34,18 @@ export function offsetPageInfo(skipped: number, shown: number, hasNextPage: bool
 }
 
 /** A page of a list that is whole in memory. */
-export function pageOf<T>(items: readonly T[], first: number | null | undefined, after: string | null | undefined):
-  { readonly nodes: readonly T[]; readonly totalCount: number; readonly pageInfo: PageInfo } {
+export function pageOf<T>(
+  items: readonly T[],
+  first: number | null | undefined,
+  after: string | null | undefined,
+): { readonly nodes: readonly T[]; readonly totalCount: number; readonly pageInfo: PageInfo } {
   const skipped = skipCount(after);
   const nodes = items.slice(skipped, skipped + pageLength(first));
-  return { nodes, totalCount: items.length, pageInfo: offsetPageInfo(skipped, nodes.length, skipped + nodes.length < items.length) };
+  return {
+    nodes,
+    totalCount: items.length,
+    pageInfo: offsetPageInfo(skipped, nodes.length, skipped + nodes.length < items.length),
+  };
 }
 
 /** The page of a list that is empty. */
@@ -52,7 +62,10 @@ export interface BothWays {
 /** A page of a list that is whole in memory, from its start or its end. Cursors are offsets. */
 export function bothWaysPageOf<T>(items: readonly T[], { first, last, after, before }: BothWays) {
   const lowest = Math.min(skipCount(after), items.length);
-  const highest = before === undefined || before === null ? items.length : Math.max(lowest, Math.min(skipCount(before), items.length));
+  const highest =
+    before === undefined || before === null
+      ? items.length
+      : Math.max(lowest, Math.min(skipCount(before), items.length));
   const length = pageLength(first ?? last);
   const isFromEnd = (first === undefined || first === null) && last !== undefined && last !== null;
   const start = isFromEnd ? Math.max(lowest, highest - length) : lowest;
@@ -61,6 +74,11 @@ export function bothWaysPageOf<T>(items: readonly T[], { first, last, after, bef
   return {
     nodes: items.slice(start, end),
     totalCount: items.length,
-    pageInfo: { startCursor: isEmpty ? null : String(start), endCursor: isEmpty ? null : String(end), hasNextPage: end < items.length, hasPreviousPage: start > 0 },
+    pageInfo: {
+      startCursor: isEmpty ? null : String(start),
+      endCursor: isEmpty ? null : String(end),
+      hasNextPage: end < items.length,
+      hasPreviousPage: start > 0,
+    },
   };
 }

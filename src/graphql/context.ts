@@ -21,7 +21,10 @@ import { RequestWork } from "./request-work.js";
 /** Items that one answer may have in lists without a length. */
 const itemsMax = 200_000;
 
-/** Fields of lists that are made in one iteration of the event loop: 10 ms, or twice that where operations are not compiled. */
+/**
+ * Fields of lists that are made in one iteration of the event loop: 10 ms, or twice that where operations are not
+ * compiled.
+ */
 const fieldsOfTurn = 10_000;
 
 const notAuthenticated = "not authenticated";
@@ -71,7 +74,9 @@ export class RequestContext {
   readonly #from: string;
   readonly #deadlineMs: number;
   readonly #onCancel = new Set<() => void>();
-  /** These are made when they are first needed: many requests read no mirror, and shared memory is expensive to make. */
+  /**
+   * These are made when they are first needed: many requests read no mirror, and shared memory is expensive to make.
+   */
   #stop: Int32Array | undefined;
   #git: GitReads | undefined;
   #work: RequestWork | undefined;
@@ -107,7 +112,9 @@ export class RequestContext {
   /** What the work resolves with, or `cancelled` when this request is over before; the work goes on. */
   async beforeEnd<T>(work: Promise<T>, what: string): Promise<T> {
     return await new Promise((resolve, reject) => {
-      const timer = callAfter(this.leftMs, () => reject(new TrawlError("cancelled", `${what} takes longer than this request may; it goes on`)));
+      const timer = callAfter(this.leftMs, () =>
+        reject(new TrawlError("cancelled", `${what} takes longer than this request may; it goes on`)),
+      );
       work.then(resolve, reject).finally(() => timer.cancel());
     });
   }
@@ -145,12 +152,16 @@ export class RequestContext {
   }
 
   /**
-   * Resolves when the answer may have so many items more in lists that nobody gave a length, which the cost of a document does
-   * not tell. Throws `bad-request` when there are too many.
+   * Resolves when the answer may have so many items more in lists that nobody gave a length, which the cost of a
+   * document does not tell. Throws `bad-request` when there are too many.
    */
   async takeItems(count: number, what: string): Promise<void> {
     this.#itemCount += count;
-    if (this.#itemCount > itemsMax) throw new TrawlError("bad-request", `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`);
+    if (this.#itemCount > itemsMax)
+      throw new TrawlError(
+        "bad-request",
+        `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`,
+      );
     return this.takeTurn(count);
   }
 
@@ -158,7 +169,8 @@ export class RequestContext {
   takeTurn(count: number): Promise<void> {
     this.#fieldCount += count * this.fieldsOfItem;
     const turn = Math.floor(this.#fieldCount / fieldsOfTurn);
-    for (; this.#turn < turn; this.#turn++) this.#turns = this.#turns.then(() => new Promise((resolve) => setImmediate(resolve)));
+    for (; this.#turn < turn; this.#turn++)
+      this.#turns = this.#turns.then(() => new Promise((resolve) => setImmediate(resolve)));
     return this.#turns;
   }
 
@@ -194,7 +206,12 @@ export class RequestContext {
     const { userId, name, sudoBy, credential } = this.viewer;
     if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
     if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request has ended");
-    return { who: name, sudoBy, from: this.#from, ...credential === undefined ? {} : { via: credential.kind === "token" ? `token ${credential.id}` : "session" } };
+    return {
+      who: name,
+      sudoBy,
+      from: this.#from,
+      ...(credential === undefined ? {} : { via: credential.kind === "token" ? `token ${credential.id}` : "session" }),
+    };
   }
 
   /** Who writes something that bears its name. Throws `forbidden` for somebody without an account. */
@@ -229,7 +246,8 @@ export class RequestContext {
   /** Throws `forbidden` unless the viewer may act for the user or organisation. */
   requireActingFor(ownerId: number): Doer {
     const { doer } = this;
-    if (!this.mayActFor(ownerId)) throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
+    if (!this.mayActFor(ownerId))
+      throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
     return doer;
   }
 }

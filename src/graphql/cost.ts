@@ -1,4 +1,12 @@
-import { Kind, type DocumentNode, type FieldNode, type FragmentDefinitionNode, type OperationDefinitionNode, type SelectionSetNode, type ValueNode } from "graphql";
+import {
+  Kind,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
+} from "graphql";
 
 /** What one request may ask for; 0 lets everything through. */
 export interface CostLimits {
@@ -40,7 +48,8 @@ export function excessOf(cost: Cost, limits: CostLimits): Excess[] {
     { type: "duplicate field count", limit: limits.duplicateFields, actual: cost.duplicateFields },
     { type: "unique field count", limit: limits.uniqueFields, actual: cost.uniqueFields },
   ];
-  return rows.filter(({ limit, actual }) => limit > 0 && actual > limit)
+  return rows
+    .filter(({ limit, actual }) => limit > 0 && actual > limit)
     .map((row) => ({ ...row, actual: Math.min(row.actual, Number.MAX_SAFE_INTEGER) }));
 }
 
@@ -71,13 +80,16 @@ function charactersOf(value: unknown): number {
 
 /** Whether the cost depends on the values of variables. */
 export function hasVariableCost(document: DocumentNode): boolean {
-  return document.definitions.some((definition) => "selectionSet" in definition && hasVariableLimit(definition.selectionSet));
+  return document.definitions.some(
+    (definition) => "selectionSet" in definition && hasVariableLimit(definition.selectionSet),
+  );
 }
 
 function hasVariableLimit({ selections }: SelectionSetNode): boolean {
   return selections.some((selection) => {
     if (selection.kind === Kind.FRAGMENT_SPREAD) return false;
-    if (selection.kind === Kind.FIELD && limitArguments(selection).some(({ value }) => value.kind === Kind.VARIABLE)) return true;
+    if (selection.kind === Kind.FIELD && limitArguments(selection).some(({ value }) => value.kind === Kind.VARIABLE))
+      return true;
     return selection.selectionSet !== undefined && hasVariableLimit(selection.selectionSet);
   });
 }
@@ -111,12 +123,25 @@ class Estimate {
   constructor(document: DocumentNode, variables: Variables) {
     this.#variables = variables;
     this.#operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-    this.#fragments = new Map(document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : []));
+    this.#fragments = new Map(
+      document.definitions.flatMap((definition) =>
+        definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
+      ),
+    );
   }
 
   total(): Cost | undefined {
-    const cost = { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0, expandedDepth: 0, writtenFields: 0, literalCharacters: 0, variableUses: new Map<string, number>() };
+    const cost = {
+      aliases: 0,
+      fields: 0,
+      depth: 0,
+      duplicateFields: 0,
+      uniqueFields: 0,
+      expandedDepth: 0,
+      writtenFields: 0,
+      literalCharacters: 0,
+      variableUses: new Map<string, number>(),
+    };
     const operations: Part[] = [];
     for (const operation of this.#operations) {
       this.#defaults = defaultsOf(operation);
@@ -178,7 +203,8 @@ class Estimate {
     if (field.alias !== undefined) part.aliases++;
     if (!freeFields.has(name)) part.fields += multiplier;
     for (const { value } of field.arguments ?? []) addValue(part, value, multiplier);
-    if (field.selectionSet !== undefined) this.#add(part, field.selectionSet, multiplier * this.#lengthOf(field), depth + 1);
+    if (field.selectionSet !== undefined)
+      this.#add(part, field.selectionSet, multiplier * this.#lengthOf(field), depth + 1);
   }
 
   #addSpread(part: Part, name: string, multiplier: number, depth: number): void {
@@ -191,7 +217,10 @@ class Estimate {
   }
 
   /** Fragments are known after those that they spread, so backwards each is counted before what it spreads. */
-  #addArguments(cost: { literalCharacters: number; readonly variableUses: Map<string, number> }, operations: readonly Part[]): void {
+  #addArguments(
+    cost: { literalCharacters: number; readonly variableUses: Map<string, number> },
+    operations: readonly Part[],
+  ): void {
     const counts = new Map<string, number>();
     const add = (part: Part, count: number): void => {
       // Counts may be infinite, and infinity times zero is no number.
@@ -223,7 +252,12 @@ class Estimate {
   #lengthOf(field: FieldNode): number {
     let length = 1;
     for (const { value } of limitArguments(field)) {
-      const given = value.kind === Kind.INT ? Number(value.value) : value.kind === Kind.VARIABLE ? this.#valueOf(value.name.value) : 1;
+      const given =
+        value.kind === Kind.INT
+          ? Number(value.value)
+          : value.kind === Kind.VARIABLE
+            ? this.#valueOf(value.name.value)
+            : 1;
       if (given > 0) length *= given;
     }
     return length;
@@ -237,7 +271,16 @@ class Estimate {
 
 function emptyPart(): Part {
   return {
-    aliases: 0, fields: 0, inlineFields: 0, depth: 0, expandedDepth: 0, writtenFields: 0, literalCharacters: 0, variableUses: new Map(), spreads: new Map(), names: new Map(),
+    aliases: 0,
+    fields: 0,
+    inlineFields: 0,
+    depth: 0,
+    expandedDepth: 0,
+    writtenFields: 0,
+    literalCharacters: 0,
+    variableUses: new Map(),
+    spreads: new Map(),
+    names: new Map(),
   };
 }
 
@@ -257,7 +300,8 @@ function addValue(to: Part, value: ValueNode, multiplier: number): void {
       for (const field of value.fields) addValue(to, field.value, multiplier);
       break;
     default:
-      to.literalCharacters += multiplier * ("value" in value && typeof value.value === "string" ? value.value.length : 1);
+      to.literalCharacters +=
+        multiplier * ("value" in value && typeof value.value === "string" ? value.value.length : 1);
   }
 }
 
@@ -268,8 +312,11 @@ function limitArguments(field: FieldNode) {
 }
 
 function defaultsOf(operation: OperationDefinitionNode): ReadonlyMap<string, number> {
-  return new Map((operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
-    defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)] as const] : []));
+  return new Map(
+    (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+      defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)] as const] : [],
+    ),
+  );
 }
 
 function duplicates({ names }: Part): number {

@@ -27,8 +27,8 @@ export interface RunningRequest {
   /** The client has left. */
   cancel(): void;
   /**
-   * The credential has ended. A query ends. A mutation finishes the change that it is making, which may be what ended the
-   * credential, and begins no other.
+   * The credential has ended. A query ends. A mutation finishes the change that it is making, which may be what ended
+   * the credential, and begins no other.
    */
   revoke(): "ends" | "finishes";
 }
@@ -43,9 +43,17 @@ export class GraphqlExecutor {
   readonly #metrics: Metrics;
 
   /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
-  constructor(schema: GraphQLSchema, services: GraphqlServices, limits: CostLimits, timeoutMs: number, log: Log, metrics: Metrics) {
+  constructor(
+    schema: GraphQLSchema,
+    services: GraphqlServices,
+    limits: CostLimits,
+    timeoutMs: number,
+    log: Log,
+    metrics: Metrics,
+  ) {
     this.#services = services;
-    this.#newOperations = () => new Operations(schema, limits, () => `${services.externalUrl()}/help/api/graphql#cost-limits`);
+    this.#newOperations = () =>
+      new Operations(schema, limits, () => `${services.externalUrl()}/help/api/graphql#cost-limits`);
     this.#operations = this.#newOperations();
     this.#timeoutMs = timeoutMs;
     this.#log = log;
@@ -59,12 +67,18 @@ export class GraphqlExecutor {
       await new Promise((resolve) => setImmediate(resolve));
       const prepared = operations.prepare(text, undefined, {});
       if (prepared.kind === "refused") continue;
-      for (let i = 0; i < runCount; i++) await jsonOf(await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}));
+      for (let i = 0; i < runCount; i++)
+        await jsonOf(await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}));
     }
   }
 
   /** `from` is the address of the client; `onBegin` is handed the request before any of it is executed. */
-  async answer(request: GraphqlRequest, viewer: Viewer, from: string, onBegin: (running: RunningRequest) => void): Promise<GraphqlAnswer> {
+  async answer(
+    request: GraphqlRequest,
+    viewer: Viewer,
+    from: string,
+    onBegin: (running: RunningRequest) => void,
+  ): Promise<GraphqlAnswer> {
     const endTimer = this.#metrics.graphqlSeconds.startTimer();
     const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
     if (prepared.kind === "refused") {
@@ -82,7 +96,9 @@ export class GraphqlExecutor {
     });
     try {
       const result = await prepared.run(context, request.variables);
-      this.#metrics.graphqlRequests.inc({ outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors" });
+      this.#metrics.graphqlRequests.inc({
+        outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors",
+      });
       return await this.#write(200, result);
     } finally {
       endTimer();
@@ -91,21 +107,27 @@ export class GraphqlExecutor {
   }
 
   async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
-    const formatted = errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
+    const formatted =
+      errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
     return { status, json: await jsonOf({ errors: formatted, data }) };
   }
 
   /** What only we can have caused is logged whole, and told to nobody. */
   #format(error: GraphQLError): GraphQLFormattedError {
     const cause = error.originalError;
-    const isOurs = cause !== undefined && cause !== null && !(cause instanceof GraphQLError) && !(cause instanceof TrawlError && cause.code !== "internal");
-    if (isOurs) this.#log[errorTable.internal.level]({ err: cause, path: error.path?.join(".") }, "a GraphQL field failed");
+    const isOurs =
+      cause !== undefined &&
+      cause !== null &&
+      !(cause instanceof GraphQLError) &&
+      !(cause instanceof TrawlError && cause.code !== "internal");
+    if (isOurs)
+      this.#log[errorTable.internal.level]({ err: cause, path: error.path?.join(".") }, "a GraphQL field failed");
     const { locations, path, extensions } = error;
     return {
       message: isOurs ? "internal error" : error.message,
-      ...locations !== undefined && locations.length > 0 ? { locations } : {},
-      ...path === undefined ? {} : { path },
-      ...extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {},
+      ...(locations !== undefined && locations.length > 0 ? { locations } : {}),
+      ...(path === undefined ? {} : { path }),
+      ...(extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {}),
     };
   }
 }

@@ -8,12 +8,15 @@ import { subjectKey } from "./settings-sources.js";
 import type { SourceOf } from "./sources.js";
 
 /**
- * Who may read a field of an object that is about somebody: everyone who has the object, users, its owner, or site admins.
- * Each includes those behind it. The owner of a user is that user, that of an organisation each of its members.
+ * Who may read a field of an object that is about somebody: everyone who has the object, users, its owner, or site
+ * admins. Each includes those behind it. The owner of a user is that user, that of an organisation each of its members.
  */
 type Readers = "everyone" | "users" | "owner" | "admins";
 
-/** Others get an error, or the value of `otherwise`, where clients ask for the field of anybody and drop answers with errors. */
+/**
+ * Others get an error, or the value of `otherwise`, where clients ask for the field of anybody and drop answers with
+ * errors.
+ */
 type FieldAccess = Readers | { readonly readers: Readers; readonly otherwise: unknown };
 
 type GuardedType = "User" | "Org" | "AccessToken" | "Settings" | "SavedSearch" | "Team";
@@ -29,44 +32,114 @@ const ownerOf: { readonly [T in GuardedType]: (source: SourceOf<T>) => number | 
 };
 
 const noOrganisations = { nodes: [], totalCount: 0 };
-const noStatistics = { searchQueries: 0, pageViews: 0, codeIntelligenceActions: 0, findReferencesActions: 0, lastActiveTime: null, lastActiveCodeHostIntegrationTime: null };
+const noStatistics = {
+  searchQueries: 0,
+  pageViews: 0,
+  codeIntelligenceActions: 0,
+  findReferencesActions: 0,
+  lastActiveTime: null,
+  lastActiveCodeHostIntegrationTime: null,
+};
 
 /**
- * The one table of who reads what. Objects are handed out by many fields: a public context names the organisation that owns
- * it. So each field is guarded here, wherever its object came from, and a field without a row does not compile.
+ * The one table of who reads what. Objects are handed out by many fields: a public context names the organisation that
+ * owns it. So each field is guarded here, wherever its object came from, and a field without a row does not compile.
  */
 const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectTypes[T]]: FieldAccess } } = {
   User: {
-    id: "everyone", databaseID: "everyone", username: "everyone", namespaceName: "everyone", displayName: "everyone", avatarURL: "everyone", url: "everyone",
+    id: "everyone",
+    databaseID: "everyone",
+    username: "everyone",
+    namespaceName: "everyone",
+    displayName: "everyone",
+    avatarURL: "everyone",
+    url: "everyone",
     settingsURL: "everyone",
-    email: { readers: "owner", otherwise: "" }, emails: { readers: "owner", otherwise: [] }, primaryEmail: { readers: "owner", otherwise: null },
-    hasVerifiedEmail: { readers: "owner", otherwise: false }, latestSettings: { readers: "owner", otherwise: null }, settingsCascade: "owner", accessTokens: "owner",
-    externalAccounts: { readers: "owner", otherwise: emptyPage }, usageStatistics: { readers: "owner", otherwise: noStatistics },
-    createdAt: "users", updatedAt: "users", siteAdmin: "users", teams: { readers: "users", otherwise: emptyPage },
+    email: { readers: "owner", otherwise: "" },
+    emails: { readers: "owner", otherwise: [] },
+    primaryEmail: { readers: "owner", otherwise: null },
+    hasVerifiedEmail: { readers: "owner", otherwise: false },
+    latestSettings: { readers: "owner", otherwise: null },
+    settingsCascade: "owner",
+    accessTokens: "owner",
+    externalAccounts: { readers: "owner", otherwise: emptyPage },
+    usageStatistics: { readers: "owner", otherwise: noStatistics },
+    createdAt: "users",
+    updatedAt: "users",
+    siteAdmin: "users",
+    teams: { readers: "users", otherwise: emptyPage },
     // Their resolver leaves out organisations that the viewer is no member of.
-    organizations: { readers: "users", otherwise: noOrganisations }, organizationMemberships: { readers: "users", otherwise: noOrganisations },
+    organizations: { readers: "users", otherwise: noOrganisations },
+    organizationMemberships: { readers: "users", otherwise: noOrganisations },
     permissionsInfo: { readers: "admins", otherwise: null },
     // Of these nothing is recorded, or they are about the viewer.
-    builtinAuth: "everyone", tags: "everyone", viewerCanChangeUsername: "everyone", scimControlled: "everyone", codyProEnabled: "everyone", tosAccepted: "everyone",
-    completedPostSignup: "everyone", session: "everyone", viewerCanAdminister: "everyone", permissions: "everyone", roles: "everyone",
+    builtinAuth: "everyone",
+    tags: "everyone",
+    viewerCanChangeUsername: "everyone",
+    scimControlled: "everyone",
+    codyProEnabled: "everyone",
+    tosAccepted: "everyone",
+    completedPostSignup: "everyone",
+    session: "everyone",
+    viewerCanAdminister: "everyone",
+    permissions: "everyone",
+    roles: "everyone",
   },
   Org: {
-    id: "everyone", name: "everyone", namespaceName: "everyone", displayName: "everyone", url: "everyone", settingsURL: "everyone",
-    viewerCanAdminister: "everyone", viewerIsMember: "everyone",
-    createdAt: "owner", members: "owner", latestSettings: { readers: "owner", otherwise: null }, settingsCascade: "owner",
+    id: "everyone",
+    name: "everyone",
+    namespaceName: "everyone",
+    displayName: "everyone",
+    url: "everyone",
+    settingsURL: "everyone",
+    viewerCanAdminister: "everyone",
+    viewerIsMember: "everyone",
+    createdAt: "owner",
+    members: "owner",
+    latestSettings: { readers: "owner", otherwise: null },
+    settingsCascade: "owner",
   },
   AccessToken: {
-    id: "owner", subject: "owner", scopes: "owner", note: "owner", creator: "owner", createdAt: "owner", lastUsedAt: "owner", expiresAt: "owner",
+    id: "owner",
+    subject: "owner",
+    scopes: "owner",
+    note: "owner",
+    creator: "owner",
+    createdAt: "owner",
+    lastUsedAt: "owner",
+    expiresAt: "owner",
   },
   Settings: { id: "owner", subject: "owner", author: "owner", createdAt: "owner", contents: "owner" },
   SavedSearch: {
-    id: "everyone", description: "everyone", query: "everyone", draft: "everyone", visibility: "everyone", owner: "everyone", namespace: "everyone",
-    createdAt: "everyone", updatedAt: "everyone", url: "everyone", viewerCanAdminister: "everyone", notify: "everyone", notifySlack: "everyone",
-    createdBy: { readers: "users", otherwise: null }, updatedBy: { readers: "users", otherwise: null },
+    id: "everyone",
+    description: "everyone",
+    query: "everyone",
+    draft: "everyone",
+    visibility: "everyone",
+    owner: "everyone",
+    namespace: "everyone",
+    createdAt: "everyone",
+    updatedAt: "everyone",
+    url: "everyone",
+    viewerCanAdminister: "everyone",
+    notify: "everyone",
+    notifySlack: "everyone",
+    createdBy: { readers: "users", otherwise: null },
+    updatedBy: { readers: "users", otherwise: null },
   },
   Team: {
-    id: "users", name: "users", displayName: "users", url: "users", avatarURL: "users", readonly: "users", members: "users", parentTeam: "users",
-    childTeams: "users", viewerCanAdminister: "users", creator: "users", external: "users",
+    id: "users",
+    name: "users",
+    displayName: "users",
+    url: "users",
+    avatarURL: "users",
+    readonly: "users",
+    members: "users",
+    parentTeam: "users",
+    childTeams: "users",
+    viewerCanAdminister: "users",
+    creator: "users",
+    external: "users",
   },
 };
 
@@ -97,10 +170,14 @@ function guarded(typeName: GuardedType, access: FieldAccess, resolve: Resolve): 
 
 function mayRead(readers: Readers, ownerId: number | undefined, context: RequestContext): boolean {
   switch (readers) {
-    case "everyone": return true;
-    case "users": return context.isUser;
-    case "owner": return ownerId === siteSubject || (ownerId !== undefined && context.mayActFor(ownerId));
-    case "admins": return context.viewer.isSiteAdmin;
+    case "everyone":
+      return true;
+    case "users":
+      return context.isUser;
+    case "owner":
+      return ownerId === siteSubject || (ownerId !== undefined && context.mayActFor(ownerId));
+    case "admins":
+      return context.viewer.isSiteAdmin;
   }
 }
 

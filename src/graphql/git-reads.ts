@@ -2,7 +2,15 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { TrawlError } from "../base/errors.js";
 import type { CommitData } from "../git/commits.js";
 import type { EntryData } from "../git/directories.js";
-import type { FileAnswer, GitReadAnswer, GitReadKind, GitReadKinds, HighlightedText, TextToHighlight, WantedFile } from "../worker/git-messages.js";
+import type {
+  FileAnswer,
+  GitReadAnswer,
+  GitReadKind,
+  GitReadKinds,
+  HighlightedText,
+  TextToHighlight,
+  WantedFile,
+} from "../worker/git-messages.js";
 import type { ReadPool } from "../worker/pools.js";
 import { checkRevision } from "../model/revision-syntax.js";
 import { Batches } from "./batches.js";
@@ -22,8 +30,14 @@ const requestTextBytesMax = 32 << 20;
 
 /** What all requests have read of mirrors, as far as it is kept. */
 export class GitCache {
-  readonly commits = new BoundedMap<string, CommitData>(keptCommitBytesMax, (commit) => objectBytes + 2 * commit.message.length);
-  readonly entries = new BoundedMap<string, { readonly entry: EntryData | null }>(keptEntryBytesMax, ({ entry }) => objectBytes + 2 * (entry?.path.length ?? 0));
+  readonly commits = new BoundedMap<string, CommitData>(
+    keptCommitBytesMax,
+    (commit) => objectBytes + 2 * commit.message.length,
+  );
+  readonly entries = new BoundedMap<string, { readonly entry: EntryData | null }>(
+    keptEntryBytesMax,
+    ({ entry }) => objectBytes + 2 * (entry?.path.length ?? 0),
+  );
 }
 
 /**
@@ -49,17 +63,25 @@ export class GitReads {
     this.#commits = new Batches((group, oids) => this.#readCommits(Number(group), oids));
     this.#entries = new Batches((group, paths) => this.#readEntries(group, paths));
     this.#highlights = new Batches(async (group, texts) => {
-      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, context.readLimits)).texts;
+      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, context.readLimits))
+        .texts;
     });
-    this.#files = new Batches(async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files);
+    this.#files = new Batches(
+      async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files,
+    );
   }
 
   /** One read of one mirror. Ends with the request's time, and when the client leaves. */
-  run<Kind extends GitReadKind>(request: GitReadKinds[Kind]["request"] & { readonly kind: Kind }): Promise<GitReadAnswer<Kind>> {
+  run<Kind extends GitReadKind>(
+    request: GitReadKinds[Kind]["request"] & { readonly kind: Kind },
+  ): Promise<GitReadAnswer<Kind>> {
     return this.#pool.run<Kind>(request, this.#context.readLimits);
   }
 
-  /** The commit of a revision; null when there is none. The default branch is known without a read. Throws `bad-request`, see `checkRevision`. */
+  /**
+   * The commit of a revision; null when there is none. The default branch is known without a read. Throws
+   * `bad-request`, see `checkRevision`.
+   */
   async resolve(repository: RepositorySource, revision: string): Promise<string | null> {
     const indexed = repository.indexedCommit(revision);
     if (indexed !== undefined) return indexed;
@@ -94,19 +116,39 @@ export class GitReads {
   }
 
   /** A file's text or facts. Throws for one that is too large, or not there. */
-  async file(blob: BlobSource, form: WantedFile["form"], startLine: number | undefined, endLine: number | undefined): Promise<FileAnswer & { kind: "file" }> {
-    const entry = blob.entry ?? await this.entry(blob.commit, blob.path);
+  async file(
+    blob: BlobSource,
+    form: WantedFile["form"],
+    startLine: number | undefined,
+    endLine: number | undefined,
+  ): Promise<FileAnswer & { kind: "file" }> {
+    const entry = blob.entry ?? (await this.entry(blob.commit, blob.path));
     if (entry === null) throw new TrawlError("not-found", `${blob.path} is not in commit ${blob.commit.oid}`);
     if (entry.kind !== "file") return noText;
-    const answer = await this.#files.get(String(blob.repository.record.id), { oid: entry.oid, path: blob.path, form, startLine, endLine });
+    const answer = await this.#files.get(String(blob.repository.record.id), {
+      oid: entry.oid,
+      path: blob.path,
+      form,
+      startLine,
+      endLine,
+    });
     switch (answer.kind) {
-      case "missing": throw new TrawlError("not-found", `the mirror has no content of ${blob.path}`);
-      case "too-large": throw new TrawlError("bad-request", `${blob.path} has ${answer.byteCount} bytes, too many for this answer; read it by its raw URL`);
-      case "file": break;
+      case "missing":
+        throw new TrawlError("not-found", `the mirror has no content of ${blob.path}`);
+      case "too-large":
+        throw new TrawlError(
+          "bad-request",
+          `${blob.path} has ${answer.byteCount} bytes, too many for this answer; read it by its raw URL`,
+        );
+      case "file":
+        break;
     }
     this.#textBytes += answer.text.length;
     if (this.#textBytes <= requestTextBytesMax) return answer;
-    throw new TrawlError("bad-request", `the files of this answer have more than ${requestTextBytesMax} characters together; ask for fewer`);
+    throw new TrawlError(
+      "bad-request",
+      `the files of this answer have more than ${requestTextBytesMax} characters together; ask for fewer`,
+    );
   }
 
   /** A text as lines of HTML. */
@@ -116,7 +158,12 @@ export class GitReads {
 
   async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {
     const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
-    const { repositories: [found] } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, this.#context.readLimits);
+    const {
+      repositories: [found],
+    } = await this.#pool.run(
+      { kind: "resolve-revisions", repositories: [{ repositoryId, specs }] },
+      this.#context.readLimits,
+    );
     if (found.error !== undefined) throw new TrawlError(found.error.code, found.error.message);
     const commitOf = new Map(found.revisions.map(({ typed, commit }) => [typed, commit]));
     return texts.map((text) => commitOf.get(text) ?? null);
@@ -142,4 +189,12 @@ function commitKey(repositoryId: number, oid: string): string {
 }
 
 /** A submodule has no text. */
-const noText = { kind: "file", byteCount: 0, isBinary: false, lineCount: 0, language: "", text: "", aborted: false } as const;
+const noText = {
+  kind: "file",
+  byteCount: 0,
+  isBinary: false,
+  lineCount: 0,
+  language: "",
+  text: "",
+  aborted: false,
+} as const;

@@ -59,7 +59,9 @@ function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string 
 
 function externalEntryUrls(commit: CommitSource, kind: "tree" | "blob", path: string) {
   const host = codeHostOf(commit.repository.record.url);
-  return host === undefined ? [] : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapePath(path)}`, host.kind)];
+  return host === undefined
+    ? []
+    : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapePath(path)}`, host.kind)];
 }
 
 /** A directory. */
@@ -150,8 +152,14 @@ function baseName(path: string): string {
   return path === "" ? "." : path.slice(path.lastIndexOf("/") + 1);
 }
 
-export function entrySource(commit: CommitSource, entry: EntryData, siblingCount: number | undefined): TreeSource | BlobSource {
-  return entry.kind === "directory" ? new TreeSource(commit, entry.path, siblingCount) : new BlobSource(commit, entry.path, entry, siblingCount);
+export function entrySource(
+  commit: CommitSource,
+  entry: EntryData,
+  siblingCount: number | undefined,
+): TreeSource | BlobSource {
+  return entry.kind === "directory"
+    ? new TreeSource(commit, entry.path, siblingCount)
+    : new BlobSource(commit, entry.path, entry, siblingCount);
 }
 
 /** A branch or tag. */
@@ -189,11 +197,16 @@ export class RefSource {
 
   get type() {
     if (this.prefix === "refs/heads/") return "GIT_BRANCH" as const;
-    return this.prefix === "refs/tags/" ? "GIT_TAG" as const : "GIT_REF_OTHER" as const;
+    return this.prefix === "refs/tags/" ? ("GIT_TAG" as const) : ("GIT_REF_OTHER" as const);
   }
 
   get target(): ObjectSource {
-    return new ObjectSource(this.repository, this.ref.commit ?? this.ref.oid, this.ref.commit !== null, this.abbrevName);
+    return new ObjectSource(
+      this.repository,
+      this.ref.commit ?? this.ref.oid,
+      this.ref.commit !== null,
+      this.abbrevName,
+    );
   }
 
   get url(): string {
@@ -279,7 +292,10 @@ export class HighlightSource {
 
   /** Code has no tags but spans, so a row begins at each `<tr>`. */
   rows(): string[] {
-    return this.#rows.split(rowStart).slice(1).map((row) => rowStart + row);
+    return this.#rows
+      .split(rowStart)
+      .slice(1)
+      .map((row) => rowStart + row);
   }
 }
 

@@ -15,7 +15,11 @@ const idCharactersMax = 8_192;
 
 /** Throws `bad-request` for what is no id. */
 export function parseGlobalId(id: string): GlobalId {
-  if (id.length > idCharactersMax) throw new TrawlError("bad-request", `an id has at most ${idCharactersMax} characters; ids come from the \`id\` fields of answers`);
+  if (id.length > idCharactersMax)
+    throw new TrawlError(
+      "bad-request",
+      `an id has at most ${idCharactersMax} characters; ids come from the \`id\` fields of answers`,
+    );
   const text = Buffer.from(id, "base64").toString();
   const colon = text.indexOf(":");
   try {
@@ -23,12 +27,18 @@ export function parseGlobalId(id: string): GlobalId {
   } catch {
     // Answered below, as for every other text.
   }
-  throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is not an id; ids come from the \`id\` fields of answers`);
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(id.slice(0, 200))} is not an id; ids come from the \`id\` fields of answers`,
+  );
 }
 
 /** The key of an id that must be of this kind and a number. Throws `bad-request` for another. */
 export function numericKey(id: string, kind: string): number {
   const parsed = parseGlobalId(id);
   if (parsed.kind === kind && typeof parsed.key === "number") return parsed.key;
-  throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${parsed.kind}, not of a ${kind}`);
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(id.slice(0, 200))} is the id of a ${parsed.kind}, not of a ${kind}`,
+  );
 }

@@ -5,14 +5,14 @@ import { monotonicMs } from "../base/deadline.js";
 const sliceMs = 5;
 
 /**
- * Values in a piece that is written in one go, a text counting once more for each 256 of its characters: a piece takes one
- * or two milliseconds at most. What is larger is taken apart, which costs several times as much.
+ * Values in a piece that is written in one go, a text counting once more for each 256 of its characters: a piece takes
+ * one or two milliseconds at most. What is larger is taken apart, which costs several times as much.
  */
 const itemsAtOnce = 4000;
 
 /**
- * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The writer of
- * a large one rests every few milliseconds, since the main thread serves everybody.
+ * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The
+ * writer of a large one rests every few milliseconds, since the main thread serves everybody.
  */
 export async function jsonOf(value: unknown): Promise<string | Uint8Array> {
   if (isSmall(value)) return JSON.stringify(value);

@@ -8,7 +8,10 @@ export interface Markdown {
 
 /** A paragraph that is a link. */
 export function linkMarkdown(label: string, url: string): Markdown {
-  return { text: `[${label}](${url})`, html: `<p><a href="${escapeHtml(url)}" rel="nofollow">${escapeHtml(label)}</a></p>\n` };
+  return {
+    text: `[${label}](${url})`,
+    html: `<p><a href="${escapeHtml(url)}" rel="nofollow">${escapeHtml(label)}</a></p>\n`,
+  };
 }
 
 export function plainMarkdown(text: string): Markdown {
@@ -24,10 +27,12 @@ export function linksMarkdown(text: string): Markdown {
 function withCode(text: string): string {
   const parts = text.split("`");
   const isClosed = parts.length % 2 === 1;
-  return parts.map((part, at) => {
-    if (at % 2 === 0) return part;
-    return isClosed || at < parts.length - 1 ? `<code>${part}</code>` : `\`${part}`;
-  }).join("");
+  return parts
+    .map((part, at) => {
+      if (at % 2 === 0) return part;
+      return isClosed || at < parts.length - 1 ? `<code>${part}</code>` : `\`${part}`;
+    })
+    .join("");
 }
 
 /** `[label](address)` is a link. Each bracket is looked at once. */

@@ -1,13 +1,21 @@
-import { Kind, print, type DefinitionNode, type DocumentNode, type FieldNode, type SelectionNode, type SelectionSetNode } from "graphql";
+import {
+  Kind,
+  print,
+  type DefinitionNode,
+  type DocumentNode,
+  type FieldNode,
+  type SelectionNode,
+  type SelectionSetNode,
+} from "graphql";
 
 /**
  * The document with fields that are written several times side by side written once, their selections joined: GraphQL
  * answers both alike. Validation compares each pair of fields with one name, so 500 of them take 60 to 100 ms as they
  * are and under one so.
  *
- * Fields are joined only when name, alias, arguments and directives are the same, so what is wrong stays wrong. Of fields
- * that cannot go under one name in an answer, because they are different fields or have different arguments, two are left:
- * they are enough for the document to be refused, and 500 of them would be compared two by two.
+ * Fields are joined only when name, alias, arguments and directives are the same, so what is wrong stays wrong. Of
+ * fields that cannot go under one name in an answer, because they are different fields or have different arguments, two
+ * are left: they are enough for the document to be refused, and 500 of them would be compared two by two.
  */
 export function mergeFields(document: DocumentNode): DocumentNode {
   return { ...document, definitions: document.definitions.map(mergeDefinition) };
@@ -21,7 +29,8 @@ function mergeDefinition(definition: DefinitionNode): DefinitionNode {
 function mergeSelectionSet(selectionSet: SelectionSetNode): SelectionSetNode {
   const counts = new Map<string, number>();
   for (const selection of selectionSet.selections) {
-    if (selection.kind === Kind.FIELD) counts.set(responseName(selection), (counts.get(responseName(selection)) ?? 0) + 1);
+    if (selection.kind === Kind.FIELD)
+      counts.set(responseName(selection), (counts.get(responseName(selection)) ?? 0) + 1);
   }
   const groups = new Map<string, FieldNode[]>();
   const callsOf = new Map<string, Set<string>>();
@@ -64,7 +73,7 @@ function callOf({ name, arguments: given }: FieldNode): string {
 
 /** A field that lacks a selection where the other has one stays wrong: it counts as another field. */
 function keyOf({ name, alias, arguments: given, directives, selectionSet }: FieldNode): string {
-  const parts = [...given ?? [], ...directives ?? []].map((node) => print(node));
+  const parts = [...(given ?? []), ...(directives ?? [])].map((node) => print(node));
   return [alias?.value ?? "", name.value, selectionSet === undefined ? "" : "{", ...parts].join("\0");
 }
 
@@ -75,5 +84,11 @@ function responseName({ name, alias }: FieldNode): string {
 function join(fields: readonly FieldNode[]): FieldNode {
   const [first] = fields;
   if (first.selectionSet === undefined) return first;
-  return { ...first, selectionSet: { ...first.selectionSet, selections: fields.flatMap(({ selectionSet }) => selectionSet?.selections ?? []) } };
+  return {
+    ...first,
+    selectionSet: {
+      ...first.selectionSet,
+      selections: fields.flatMap(({ selectionSet }) => selectionSet?.selections ?? []),
+    },
+  };
 }

@@ -1,15 +1,34 @@
 import {
-  execute, GraphQLError, KnownFragmentNamesRule, Kind, NoFragmentCyclesRule, OperationTypeNode, parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema, type SelectionSetNode,
+  execute,
+  GraphQLError,
+  KnownFragmentNamesRule,
+  Kind,
+  NoFragmentCyclesRule,
+  OperationTypeNode,
+  parse,
+  validate,
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  type SelectionSetNode,
 } from "graphql";
 import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../base/bounded-map.js";
 import type { RequestContext } from "./context.js";
-import { argumentCharacters, costOf, excessOf, hasVariableCost, type Cost, type CostLimits, type Variables } from "./cost.js";
+import {
+  argumentCharacters,
+  costOf,
+  excessOf,
+  hasVariableCost,
+  type Cost,
+  type CostLimits,
+  type Variables,
+} from "./cost.js";
 import { mergeFields } from "./merge-fields.js";
 
 /**
- * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has six to
- * ten thousand, which take 5 ms to read and 15 to validate.
+ * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has six
+ * to ten thousand, which take 5 ms to read and 15 to validate.
  */
 const tokensMax = 10_000;
 const charactersMax = 256 << 10;
@@ -18,8 +37,8 @@ const charactersMax = 256 << 10;
 const variableValuesMax = 10_000;
 
 /**
- * The arguments that all fields are given may have so many characters together. Of a megabyte, reading an id takes 3 ms, and a
- * variable may be given to 500 fields.
+ * The arguments that all fields are given may have so many characters together. Of a megabyte, reading an id takes 3
+ * ms, and a variable may be given to 500 fields.
  */
 const argumentCharactersMax = 4 << 20;
 
@@ -51,15 +70,19 @@ const validationErrorsMax = 20;
 
 /** An operation that can run, or why it cannot. */
 export type Prepared =
-  | { readonly kind: "run"; readonly isMutation: boolean; readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult }
+  | {
+      readonly kind: "run";
+      readonly isMutation: boolean;
+      readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult;
+    }
   | { readonly kind: "refused"; readonly status: number; readonly errors: readonly GraphQLError[] };
 
 /**
  * Texts to operations, and those kept for the next time.
  *
- * A document is parsed and validated once. Its first use runs in graphql-js; from the second on graphql-jit compiles it,
- * which is ten times as fast for large answers and costs as much as some uses. Limits are checked between parsing and
- * validating, because validating what they refuse is what takes the time.
+ * A document is parsed and validated once. Its first use runs in graphql-js; from the second on graphql-jit compiles
+ * it, which is ten times as fast for large answers and costs as much as some uses. Limits are checked between parsing
+ * and validating, because validating what they refuse is what takes the time.
  */
 export class Operations {
   readonly #schema: GraphQLSchema;
@@ -86,8 +109,10 @@ export class Operations {
   }
 
   #prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
-    if (text.length > charactersMax) return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
-    if (countValues(variables, variableValuesMax) > variableValuesMax) return refused(`the variables hold more than ${variableValuesMax} values`);
+    if (text.length > charactersMax)
+      return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
+    if (countValues(variables, variableValuesMax) > variableValuesMax)
+      return refused(`the variables hold more than ${variableValuesMax} values`);
     // No document that can be read holds a zero character.
     const key = operationName === undefined ? text : `${operationName}\0${text}`;
     let operation = this.#kept.get(key);
@@ -101,16 +126,21 @@ export class Operations {
     const errors = this.#excesses(cost);
     if (errors.length > 0) return { kind: "refused", status: 400, errors };
     if (cost !== undefined && argumentCharacters(cost, variables) > argumentCharactersMax) {
-      return refused(`the fields are given arguments of more than ${argumentCharactersMax} characters together; give long values to fewer fields`);
+      return refused(
+        `the fields are given arguments of more than ${argumentCharactersMax} characters together; give long values to fewer fields`,
+      );
     }
     return operation.prepare(this.#limits.depth);
   }
 
   #excesses(cost: Cost | undefined): GraphQLError[] {
     if (cost === undefined) return [];
-    return excessOf(cost, this.#limits).map((excess) => new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
-      extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl() },
-    }));
+    return excessOf(cost, this.#limits).map(
+      (excess) =>
+        new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
+          extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl() },
+        }),
+    );
   }
 }
 
@@ -155,7 +185,13 @@ class Operation {
   #useCount = 0;
   #compiled: CompiledQuery | undefined;
 
-  constructor(schema: GraphQLSchema, text: string, document: DocumentNode, name: string | undefined, schemaAnswers: BoundedMap<Operation, ExecutionResult>) {
+  constructor(
+    schema: GraphQLSchema,
+    text: string,
+    document: DocumentNode,
+    name: string | undefined,
+    schemaAnswers: BoundedMap<Operation, ExecutionResult>,
+  ) {
     this.#schema = schema;
     this.#schemaAnswers = schemaAnswers;
     this.#isAboutSchema = isAboutSchema(document);
@@ -193,7 +229,10 @@ class Operation {
   #errors(depthMax: number): readonly GraphQLError[] {
     const cost = this.#fixedCost;
     // What has no cost has not been compared with the limits, so the dear rules must not see it.
-    if (cost === undefined) return validate(this.#schema, this.#document, [KnownFragmentNamesRule, NoFragmentCyclesRule], { maxErrors: validationErrorsMax });
+    if (cost === undefined)
+      return validate(this.#schema, this.#document, [KnownFragmentNamesRule, NoFragmentCyclesRule], {
+        maxErrors: validationErrorsMax,
+      });
     if (depthMax > 0 && cost.expandedDepth > depthMax) {
       return [new GraphQLError(`Query has depth ${cost.expandedDepth} that exceeds max depth ${depthMax}`)];
     }
@@ -213,9 +252,16 @@ class Operation {
 
   #execute(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
     this.#useCount++;
-    if (this.#useCount === 2 && this.#isCompilable && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax) this.#compiled = this.#compile();
+    if (this.#useCount === 2 && this.#isCompilable && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax)
+      this.#compiled = this.#compile();
     if (this.#compiled !== undefined) return this.#compiled.query(undefined, context, variables);
-    return execute({ schema: this.#schema, document: this.#document, operationName: this.#name, contextValue: context, variableValues: variables });
+    return execute({
+      schema: this.#schema,
+      document: this.#document,
+      operationName: this.#name,
+      contextValue: context,
+      variableValues: variables,
+    });
   }
 
   #compile(): CompiledQuery | undefined {
@@ -225,25 +271,46 @@ class Operation {
 }
 
 function isMutation({ definitions }: DocumentNode, name: string | undefined): boolean {
-  return definitions.some((definition) => definition.kind === Kind.OPERATION_DEFINITION && definition.operation === OperationTypeNode.MUTATION
-    && (name === undefined || definition.name?.value === name));
+  return definitions.some(
+    (definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION &&
+      definition.operation === OperationTypeNode.MUTATION &&
+      (name === undefined || definition.name?.value === name),
+  );
 }
 
 /** Whether every answer is the same: only the schema is asked about, and no variable has a say. */
 function isAboutSchema({ definitions }: DocumentNode): boolean {
-  return definitions.every((definition) => definition.kind !== Kind.OPERATION_DEFINITION || ((definition.variableDefinitions ?? []).length === 0
-    && definition.selectionSet.selections.every((selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith("__"))));
+  return definitions.every(
+    (definition) =>
+      definition.kind !== Kind.OPERATION_DEFINITION ||
+      ((definition.variableDefinitions ?? []).length === 0 &&
+        definition.selectionSet.selections.every(
+          (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith("__"),
+        )),
+  );
 }
 
 /** Why a document within the limits is too dear to validate all the same. */
 function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefined {
   const fragmentCount = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
-  if (fragmentCount > fragmentsMax) return new GraphQLError(`the document has ${fragmentCount} fragments; more than ${fragmentsMax} are not supported`);
-  const variableCount = definitions.reduce((sum, definition) =>
-    sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0), 0);
-  if (variableCount > variablesMax) return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
-  const schemaCount = definitions.reduce((sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0), 0);
-  if (schemaCount > schemaFieldsMax) return new GraphQLError(`the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`);
+  if (fragmentCount > fragmentsMax)
+    return new GraphQLError(`the document has ${fragmentCount} fragments; more than ${fragmentsMax} are not supported`);
+  const variableCount = definitions.reduce(
+    (sum, definition) =>
+      sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0),
+    0,
+  );
+  if (variableCount > variablesMax)
+    return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
+  const schemaCount = definitions.reduce(
+    (sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0),
+    0,
+  );
+  if (schemaCount > schemaFieldsMax)
+    return new GraphQLError(
+      `the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
+    );
   return undefined;
 }
 
@@ -251,7 +318,9 @@ function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefi
 function countSchemaFields({ selections }: SelectionSetNode): number {
   return selections.reduce((sum, selection) => {
     if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;
-    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined ? sum : sum + countSchemaFields(selection.selectionSet);
+    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
+      ? sum
+      : sum + countSchemaFields(selection.selectionSet);
   }, 0);
 }
 
@@ -260,7 +329,11 @@ function chooseOperation(document: DocumentNode, name: string | undefined): Grap
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
   if (operations.length === 0) return new GraphQLError("no operations in query document");
   if (name === undefined) {
-    return operations.length === 1 ? undefined : new GraphQLError("more than one operation in query document and no operation name given");
+    return operations.length === 1
+      ? undefined
+      : new GraphQLError("more than one operation in query document and no operation name given");
   }
-  return operations.some((operation) => operation.name?.value === name) ? undefined : new GraphQLError(`no operation with name ${JSON.stringify(name)}`);
+  return operations.some((operation) => operation.name?.value === name)
+    ? undefined
+    : new GraphQLError(`no operation with name ${JSON.stringify(name)}`);
 }

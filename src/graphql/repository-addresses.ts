@@ -3,7 +3,10 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { nameOfCloneUrl } from "./urls.js";
 
-/** Finds repositories by what others call them: a clone URL in any form, the address of a page, a name. Case does not count. */
+/**
+ * Finds repositories by what others call them: a clone URL in any form, the address of a page, a name. Case does not
+ * count.
+ */
 export class RepositoryAddresses {
   readonly #currentTable: () => RepositoryTable;
   /** What the addresses below are of. */

@@ -41,27 +41,56 @@ class RepositoryPageInfo {
 }
 
 /**
- * The page that the arguments ask for. Rejects with `bad-request` when they name no length, or a cursor that is none. Fields of a
- * request that differ in the page alone share the work.
+ * The page that the arguments ask for. Rejects with `bad-request` when they name no length, or a cursor that is none.
+ * Fields of a request that differ in the page alone share the work.
  */
-export async function repositoryPage(table: RepositoryTable, args: PageArguments, context: RequestContext): Promise<RepositoryPage> {
+export async function repositoryPage(
+  table: RepositoryTable,
+  args: PageArguments,
+  context: RequestContext,
+): Promise<RepositoryPage> {
   const length = lengthOf(args);
   const wanted = needsWork(args) ? await sharedPlaces(table, args, context) : table.placesByName();
   const [start, end] = bounds(table, wanted, args, length);
   const records = wanted.slice(start, end).map((place) => table.at(place));
   await context.takeTurn(records.length);
-  return { records, totalCount: wanted.length, pageInfo: new RepositoryPageInfo(records, end < wanted.length, start > 0) };
+  return {
+    records,
+    totalCount: wanted.length,
+    pageInfo: new RepositoryPageInfo(records, end < wanted.length, start > 0),
+  };
 }
 
 /** Whether the page is not one of all repositories by their names, which the table knows. */
-function needsWork({ names, query, cloneStatus, cloned, notCloned, indexed, notIndexed, failedFetch, corrupted, orderBy, descending }: PageArguments): boolean {
-  const isChosen = [names, query, cloneStatus].some((given) => given !== undefined && given !== null)
-    || [cloned, notCloned, indexed, notIndexed].includes(false) || failedFetch === true || corrupted === true;
+function needsWork({
+  names,
+  query,
+  cloneStatus,
+  cloned,
+  notCloned,
+  indexed,
+  notIndexed,
+  failedFetch,
+  corrupted,
+  orderBy,
+  descending,
+}: PageArguments): boolean {
+  const isChosen =
+    [names, query, cloneStatus].some((given) => given !== undefined && given !== null) ||
+    [cloned, notCloned, indexed, notIndexed].includes(false) ||
+    failedFetch === true ||
+    corrupted === true;
   return isChosen || descending === true || comparisons[orderBy ?? "REPOSITORY_NAME"] !== undefined;
 }
 
-function sharedPlaces(table: RepositoryTable, { first: _, last: __, after: ___, before: ____, ...args }: PageArguments, { work }: RequestContext): Promise<readonly number[]> {
-  return work.once(work.keyOf(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () => wantedPlaces(table, args));
+function sharedPlaces(
+  table: RepositoryTable,
+  { first: _, last: __, after: ___, before: ____, ...args }: PageArguments,
+  { work }: RequestContext,
+): Promise<readonly number[]> {
+  return work.once(work.keyOf(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () =>
+    wantedPlaces(table, args),
+  );
 }
 
 function lengthOf({ first, last, names }: PageArguments): number {
@@ -75,7 +104,12 @@ function lengthOf({ first, last, names }: PageArguments): number {
 }
 
 /** From where to where, without the end. A cursor whose repository has gone counts from the start, or the end. */
-function bounds(table: RepositoryTable, wanted: readonly number[], { first, after, before }: PageArguments, length: number): [start: number, end: number] {
+function bounds(
+  table: RepositoryTable,
+  wanted: readonly number[],
+  { first, after, before }: PageArguments,
+  length: number,
+): [start: number, end: number] {
   const lowest = after === undefined || after === null ? 0 : indexOfCursor(table, wanted, after) + 1;
   const highest = before === undefined || before === null ? wanted.length : indexOfCursor(table, wanted, before);
   const upper = highest < 0 ? wanted.length : highest;
@@ -86,7 +120,11 @@ function bounds(table: RepositoryTable, wanted: readonly number[], { first, afte
 /** -1 when its repository is not wanted, or has gone. */
 function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor: string): number {
   const text = Buffer.from(cursor, "base64").toString();
-  if (!/^\d{1,15}$/.test(text)) throw new TrawlError("bad-request", `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`);
+  if (!/^\d{1,15}$/.test(text))
+    throw new TrawlError(
+      "bad-request",
+      `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`,
+    );
   const place = table.placeOf(Number(text));
   return place === undefined ? -1 : wanted.indexOf(place);
 }
@@ -100,7 +138,8 @@ function* wantedPlaces(table: RepositoryTable, args: PageArguments): Generator<v
   const { names } = args;
   const all = names === undefined || names === null ? table.placesByName() : yield* namedPlaces(table, names);
   const tests = testsOf(args);
-  const wanted = tests.length === 0 ? all : yield* filterInSteps(all, (place) => tests.every((test) => test(table.at(place))));
+  const wanted =
+    tests.length === 0 ? all : yield* filterInSteps(all, (place) => tests.every((test) => test(table.at(place))));
   return yield* ordered(table, wanted, args);
 }
 
@@ -135,7 +174,11 @@ function statusOf({ lastFetched, lastError }: Repository) {
 
 /** A text that is no regular expression is part of a name. Throws `bad-request` for a very long one. */
 function nameTest(query: string): Test {
-  if (query.length > queryCharactersMax) throw new TrawlError("bad-request", `query: more than ${queryCharactersMax} characters; use a shorter regular expression, or names`);
+  if (query.length > queryCharactersMax)
+    throw new TrawlError(
+      "bad-request",
+      `query: more than ${queryCharactersMax} characters; use a shorter regular expression, or names`,
+    );
   const text = query.toLowerCase();
   const holdsText: Test = ({ name }) => name.toLowerCase().includes(text);
   // Of 10,000 names a regular expression takes 6 ms to look at.
@@ -149,10 +192,15 @@ function nameTest(query: string): Test {
   }
 }
 
-function* ordered(table: RepositoryTable, places: readonly number[], { orderBy, descending }: PageArguments): Generator<void, readonly number[]> {
+function* ordered(
+  table: RepositoryTable,
+  places: readonly number[],
+  { orderBy, descending }: PageArguments,
+): Generator<void, readonly number[]> {
   const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
   // Places come by name.
-  const sorted = compare === undefined ? places : yield* sortInSteps(places, (a, b) => compare(table.at(a), table.at(b)));
+  const sorted =
+    compare === undefined ? places : yield* sortInSteps(places, (a, b) => compare(table.at(a), table.at(b)));
   return descending === true ? [...sorted].reverse() : sorted;
 }
 

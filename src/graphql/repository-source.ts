@@ -30,7 +30,7 @@ export class RepositorySource {
   }
 
   get id(): string {
-    return this.#id ??= globalId("Repository", this.record.id);
+    return (this.#id ??= globalId("Repository", this.record.id));
   }
 
   get name(): string {
@@ -99,7 +99,7 @@ export class RepositorySource {
   }
 
   get url(): string {
-    return this.#url ??= repositoryUrl(this.record.name, this.#revision);
+    return (this.#url ??= repositoryUrl(this.record.name, this.#revision));
   }
 
   get externalURLs() {
@@ -113,7 +113,10 @@ export class RepositorySource {
   }
 
   get label(): Markdown {
-    const name = this.#revision === undefined || this.#revision === "" ? this.record.name : `${this.record.name}@${this.#revision}`;
+    const name =
+      this.#revision === undefined || this.#revision === ""
+        ? this.record.name
+        : `${this.record.name}@${this.#revision}`;
     return linkMarkdown(name, this.url);
   }
 

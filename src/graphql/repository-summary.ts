@@ -37,6 +37,15 @@ export function repositorySummary({ repositories, work }: RequestContext): Promi
       if (repository.quarantine !== undefined && quarantined.length < quarantinedMax) quarantined.push(repository);
       if (lastFetched > newest) newest = lastFetched;
     });
-    return { total: repositories.count, cloned, pending: states.pending, searchable: states.searchable, failed, failures, quarantined, newest };
+    return {
+      total: repositories.count,
+      cloned,
+      pending: states.pending,
+      searchable: states.searchable,
+      failed,
+      failures,
+      quarantined,
+      newest,
+    };
   });
 }

@@ -1,7 +1,10 @@
 /** Searches of one request that run at the same time; the others wait, so that one request does not take all places. */
 const concurrentMax = 4;
 
-/** JSON of matches that the searches of one request may bring together: as objects in memory it is some five times as much. */
+/**
+ * JSON of matches that the searches of one request may bring together: as objects in memory it is some five times as
+ * much.
+ */
 const matchBytesMax = 16 << 20;
 
 /** The searches of one request. */

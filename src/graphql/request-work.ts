@@ -1,12 +1,16 @@
 import { TrawlError } from "../base/errors.js";
 import { resultInTurns } from "../base/steps.js";
 
-/** Records that one request may look at, however it asks: a second of the main thread, if each is tried by a regular expression. */
+/**
+ * Records that one request may look at, however it asks: a second of the main thread, if each is tried by a regular
+ * expression.
+ */
 const recordsMax = 1_500_000;
 
 /**
- * What the fields of one request have to look through: repositories, users, contexts. It is done in steps, with other work
- * between them; fields that ask the same share the result; and all of them together look at `recordsMax` records at most.
+ * What the fields of one request have to look through: repositories, users, contexts. It is done in steps, with other
+ * work between them; fields that ask the same share the result; and all of them together look at `recordsMax` records
+ * at most.
  */
 export class RequestWork {
   readonly #isWanted: () => boolean;
@@ -19,11 +23,19 @@ export class RequestWork {
     this.#isWanted = isWanted;
   }
 
-  /** What the work returns, which looks at so many records. Each `yield` ends a step. Rejects with `bad-request` when they are too many. */
+  /**
+   * What the work returns, which looks at so many records. Each `yield` ends a step. Rejects with `bad-request` when
+   * they are too many.
+   */
   run<T>(recordCount: number, work: Iterator<unknown, T>): Promise<T> {
     this.#recordCount += recordCount;
     if (this.#recordCount <= recordsMax) return resultInTurns(this.#whileWanted(work));
-    return Promise.reject(new TrawlError("bad-request", `this request looks at more than ${recordsMax} repositories, users and the like; send its fields in several requests`));
+    return Promise.reject(
+      new TrawlError(
+        "bad-request",
+        `this request looks at more than ${recordsMax} repositories, users and the like; send its fields in several requests`,
+      ),
+    );
   }
 
   /** The same, done once for all that ask by this key. */
@@ -35,9 +47,18 @@ export class RequestWork {
     return result;
   }
 
-  /** A key for a field's arguments. A list counts as the same only where a variable gives it, so that it need not be compared. */
+  /**
+   * A key for a field's arguments. A list counts as the same only where a variable gives it, so that it need not be
+   * compared.
+   */
   keyOf(kind: string, args: object): string {
-    return JSON.stringify([kind, ...Object.entries(args).map(([name, value]) => [name, Array.isArray(value) ? this.#keyOfList(value) : value as unknown])]);
+    return JSON.stringify([
+      kind,
+      ...Object.entries(args).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? this.#keyOfList(value) : (value as unknown),
+      ]),
+    ]);
   }
 
   #keyOfList(list: object): { readonly list: number } {
@@ -48,7 +69,8 @@ export class RequestWork {
 
   *#whileWanted<T>(work: Iterator<unknown, T>): Generator<void, T> {
     for (;;) {
-      if (!this.#isWanted()) throw new TrawlError("cancelled", "the time of this request is over, or its client has left");
+      if (!this.#isWanted())
+        throw new TrawlError("cancelled", "the time of this request is over, or its client has left");
       const step = work.next();
       if (step.done === true) return step.value;
       yield;

@@ -7,8 +7,8 @@ import { schemaText } from "./schema-text.js";
 
 /**
  * The schema with its resolvers. Which type a value of an interface or union has stands in its `__typename`; a field
- * without a resolver is the source's property of that name, which must not be a promise or a function: graphql-jit takes
- * those as they are.
+ * without a resolver is the source's property of that name, which must not be a promise or a function: graphql-jit
+ * takes those as they are.
  */
 export function createSchema(): GraphQLSchema {
   const schema = buildSchema(schemaText());

@@ -60,7 +60,9 @@ export interface Collected {
 /** JSON of results beyond this is not taken: an answer is made in memory as a whole. The stream has no such limit. */
 const matchBytesMax = 8 << 20;
 
-/** Takes a search's events for an answer that is given as a whole. It keeps nobody waiting: what comes is read at once. */
+/**
+ * Takes a search's events for an answer that is given as a whole. It keeps nobody waiting: what comes is read at once.
+ */
 export class SearchCollector implements EventSink {
   readonly pendingBytes = 0;
   readonly #takeBytes: (byteCount: number) => boolean;
@@ -80,7 +82,9 @@ export class SearchCollector implements EventSink {
   /** `takeBytes` says whether the answer has room for so many more bytes of matches, beside those of other searches. */
   constructor(takeBytes: (byteCount: number) => boolean = () => true) {
     this.#takeBytes = takeBytes;
-    this.#done = new Promise((resolve) => { this.#resolve = resolve; });
+    this.#done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
   }
 
   get closed(): boolean {
@@ -118,12 +122,21 @@ export class SearchCollector implements EventSink {
   async collected(): Promise<Collected> {
     await this.#done;
     return {
-      matches: this.#matches, filters: this.#filters, progress: this.#progress, alert: this.#alert, error: this.#error, end: this.#end, isCut: this.#isCut,
+      matches: this.#matches,
+      filters: this.#filters,
+      progress: this.#progress,
+      alert: this.#alert,
+      error: this.#error,
+      end: this.#end,
+      isCut: this.#isCut,
     };
   }
 
   #addMatches(data: readonly EventPart[]): void {
-    const bytes = data.reduce((sum, part) => sum + (typeof part === "string" ? part.length : bytesOfPart(part).length), 0);
+    const bytes = data.reduce(
+      (sum, part) => sum + (typeof part === "string" ? part.length : bytesOfPart(part).length),
+      0,
+    );
     this.#matchBytes += bytes;
     this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(bytes);
     if (this.#isCut) return;
@@ -132,10 +145,18 @@ export class SearchCollector implements EventSink {
 
   #note(event: string, text: string): void {
     switch (event) {
-      case "filters": this.#filters = JSON.parse(text) as Filter[]; break;
-      case "progress": this.#progress = JSON.parse(text) as Progress; break;
-      case "alert": this.#alert = JSON.parse(text) as Alert; break;
-      case "error": this.#error = (JSON.parse(text) as { message: string }).message; break;
+      case "filters":
+        this.#filters = JSON.parse(text) as Filter[];
+        break;
+      case "progress":
+        this.#progress = JSON.parse(text) as Progress;
+        break;
+      case "alert":
+        this.#alert = JSON.parse(text) as Alert;
+        break;
+      case "error":
+        this.#error = (JSON.parse(text) as { message: string }).message;
+        break;
     }
   }
 }

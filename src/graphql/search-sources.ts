@@ -42,8 +42,16 @@ export class SearchSource {
     const collector = new SearchCollector((byteCount) => context.searches.takeBytes(byteCount));
     const forget = context.onCancel(() => collector.end());
     const request = {
-      query, version, patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType, display: undefined, chunkMatches: true,
-      contextLines: 0, lineBytesMax: lineBytesUnlimited, defaultCount, viewer: context.viewer, client: context.client,
+      query,
+      version,
+      patternType: patternType === undefined ? "" : patternType === "nls" ? "keyword" : patternType,
+      display: undefined,
+      chunkMatches: true,
+      contextLines: 0,
+      lineBytesMax: lineBytesUnlimited,
+      defaultCount,
+      viewer: context.viewer,
+      client: context.client,
     };
     searcher.run(request, collector, (end) => collector.noteEnd(end));
     const collected = await collector.collected();
@@ -84,7 +92,9 @@ export class SearchResultsSource {
 
   get approximateResultCount(): string {
     const { end } = this.#collected;
-    const mayBeMore = this.limitHit || (end !== undefined && (end.notSearched.cloning.length > 0 || end.notSearched.timedOut.length > 0));
+    const mayBeMore =
+      this.limitHit ||
+      (end !== undefined && (end.notSearched.cloning.length > 0 || end.notSearched.timedOut.length > 0));
     return `${this.matchCount}${mayBeMore ? "+" : ""}`;
   }
 
@@ -103,17 +113,33 @@ export class SearchResultsSource {
   get alert() {
     const { alert } = this.#collected;
     if (alert === undefined) return null;
-    const proposedQueries = alert.proposedQueries?.map(({ description, query }) => ({ description: description ?? null, query, annotations: null })) ?? null;
+    const proposedQueries =
+      alert.proposedQueries?.map(({ description, query }) => ({
+        description: description ?? null,
+        query,
+        annotations: null,
+      })) ?? null;
     return { title: alert.title, description: alert.description ?? null, kind: null, proposedQueries };
   }
 
   get dynamicFilters() {
-    return this.#collected.filters.map(({ value, label, count, limitHit, kind }) => ({ value, label, count, limitHit, kind }));
+    return this.#collected.filters.map(({ value, label, count, limitHit, kind }) => ({
+      value,
+      label,
+      count,
+      limitHit,
+      kind,
+    }));
   }
 
   get skipped() {
-    return (this.#collected.progress?.skipped ?? []).map(({ reason, title, message, severity, suggested }) =>
-      ({ reason, title, message, severity, suggested: suggested ?? null }));
+    return (this.#collected.progress?.skipped ?? []).map(({ reason, title, message, severity, suggested }) => ({
+      reason,
+      title,
+      message,
+      severity,
+      suggested: suggested ?? null,
+    }));
   }
 
   /** Names of repositories that were not, or not wholly, searched. */
@@ -123,11 +149,16 @@ export class SearchResultsSource {
 
   /** Lines that match, by language. */
   get languages() {
-    return this.#collected.filters.flatMap(({ kind, label, count }) => (kind === "lang" ? [{ name: label, totalBytes: 0, totalLines: count }] : []));
+    return this.#collected.filters.flatMap(({ kind, label, count }) =>
+      kind === "lang" ? [{ name: label, totalBytes: 0, totalLines: count }] : [],
+    );
   }
 }
 
-function resultsOf(matches: readonly StreamMatch[], repositoryOf: RepositoryLookup): (FileMatchSource | CommitMatchSource | RepositorySource)[] {
+function resultsOf(
+  matches: readonly StreamMatch[],
+  repositoryOf: RepositoryLookup,
+): (FileMatchSource | CommitMatchSource | RepositorySource)[] {
   const results: (FileMatchSource | CommitMatchSource | RepositorySource)[] = [];
   const fileOf = new Map<string, FileMatchSource>();
   for (const match of matches) {
@@ -135,7 +166,8 @@ function resultsOf(matches: readonly StreamMatch[], repositoryOf: RepositoryLook
     // It was removed while the search ran.
     if (repository === undefined) continue;
     const revision = match.branches?.[0] ?? "";
-    if (match.type === "repo") results.push(new RepositorySource(repository.record, revision === "" ? undefined : revision));
+    if (match.type === "repo")
+      results.push(new RepositorySource(repository.record, revision === "" ? undefined : revision));
     else if (match.type === "commit") results.push(new CommitMatchSource(repository, match));
     // The schema has no results for owners.
     else if (match.path !== undefined) {
@@ -167,13 +199,14 @@ export class FileMatchSource {
   constructor(repository: RepositorySource, revision: string, match: StreamMatch) {
     const oid = match.commit ?? "";
     this.file = new BlobSource(new CommitSource(repository, oid, revision), match.path ?? "", undefined, undefined);
-    this.revSpec = revision === "" ? null : new RevisionSource(revision, new ObjectSource(repository, oid, true, revision));
+    this.revSpec =
+      revision === "" ? null : new RevisionSource(revision, new ObjectSource(repository, oid, true, revision));
     this.#match = match;
-    this.#chunks = [...match.chunkMatches ?? []];
+    this.#chunks = [...(match.chunkMatches ?? [])];
   }
 
   add(match: StreamMatch): void {
-    this.#chunks.push(...match.chunkMatches ?? []);
+    this.#chunks.push(...(match.chunkMatches ?? []));
   }
 
   get repository(): RepositorySource {
@@ -181,8 +214,12 @@ export class FileMatchSource {
   }
 
   get chunkMatches() {
-    return this.#chunks.map(({ content, contentStart, ranges, contentTruncated }) =>
-      ({ content, contentStart: positionOf(contentStart), ranges: ranges.map(rangeOf), contentTruncated: contentTruncated ?? false }));
+    return this.#chunks.map(({ content, contentStart, ranges, contentTruncated }) => ({
+      content,
+      contentStart: positionOf(contentStart),
+      ranges: ranges.map(rangeOf),
+      contentTruncated: contentTruncated ?? false,
+    }));
   }
 
   get lineMatches() {
@@ -209,9 +246,18 @@ interface LineMatch {
   readonly limitHit: false;
 }
 
-/** One entry for each line with a match; a match over several lines has a piece on each, and empty pieces are left out. */
+/**
+ * One entry for each line with a match; a match over several lines has a piece on each, and empty pieces are left out.
+ */
 function linesOfChunk({ content, contentStart, ranges }: StreamChunk): LineMatch[] {
-  const lines = content.split("\n").map((preview, at): LineMatch => ({ preview, lineNumber: contentStart.line + at, offsetAndLengths: [], limitHit: false }));
+  const lines = content.split("\n").map(
+    (preview, at): LineMatch => ({
+      preview,
+      lineNumber: contentStart.line + at,
+      offsetAndLengths: [],
+      limitHit: false,
+    }),
+  );
   for (const { start, end } of ranges) {
     for (let line = start.line; line <= end.line; line++) {
       const entry = lines[line - contentStart.line];

@@ -29,10 +29,14 @@ export interface SettingsChangeSource {
 /** Under what the settings of a subject are kept; undefined for what is built in. */
 export function subjectKey(subject: SubjectSource): number | undefined {
   switch (subject.__typename) {
-    case "DefaultSettings": return undefined;
-    case "Site": return siteSubject;
-    case "Org": return subject.organisation.id;
-    case "User": return subject.user.id;
+    case "DefaultSettings":
+      return undefined;
+    case "Site":
+      return siteSubject;
+    case "Org":
+      return subject.organisation.id;
+    case "User":
+      return subject.user.id;
   }
 }
 
@@ -40,13 +44,21 @@ export function subjectKey(subject: SubjectSource): number | undefined {
 export async function cascadeOf(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
   const common = [new DefaultSettingsSource(), new SiteSource()];
   switch (subject.__typename) {
-    case "DefaultSettings": return { subjects: [subject] };
-    case "Site": return { subjects: common };
-    case "Org": return { subjects: [...common, subject] };
+    case "DefaultSettings":
+      return { subjects: [subject] };
+    case "Site":
+      return { subjects: common };
+    case "Org":
+      return { subjects: [...common, subject] };
     case "User": {
-      const { work, services: { accounts } } = context;
+      const {
+        work,
+        services: { accounts },
+      } = context;
       const { id } = subject.user;
-      const organisations = await work.once(`subjects of ${id}`, 1, () => mapInSteps(accounts.organisationsOf(id), (organisation) => new OrganisationSource(organisation)));
+      const organisations = await work.once(`subjects of ${id}`, 1, () =>
+        mapInSteps(accounts.organisationsOf(id), (organisation) => new OrganisationSource(organisation)),
+      );
       await context.takeItems(organisations.length, "organisations of users");
       return { subjects: [...common, ...organisations, subject] };
     }
@@ -55,7 +67,10 @@ export async function cascadeOf(subject: SubjectSource, context: RequestContext)
 
 /** What holds for who asks. */
 export function viewerCascade(context: RequestContext): Promise<CascadeSource> {
-  const { viewer: { userId }, services: { accounts } } = context;
+  const {
+    viewer: { userId },
+    services: { accounts },
+  } = context;
   const user = userId === undefined ? undefined : accounts.user(userId);
   return cascadeOf(user === undefined ? new SiteSource() : new UserSource(user), context);
 }

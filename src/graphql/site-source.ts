@@ -4,7 +4,13 @@ import { globalId } from "./ids.js";
 export const siteKey = "site";
 
 /** The one way to sign in. */
-const passwords = { serviceType: "builtin", serviceID: "", displayName: "Username and password", isBuiltin: true, authenticationURL: null };
+const passwords = {
+  serviceType: "builtin",
+  serviceID: "",
+  displayName: "Username and password",
+  isBuiltin: true,
+  authenticationURL: null,
+};
 
 /** This instance. */
 export class SiteSource {

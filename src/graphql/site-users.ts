@@ -27,27 +27,51 @@ type Wishes = ObjectTypes["Site"]["users"]["args"];
 const nodesMax = 1000;
 
 /** The users who are as wished. Caller guarantees: the viewer is site admin. */
-export function findSiteUsers(wishes: Wishes, { work, services: { accounts } }: RequestContext): Promise<readonly User[]> {
+export function findSiteUsers(
+  wishes: Wishes,
+  { work, services: { accounts } }: RequestContext,
+): Promise<readonly User[]> {
   const tests = testsOf(wishes, accounts);
-  return work.once(work.keyOf("site users", wishes), accounts.userCount, () => filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))));
+  return work.once(work.keyOf("site users", wishes), accounts.userCount, () =>
+    filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))),
+  );
 }
 
 /** Some of those that were found, in order. Throws `bad-request` for a negative limit or offset. */
-export async function siteUserNodes(found: readonly User[], { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"],
-  { work, services: { accounts } }: RequestContext): Promise<readonly SiteUser[]> {
+export async function siteUserNodes(
+  found: readonly User[],
+  { limit, offset, orderBy, descending }: ObjectTypes["SiteUsers"]["nodes"]["args"],
+  { work, services: { accounts } }: RequestContext,
+): Promise<readonly SiteUser[]> {
   const start = offset ?? 0;
   const count = limit ?? nodesMax;
-  if (start < 0 || count < 0) throw new TrawlError("bad-request", `limit: ${count} and offset: ${start} must not be negative`);
+  if (start < 0 || count < 0)
+    throw new TrawlError("bad-request", `limit: ${count} and offset: ${start} must not be negative`);
   const keyOf = keys[orderBy ?? "USERNAME"];
   const direction = descending === true ? -1 : 1;
-  const sorted = await work.run(found.length, sortInSteps(found, (a, b) => direction * (compare(keyOf(a, accounts), keyOf(b, accounts)) || compare(a.name, b.name))));
+  const sorted = await work.run(
+    found.length,
+    sortInSteps(
+      found,
+      (a, b) => direction * (compare(keyOf(a, accounts), keyOf(b, accounts)) || compare(a.name, b.name)),
+    ),
+  );
   return sorted.slice(start, start + Math.min(count, nodesMax)).map((user) => siteUser(user, accounts));
 }
 
 function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accounts: Accounts): SiteUser {
   return {
-    id: globalId("User", id), username: name, displayName: displayName || null, email: emailOf(id, accounts) || null, createdAt,
-    lastActiveAt: lastActiveAt(id, accounts) || null, deletedAt: null, siteAdmin: isSiteAdmin, scimControlled: false, eventsCount: 0, locked: false,
+    id: globalId("User", id),
+    username: name,
+    displayName: displayName || null,
+    email: emailOf(id, accounts) || null,
+    createdAt,
+    lastActiveAt: lastActiveAt(id, accounts) || null,
+    deletedAt: null,
+    siteAdmin: isSiteAdmin,
+    scimControlled: false,
+    eventsCount: 0,
+    locked: false,
   };
 }
 
@@ -76,12 +100,22 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function testsOf({ query, siteAdmin, username, email, lastActiveAt: activeRange, deletedAt, createdAt, eventsCount }: Wishes, accounts: Accounts): readonly ((user: User) => boolean)[] {
+function testsOf(
+  { query, siteAdmin, username, email, lastActiveAt: activeRange, deletedAt, createdAt, eventsCount }: Wishes,
+  accounts: Accounts,
+): readonly ((user: User) => boolean)[] {
   const text = query?.toLowerCase() ?? "";
-  const isWithin = (range: SiteUsersDateRangeInput | null | undefined) => (range === undefined || range === null ? undefined : rangeTest(range));
-  const [isActiveThen, isDeletedThen, isCreatedThen] = [isWithin(activeRange), isWithin(deletedAt), isWithin(createdAt)];
+  const isWithin = (range: SiteUsersDateRangeInput | null | undefined) =>
+    range === undefined || range === null ? undefined : rangeTest(range);
+  const [isActiveThen, isDeletedThen, isCreatedThen] = [
+    isWithin(activeRange),
+    isWithin(deletedAt),
+    isWithin(createdAt),
+  ];
   const tests: readonly (((user: User) => boolean) | false | undefined)[] = [
-    text !== "" && (({ id, name, displayName }) => [name, displayName, emailOf(id, accounts)].some((field) => field.toLowerCase().includes(text))),
+    text !== "" &&
+      (({ id, name, displayName }) =>
+        [name, displayName, emailOf(id, accounts)].some((field) => field.toLowerCase().includes(text))),
     typeof siteAdmin === "boolean" && (({ isSiteAdmin }) => isSiteAdmin === siteAdmin),
     typeof username === "string" && (({ name }) => name.toLowerCase() === username.toLowerCase()),
     typeof email === "string" && (({ id }) => emailOf(id, accounts).toLowerCase() === email.toLowerCase()),
@@ -96,7 +130,9 @@ function testsOf({ query, siteAdmin, username, email, lastActiveAt: activeRange,
 
 /** Times are RFC 3339 in UTC on both sides, so they compare as texts once they are written alike. */
 function rangeTest({ gte, lte, empty, not }: SiteUsersDateRangeInput): (time: string | null) => boolean {
-  const [lowest, highest] = [gte, lte].map((limit) => (typeof limit === "string" ? new Date(timeOf(limit)).toISOString() : undefined));
+  const [lowest, highest] = [gte, lte].map((limit) =>
+    typeof limit === "string" ? new Date(timeOf(limit)).toISOString() : undefined,
+  );
   const isWithin = (time: string | null): boolean => {
     if (typeof empty === "boolean") return (time === null) === empty;
     return time !== null && (lowest === undefined || time >= lowest) && (highest === undefined || time <= highest);

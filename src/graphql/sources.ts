@@ -1,6 +1,18 @@
 import type { User } from "../account/accounts.js";
 import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
-import type { BlobSource, CommitSource, ComparisonSource, ContributorSource, FileDiffSource, FileDiffsSource, HighlightSource, HunkSource, ObjectSource, RefSource, TreeSource } from "./git-sources.js";
+import type {
+  BlobSource,
+  CommitSource,
+  ComparisonSource,
+  ContributorSource,
+  FileDiffSource,
+  FileDiffsSource,
+  HighlightSource,
+  HunkSource,
+  ObjectSource,
+  RefSource,
+  TreeSource,
+} from "./git-sources.js";
 import type { RepositorySource, TextIndexSource } from "./repository-source.js";
 import type { ObjectTypes, AbstractTypes } from "./schema-types.js";
 import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
@@ -50,13 +62,18 @@ export interface Sources {
 }
 
 /** What a value of a type is on our side. A value of an interface or union tells its type. */
-export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> =
-  T extends keyof Sources ? Sources[T]
-    : T extends keyof AbstractTypes ? MemberOf<AbstractTypes[T]>
-      : T extends keyof ObjectTypes ? Plain<T> : never;
+export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> = T extends keyof Sources
+  ? Sources[T]
+  : T extends keyof AbstractTypes
+    ? MemberOf<AbstractTypes[T]>
+    : T extends keyof ObjectTypes
+      ? Plain<T>
+      : never;
 
 type MemberOf<T> = T extends keyof ObjectTypes ? SourceOf<T> & { readonly __typename: T } : never;
 
-type Plain<T extends keyof ObjectTypes> = { readonly [F in keyof ObjectTypes[T]]: ObjectTypes[T][F] extends { readonly result: infer Result } ? Result : never };
+type Plain<T extends keyof ObjectTypes> = {
+  readonly [F in keyof ObjectTypes[T]]: ObjectTypes[T][F] extends { readonly result: infer Result } ? Result : never;
+};
 
 export type NoArguments = Readonly<Record<never, never>>;

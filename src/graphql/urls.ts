@@ -26,7 +26,11 @@ export interface CodeHost {
 export function codeHostOf(cloneUrl: string): CodeHost | undefined {
   const place = placeOf(cloneUrl);
   if (place === undefined) return undefined;
-  return { url: `https://${place.host}/`, kind: kinds.get(place.host) ?? "OTHER", repositoryUrl: `https://${place.host}/${place.path}` };
+  return {
+    url: `https://${place.host}/`,
+    kind: kinds.get(place.host) ?? "OTHER",
+    repositoryUrl: `https://${place.host}/${place.path}`,
+  };
 }
 
 /** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
@@ -57,7 +61,7 @@ function addressOf(cloneUrl: string): HostAndPath | undefined {
 }
 
 function hostWithoutPort(text: string | undefined): string | undefined {
-  const [host = "", port] = text === undefined ? [] : splitOnce(text, ":") ?? [text];
+  const [host = "", port] = text === undefined ? [] : (splitOnce(text, ":") ?? [text]);
   return host === "" || (port !== undefined && !/^\d+$/.test(port)) ? undefined : host;
 }
 
@@ -74,4 +78,8 @@ function hasDotInside(host: string): boolean {
   return host.slice(1, -1).includes(".");
 }
 
-const kinds: ReadonlyMap<string, ExternalServiceKind> = new Map([["github.com", "GITHUB"], ["gitlab.com", "GITLAB"], ["bitbucket.org", "BITBUCKETCLOUD"]]);
+const kinds: ReadonlyMap<string, ExternalServiceKind> = new Map([
+  ["github.com", "GITHUB"],
+  ["gitlab.com", "GITLAB"],
+  ["bitbucket.org", "BITBUCKETCLOUD"],
+]);

@@ -9,18 +9,29 @@ const rounds = 2;
 
 /**
  * Documents that take what reads, limits, validates and executes requests through its paces, a second after the start:
- * cold, a document as large as documents may be takes 60 ms, and a page of 100 repositories three times as long as the next.
+ * cold, a document as large as documents may be takes 60 ms, and a page of 100 repositories three times as long as the
+ * next.
  */
 export function* warmUpDocuments(): Generator<WarmUpDocument> {
-  const page = "nodes { id name description url stars isFork isArchived isPrivate } totalCount pageInfo { endCursor hasNextPage }";
+  const page =
+    "nodes { id name description url stars isFork isArchived isPrivate } totalCount pageInfo { endCursor hasNextPage }";
   for (let round = 0; round < rounds; round++) {
     const name = (at: number): string => `a${round}_${at}`;
     yield { text: `query ${name(0)} { repositories(first: 100) { ${page} } }`, runCount: 3 };
     yield { text: `{ ${many(200, (at) => `${name(at)}: repository(name: "${at}") { id name }`)} }`, runCount: 0 };
-    yield { text: `query (${many(100, (at) => `$${name(at)}: String!`)}) { ${many(100, (at) => `${name(at)}: repository(name: $${name(at)}) { id }`)} }`, runCount: 0 };
+    yield {
+      text: `query (${many(100, (at) => `$${name(at)}: String!`)}) { ${many(100, (at) => `${name(at)}: repository(name: $${name(at)}) { id }`)} }`,
+      runCount: 0,
+    };
     yield { text: `{ ${many(150, (at) => `repository(name: "${name(at)}") { id }`)} }`, runCount: 0 };
-    yield { text: `{ ${many(30, (at) => `...${name(at)}`)} } ${many(30, (at) => `fragment ${name(at)} on Query { repository(name: "") { id name } }`)}`, runCount: 0 };
-    yield { text: `{ repositories(first: 1, names: [${many(500, (at) => `"${name(at)}"`)}]) { totalCount } }`, runCount: 0 };
+    yield {
+      text: `{ ${many(30, (at) => `...${name(at)}`)} } ${many(30, (at) => `fragment ${name(at)} on Query { repository(name: "") { id name } }`)}`,
+      runCount: 0,
+    };
+    yield {
+      text: `{ repositories(first: 1, names: [${many(500, (at) => `"${name(at)}"`)}]) { totalCount } }`,
+      runCount: 0,
+    };
     yield { text: `{ ${many(1500, (at) => `${name(at)}: __typename`)} }`, runCount: 0 };
   }
 }

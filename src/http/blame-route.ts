@@ -20,19 +20,24 @@ const pendingBytesMax = 256 << 10;
 const lastLine = 2 ** 31 - 1;
 
 /**
- * `GET /.api/blame/NAME[@REVISION]/-/stream/PATH`: where the lines of a file come from, an event for each run of lines from
- * the same commit, then `done`. What is not there is a plain 404.
+ * `GET /.api/blame/NAME[@REVISION]/-/stream/PATH`: where the lines of a file come from, an event for each run of lines
+ * from the same commit, then `done`. What is not there is a plain 404.
  */
 export function blameHandler(content: ContentServices, events: EventServices): ViewerHandler {
   return async (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
     const place = readPagePath(request.path.slice(root.length));
-    if (place === undefined) return response.reply(400, plainText, "the path is not UTF-8 in percent-encoding, or holds a zero byte\n");
+    if (place === undefined)
+      return response.reply(400, plainText, "the path is not UTF-8 in percent-encoding, or holds a zero byte\n");
     if (place.page !== "stream") return response.reply(404, plainText, "no route\n");
     await withContext(content, { request, response, viewer }, {}, async (context) => {
       const { commit, entry } = await entryOf(context, place);
       if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is no file`);
-      const lines = await readBlame(commit, { path: entry.path, startLine: 1, endLine: lastLine, ignoreWhitespace: false }, context);
+      const lines = await readBlame(
+        commit,
+        { path: entry.path, startLine: 1, endLine: lastLine, ignoreWhitespace: false },
+        context,
+      );
       if (response.closed) return;
       sendHunks(lines, startEvents(request, response, events));
     });
@@ -57,7 +62,12 @@ function sendHunks(hunks: readonly BlamedLines[], sink: EventSink): void {
 /** The names of the author's fields are written as clients of this interface know them. */
 function shownHunk({ startLine, endLine, commit, data: { author, message, parents }, path }: BlamedLines) {
   return {
-    commitID: commit.oid, startLine, endLine, author: { Name: author.name, Email: author.email, Date: author.date }, message: subjectOf(message), filename: path,
+    commitID: commit.oid,
+    startLine,
+    endLine,
+    author: { Name: author.name, Email: author.email, Date: author.date },
+    message: subjectOf(message),
+    filename: path,
     commit: { parents, url: commit.canonicalURL.slice(1) },
   };
 }

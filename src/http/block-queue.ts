@@ -23,7 +23,9 @@ export class BlockQueue {
     return this.#bytes;
   }
 
-  /** Short texts are written where they belong: bytes of their own for each took a third of the time of small events. */
+  /**
+   * Short texts are written where they belong: bytes of their own for each took a third of the time of small events.
+   */
   appendText(text: string): void {
     if (text.length * utf8BytesPerUnitMax > blockBytesMax - this.#tailBytes) return this.append(utf8Bytes(text));
     this.#tail ??= uninitializedBytes(blockBytesMax);
@@ -40,7 +42,8 @@ export class BlockQueue {
       this.#blocks.push(piece.subarray(at, at + blockBytesMax));
     }
     if (at < piece.length) this.#gather(piece.subarray(at));
-    if (giveBack !== undefined) this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, giveBack });
+    if (giveBack !== undefined)
+      this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, giveBack });
   }
 
   /** The next block, or undefined when the queue is empty. Those taken before are written by now. */

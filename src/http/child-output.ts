@@ -10,7 +10,10 @@ const stallChecks = 4;
 export interface ReadingLimits {
   /** It takes no byte for this long; noticed after at most 1/4 more than this time. */
   readonly stallMs: number;
-  /** Whether others wait for what it holds: then it is also cut when it takes next to nothing in this time, see `ReadingPace`. */
+  /**
+   * Whether others wait for what it holds: then it is also cut when it takes next to nothing in this time, see
+   * `ReadingPace`.
+   */
   readonly isContended: () => boolean;
 }
 
@@ -21,15 +24,20 @@ export interface OutputRange {
 }
 
 /**
- * Sends what a child writes to a client, at the client's pace: while the socket is full the pipe is not read, and the child
- * waits. Of the output at most one read of the pipe, 64 KiB, is held here.
+ * Sends what a child writes to a client, at the client's pace: while the socket is full the pipe is not read, and the
+ * child waits. Of the output at most one read of the pipe, 64 KiB, is held here.
  *
- * `open` is called with the first byte, so a child that fails before it can still be answered with a status: the promise
- * then rejects with its error. One that fails later has its answer cut, so that nobody takes it for a whole one. Resolves
- * when the answer has ended; the child is gone by then, or killed. An output without any byte in the range never calls `open`,
- * and resolves with false.
+ * `open` is called with the first byte, so a child that fails before it can still be answered with a status: the
+ * promise then rejects with its error. One that fails later has its answer cut, so that nobody takes it for a whole
+ * one. Resolves when the answer has ended; the child is gone by then, or killed. An output without any byte in the
+ * range never calls `open`, and resolves with false.
  */
-export async function sendOutput(child: GitChild, range: OutputRange, limits: ReadingLimits, open: () => ByteStream): Promise<boolean> {
+export async function sendOutput(
+  child: GitChild,
+  range: OutputRange,
+  limits: ReadingLimits,
+  open: () => ByteStream,
+): Promise<boolean> {
   const sending = new Sending(child, range, limits, open);
   const watch = callEvery(Math.ceil(limits.stallMs / stallChecks), () => sending.cutIfSlow());
   try {
@@ -65,7 +73,12 @@ class Sending {
     this.done = new Promise((resolve, reject) => {
       this.#finish = resolve;
       this.#fail = reject;
-      child.ended.then((code) => this.#childEnded(code === 0), () => this.#childEnded(false)).catch(reject);
+      child.ended
+        .then(
+          (code) => this.#childEnded(code === 0),
+          () => this.#childEnded(false),
+        )
+        .catch(reject);
     });
     child.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
   }
@@ -95,7 +108,7 @@ class Sending {
   }
 
   #sendRest(): void {
-    const stream = this.#stream ??= this.#openStream();
+    const stream = (this.#stream ??= this.#openStream());
     while (this.#rest.length > 0 && !this.#isFull && !stream.closed) {
       const block = this.#rest.subarray(0, blockBytesMax);
       this.#isFull = !stream.write(block);

@@ -7,9 +7,9 @@ const hopsMax = 20;
 /**
  * Where a request comes from when proxies stand before the daemon.
  *
- * Each proxy adds whom it has heard from at the end of `X-Forwarded-For`. What a trusted proxy has added is true, so from
- * the end of the list the first address that is none of a trusted proxy is the client's. What stands before it the client
- * may have made up.
+ * Each proxy adds whom it has heard from at the end of `X-Forwarded-For`. What a trusted proxy has added is true, so
+ * from the end of the list the first address that is none of a trusted proxy is the client's. What stands before it the
+ * client may have made up.
  */
 export class ClientAddresses {
   readonly #proxies = new BlockList();
@@ -38,7 +38,10 @@ export class ClientAddresses {
     const bitsMax = family === 4 ? 32 : 128;
     const length = bits === undefined ? bitsMax : Number(bits);
     if (family === 0 || more.length > 0 || bits === "" || !Number.isInteger(length) || length < 0 || length > bitsMax) {
-      throw new TrawlError("bad-config", `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network as in 10.0.0.0/8`);
+      throw new TrawlError(
+        "bad-config",
+        `trustedProxies: ${JSON.stringify(text)} is neither an address nor a network as in 10.0.0.0/8`,
+      );
     }
     this.#proxies.addSubnet(address, length, family === 4 ? "ipv4" : "ipv6");
   }

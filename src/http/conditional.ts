@@ -11,8 +11,8 @@ type Headers = ReadonlyMap<string, string>;
 const all: WantedBytes = { kind: "all" };
 
 /**
- * The range that a request asks for: one of bytes, if `If-Range` does not name another state of the file. Several ranges, and
- * what is no range, mean all of it, as the protocol has it.
+ * The range that a request asks for: one of bytes, if `If-Range` does not name another state of the file. Several
+ * ranges, and what is no range, mean all of it, as the protocol has it.
  */
 export function wantedBytes(headers: Headers, etag: string, byteCount: number): WantedBytes {
   const ifRange = headers.get("if-range");
@@ -36,7 +36,11 @@ export function isKnown(headers: Headers, etag: string): boolean {
 }
 
 const formatOfType: ReadonlyMap<string, ArchiveFormat | "text"> = new Map([
-  ["text/plain", "text"], ["text/*", "text"], ["*/*", "text"], ["application/zip", "zip"], ["application/x-tar", "tar"],
+  ["text/plain", "text"],
+  ["text/*", "text"],
+  ["*/*", "text"],
+  ["application/zip", "zip"],
+  ["application/x-tar", "tar"],
 ]);
 
 /** What an `Accept` header prefers of text, zip and tar; text when it names none of them. */

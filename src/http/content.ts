@@ -36,8 +36,8 @@ export function mirrorOf({ mirrorsFolder }: ContentServices, { repository }: Com
 }
 
 /**
- * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for one that
- * is nowhere.
+ * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for
+ * one that is nowhere.
  */
 export function repositoryOf(context: RequestContext, name: string): RepositorySource {
   const record = context.repositories.byName(name);
@@ -46,11 +46,21 @@ export function repositoryOf(context: RequestContext, name: string): RepositoryS
 }
 
 /** The commit of a revision, "" for the default branch. Throws `not-found`. */
-export async function commitOf(context: RequestContext, repository: RepositorySource, revision: string): Promise<CommitSource> {
-  if (!repository.cloned) throw new TrawlError("not-found", `${repository.name} is being cloned; try again in a moment`);
+export async function commitOf(
+  context: RequestContext,
+  repository: RepositorySource,
+  revision: string,
+): Promise<CommitSource> {
+  if (!repository.cloned)
+    throw new TrawlError("not-found", `${repository.name} is being cloned; try again in a moment`);
   const commit = await context.git.resolve(repository, revision);
   if (commit !== null) return new CommitSource(repository, commit, revision === "" ? undefined : revision);
-  throw new TrawlError("not-found", revision === "" ? `${repository.name} has no commit yet` : `${repository.name} has no revision ${JSON.stringify(revision)}`);
+  throw new TrawlError(
+    "not-found",
+    revision === ""
+      ? `${repository.name} has no commit yet`
+      : `${repository.name} has no revision ${JSON.stringify(revision)}`,
+  );
 }
 
 /** What is at the path of a URL. Throws `not-found`. */
@@ -59,15 +69,22 @@ export async function entryOf(context: RequestContext, { name, revision, path }:
   const commit = await commitOf(context, repository, revision);
   const entry = await context.git.entry(commit, path);
   if (entry !== null) return { commit, entry };
-  throw new TrawlError("not-found", `there is nothing at ${JSON.stringify(path)} in ${repository.name} at commit ${commit.oid}`);
+  throw new TrawlError(
+    "not-found",
+    `there is nothing at ${JSON.stringify(path)} in ${repository.name} at commit ${commit.oid}`,
+  );
 }
 
 /**
- * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is answered
- * with its status and a line.
+ * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is
+ * answered with its status and a line.
  */
-export async function withContext(services: ContentServices, { request, response, viewer }: Visit, headers: Headers,
-  answer: (context: RequestContext) => Promise<void>): Promise<void> {
+export async function withContext(
+  services: ContentServices,
+  { request, response, viewer }: Visit,
+  headers: Headers,
+  answer: (context: RequestContext) => Promise<void>,
+): Promise<void> {
   const context = services.contextFor(viewer, request.remoteAddress);
   response.onClosed(() => context.cancel());
   try {
@@ -77,6 +94,10 @@ export async function withContext(services: ContentServices, { request, response
     if (!(error instanceof TrawlError) || error.code === "internal") throw error;
     // 499 is for logs: who is told has not left.
     const status = error.code === "cancelled" ? 503 : error.httpStatus;
-    response.reply(status, { ...plainText, ...headers, ...status === 503 || status === 429 ? retryAfter : {} }, `${error.message}\n`);
+    response.reply(
+      status,
+      { ...plainText, ...headers, ...(status === 503 || status === 429 ? retryAfter : {}) },
+      `${error.message}\n`,
+    );
   }
 }

@@ -33,10 +33,14 @@ export class ControlServer {
   async listen(dataDirectory: string): Promise<void> {
     const path = controlSocketPath(dataDirectory);
     if (Buffer.byteLength(path) > socketPathBytesMax) {
-      throw new TrawlError("bad-config", `the path ${path} is too long for a socket: at most ${socketPathBytesMax} bytes`);
+      throw new TrawlError(
+        "bad-config",
+        `the path ${path} is too long for a socket: at most ${socketPathBytesMax} bytes`,
+      );
     }
     if (existsSync(path)) {
-      if (await answers(path)) throw new TrawlError("conflict", `another trawld is running with the data in ${dataDirectory}`);
+      if (await answers(path))
+        throw new TrawlError("conflict", `another trawld is running with the data in ${dataDirectory}`);
       rmSync(path, { force: true });
     }
     await this.#bind(path);
@@ -77,7 +81,7 @@ export class ControlServer {
     };
     try {
       const progress = (value: unknown) => writeLine({ progress: value }, 200);
-      writeLine({ result: await this.#call(request, progress, left.signal) ?? null }, 200);
+      writeLine({ result: (await this.#call(request, progress, left.signal)) ?? null }, 200);
     } catch (error) {
       if (!(error instanceof TrawlError)) this.#log.error({ err: error }, "control request failed");
       writeLine({ error: serializeError(error) }, error instanceof TrawlError ? error.httpStatus : 500);

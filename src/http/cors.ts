@@ -31,16 +31,20 @@ export function headersOfEvery(origins: TrustedOrigins): (request: RequestHead) 
 }
 
 /**
- * Which web pages may read what is under `/.api/`: those of trusted origins, and of any origin, `null` included, one that
- * sends a token, as the web views of editors do. Without a token it would read in the name of whoever looks at the page what
- * only that person's network can reach. Only trusted origins may send the header that makes a cookie count.
+ * Which web pages may read what is under `/.api/`: those of trusted origins, and of any origin, `null` included, one
+ * that sends a token, as the web views of editors do. Without a token it would read in the name of whoever looks at the
+ * page what only that person's network can reach. Only trusted origins may send the header that makes a cookie count.
  */
 function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
   const origin = request.headers.get("origin");
   if (origin === undefined) return interfaceHeaders;
   const isTrusted = origins.trusts(origin, request.headers.get("host"));
   if (!isTrusted && !bringsToken(request)) return interfaceHeaders;
-  const answer = { ...interfaceHeaders, "Access-Control-Allow-Credentials": "true", "Access-Control-Allow-Origin": origin };
+  const answer = {
+    ...interfaceHeaders,
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Allow-Origin": origin,
+  };
   if (request.method !== "OPTIONS") return answer;
   return {
     ...answer,
@@ -49,7 +53,10 @@ function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
   };
 }
 
-/** A preflight has no token itself: it says that the request has an `Authorization`. One that then lacks it cannot be read. */
+/**
+ * A preflight has no token itself: it says that the request has an `Authorization`. One that then lacks it cannot be
+ * read.
+ */
 function bringsToken({ method, query, headers }: RequestHead): boolean {
   if (method === "OPTIONS" && namesAuthorization(headers.get("access-control-request-headers"))) return true;
   const { kind } = readCredential(query, headers.get("authorization"));
@@ -57,5 +64,10 @@ function bringsToken({ method, query, headers }: RequestHead): boolean {
 }
 
 function namesAuthorization(header: string | undefined): boolean {
-  return header?.toLowerCase().split(",").some((name) => name.trim() === "authorization") === true;
+  return (
+    header
+      ?.toLowerCase()
+      .split(",")
+      .some((name) => name.trim() === "authorization") === true
+  );
 }

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 const reservedMax = 1_024;
 
 /**
- * Answers that may be open at a time, each on a connection of its own, so that descriptors are left for what else the daemon does:
- * without any, no repository is fetched and nobody can be told why. Of few descriptors it is half.
+ * Answers that may be open at a time, each on a connection of its own, so that descriptors are left for what else the
+ * daemon does: without any, no repository is fetched and nobody can be told why. Of few descriptors it is half.
  */
 export function openAnswersMax(descriptorLimit: number): number {
   return Math.max(1, descriptorLimit - Math.min(reservedMax, Math.ceil(descriptorLimit / 2)));

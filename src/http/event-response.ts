@@ -14,7 +14,11 @@ export interface EventServices {
 }
 
 /** Begins an answer of events, compressed where the client takes that, and counts it. */
-export function startEvents(request: HttpRequest, response: HttpResponse, { metrics: { metrics }, log, stallMs, turns }: EventServices): SseStream {
+export function startEvents(
+  request: HttpRequest,
+  response: HttpResponse,
+  { metrics: { metrics }, log, stallMs, turns }: EventServices,
+): SseStream {
   const observer: StreamObserver = {
     bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),
     stalled: () => metrics.streamsStalled.inc(),

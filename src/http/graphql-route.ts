@@ -29,7 +29,11 @@ const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
  * the request. Whatever was executed is answered with 200, errors of its fields included.
  */
-export function graphqlGate(gate: Pick<Gate, "enter">, executor: Pick<GraphqlExecutor, "answer">, sharePercent: number): BodyGate {
+export function graphqlGate(
+  gate: Pick<Gate, "enter">,
+  executor: Pick<GraphqlExecutor, "answer">,
+  sharePercent: number,
+): BodyGate {
   const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
   return guardedBody(gate, permits, requests, async (request, response, viewer) => {
     const release = await takePermit(permits, clientOf(viewer, request.remoteAddress), requests, response, {});
@@ -45,7 +49,12 @@ export function graphqlGate(gate: Pick<Gate, "enter">, executor: Pick<GraphqlExe
   });
 }
 
-async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRequest, response: HttpResponse, viewer: Viewer): Promise<void> {
+async function answer(
+  executor: Pick<GraphqlExecutor, "answer">,
+  request: HttpRequest,
+  response: HttpResponse,
+  viewer: Viewer,
+): Promise<void> {
   const graphql = readRequest(await inflated(request));
   // Nobody waits for the answer, or may have it.
   if (response.closed) return;
@@ -64,11 +73,25 @@ async function answer(executor: Pick<GraphqlExecutor, "answer">, request: HttpRe
 async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding === "identity" || encoding === "") return body;
-  if (encoding !== "gzip") throw new TrawlError("bad-request", `content encoding ${JSON.stringify(encoding)} is not supported; send gzip, or none`);
-  return new Promise((resolve, reject) => gunzip(body, { maxOutputLength: graphqlBytesMax }, (error, bytes) => {
-    if (error === null) resolve(bytes);
-    else reject(new TrawlError("bad-request", isTooLong(error) ? `the body has more than ${graphqlBytesMax} bytes once it is inflated` : `the body is not gzip: ${messageOf(error)}`));
-  }));
+  if (encoding !== "gzip")
+    throw new TrawlError(
+      "bad-request",
+      `content encoding ${JSON.stringify(encoding)} is not supported; send gzip, or none`,
+    );
+  return new Promise((resolve, reject) =>
+    gunzip(body, { maxOutputLength: graphqlBytesMax }, (error, bytes) => {
+      if (error === null) resolve(bytes);
+      else
+        reject(
+          new TrawlError(
+            "bad-request",
+            isTooLong(error)
+              ? `the body has more than ${graphqlBytesMax} bytes once it is inflated`
+              : `the body is not gzip: ${messageOf(error)}`,
+          ),
+        );
+    }),
+  );
 }
 
 function isTooLong(error: Error): boolean {
@@ -76,18 +99,24 @@ function isTooLong(error: Error): boolean {
 }
 
 function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => gzip(json, { level: constants.Z_BEST_SPEED }, (error, bytes) => (error === null ? resolve(bytes) : reject(error))));
+  return new Promise((resolve, reject) =>
+    gzip(json, { level: constants.Z_BEST_SPEED }, (error, bytes) => (error === null ? resolve(bytes) : reject(error))),
+  );
 }
 
 /** Throws `bad-request` for what is no request. */
 function readRequest(body: Uint8Array): GraphqlRequest {
   const sent = parseJson(body);
-  if (Array.isArray(sent)) throw new TrawlError("bad-request", "a list of requests is not supported; send them one by one");
-  if (typeof sent !== "object" || sent === null) throw new TrawlError("bad-request", "the body must be a JSON object with a \"query\"");
+  if (Array.isArray(sent))
+    throw new TrawlError("bad-request", "a list of requests is not supported; send them one by one");
+  if (typeof sent !== "object" || sent === null)
+    throw new TrawlError("bad-request", 'the body must be a JSON object with a "query"');
   const { query, operationName, variables } = sent as Readonly<Record<string, unknown>>;
-  if (typeof query !== "string") throw new TrawlError("bad-request", "\"query\" must be a text");
-  if (!isAbsent(operationName) && typeof operationName !== "string") throw new TrawlError("bad-request", "\"operationName\" must be a text");
-  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables))) throw new TrawlError("bad-request", "\"variables\" must be an object");
+  if (typeof query !== "string") throw new TrawlError("bad-request", '"query" must be a text');
+  if (!isAbsent(operationName) && typeof operationName !== "string")
+    throw new TrawlError("bad-request", '"operationName" must be a text');
+  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables)))
+    throw new TrawlError("bad-request", '"variables" must be an object');
   return {
     query,
     operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,

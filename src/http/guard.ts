@@ -13,7 +13,9 @@ export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewe
 export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = gate.enter(request);
-    return entry.kind === "viewer" ? admit(entry, response, () => handler(request, response, entry.viewer)) : refuse(response, entry);
+    return entry.kind === "viewer"
+      ? admit(entry, response, () => handler(request, response, entry.viewer))
+      : refuse(response, entry);
   };
 }
 
@@ -21,15 +23,22 @@ export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Hand
 export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
   return (request, response) => {
     const entry = gate.enter(request);
-    return entry.kind === "viewer" ? admit(entry, response, () => handler(request, response, entry.viewer)) : refusePage(request, response, entry);
+    return entry.kind === "viewer"
+      ? admit(entry, response, () => handler(request, response, entry.viewer))
+      : refusePage(request, response, entry);
   };
 }
 
 /**
- * The same for a route with a body: who may not send one, or has too many requests at work already, is answered before any of it
- * is read.
+ * The same for a route with a body: who may not send one, or has too many requests at work already, is answered before
+ * any of it is read.
  */
-export function guardedBody(gate: Pick<Gate, "enter">, permits: FairSemaphore, what: string, handler: ViewerHandler): BodyGate {
+export function guardedBody(
+  gate: Pick<Gate, "enter">,
+  permits: FairSemaphore,
+  what: string,
+  handler: ViewerHandler,
+): BodyGate {
   return (request, response) => {
     const entry = gate.enter(request);
     if (entry.kind === "refused") return void refuse(response, entry);
@@ -47,8 +56,8 @@ type Refused = Entry & { readonly kind: "refused" };
 type Admitted = Entry & { readonly kind: "viewer" };
 
 /**
- * Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. When the right to the answer ends,
- * the answer does.
+ * Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. When the right to the answer
+ * ends, the answer does.
  */
 export function admit(entry: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
   endWithRight(entry, response);
@@ -59,9 +68,16 @@ function endWithRight({ watch }: Admitted, response: HttpResponse): void {
   response.onClosed(watch((reason) => response.revoke(reason)));
 }
 
-function whenRecorded({ recorded }: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+function whenRecorded(
+  { recorded }: Admitted,
+  response: HttpResponse,
+  act: () => Promise<void> | void,
+): Promise<void> | void {
   if (recorded === undefined) return act();
-  return recorded.then(() => (response.closed ? undefined : act()), (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`));
+  return recorded.then(
+    () => (response.closed ? undefined : act()),
+    (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`),
+  );
 }
 
 export function refuse(response: HttpResponse, { status, message }: Refused): void {

@@ -18,7 +18,10 @@ const gzipOptions = { level: constants.Z_BEST_SPEED, windowBits: 13, memLevel: 6
 export class GzipBlocks {
   /** What is to be written to the socket. */
   readonly output = new BlockQueue();
-  /** Made with the first batch: a stream that waits for its turn has sent nothing, and its output buffer alone takes 16 KiB. */
+  /**
+   * Made with the first batch: a stream that waits for its turn has sent nothing, and its output buffer alone takes 16
+   * KiB.
+   */
   #gzip: Gzip | undefined;
   readonly #changed: () => void;
   #insideBytes = 0;

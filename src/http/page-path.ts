@@ -12,8 +12,8 @@ export interface PagePath {
 const separator = "/-/";
 
 /**
- * Reads the path of a URL. Names hold no `@`, and neither names nor revisions have a part that is a lone `-`, so the first
- * of each divides. Undefined for a broken percent-encoding and for a zero byte, which no name in git holds.
+ * Reads the path of a URL. Names hold no `@`, and neither names nor revisions have a part that is a lone `-`, so the
+ * first of each divides. Undefined for a broken percent-encoding and for a zero byte, which no name in git holds.
  */
 export function readPagePath(urlPath: string): PagePath | undefined {
   const text = decoded(urlPath);

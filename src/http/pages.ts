@@ -20,9 +20,9 @@ const patchLengthMax = 4 << 20;
 type Page = (context: RequestContext, place: PagePath, host: string) => Promise<string>;
 
 /**
- * Answers every URL of a page with what it names, as plain text: people follow links that clients show, and programs look
- * whether a thing is there. What does not exist is 404. In private mode who sends no credential is led to sign in, and
- * learns nothing else.
+ * Answers every URL of a page with what it names, as plain text: people follow links that clients show, and programs
+ * look whether a thing is there. What does not exist is 404. In private mode who sends no credential is led to sign in,
+ * and learns nothing else.
  */
 export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices, raw: RawHandler): Handler {
   return async (request, response) => {
@@ -44,16 +44,27 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
   };
 }
 
-async function sitePage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath | undefined): Promise<void> {
+async function sitePage(
+  visit: Visit,
+  services: ContentServices,
+  raw: RawHandler,
+  place: PagePath | undefined,
+): Promise<void> {
   const { request, response } = visit;
-  if (place === undefined) return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
+  if (place === undefined)
+    return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
   if (request.path.startsWith("/-/")) return instancePage(visit, services);
   const page = sitePageOf(request);
   if (page !== undefined) return reply(response, 200, page);
   return repositoryPage(visit, services, raw, place);
 }
 
-async function repositoryPage(visit: Visit, services: ContentServices, raw: RawHandler, place: PagePath): Promise<void> {
+async function repositoryPage(
+  visit: Visit,
+  services: ContentServices,
+  raw: RawHandler,
+  place: PagePath,
+): Promise<void> {
   const { request, response } = visit;
   // A file's page is its text, and a directory's its names.
   if (place.page === "raw" || place.page === "blob" || place.page === "tree") return raw(visit, place);
@@ -63,31 +74,60 @@ async function repositoryPage(visit: Visit, services: ContentServices, raw: RawH
   await withContext(services, visit, {}, async (context) => reply(response, 200, await page(context, place, host)));
 }
 
-const repositoryPages: ReadonlyMap<string, Page> = new Map(Object.entries<Page>({
-  "": overview,
-  "commit": async (context, { name, path, revision }) => {
-    const repository = repositoryOf(context, name);
-    const commit = await commitOf(context, repository, path || revision);
-    return commitText(commit, await context.git.commitData(commit));
-  },
-  "commits": async (context, { name, revision, path }) => {
-    const commit = await commitOf(context, repositoryOf(context, name), revision);
-    const history = { from: [commit.oid], without: [], messageText: "", author: "", path, follow: false, after: "", before: "", skipCount: 0, countMax: listLengthMax };
-    const { commits } = await context.git.run({ kind: "list-history", repositoryId: commit.repository.record.id, history });
-    return lines(commits.map(({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${subjectOf(message)}`));
-  },
-  "branches": (context, { name }) => refsText(context, repositoryOf(context, name), "refs/heads/"),
-  "tags": (context, { name }) => refsText(context, repositoryOf(context, name), "refs/tags/"),
-  "compare": comparison,
-  "stats": async (context, { name, revision }) => {
-    const commit = await commitOf(context, repositoryOf(context, name), revision);
-    const { contributors } = await context.git.run({
-      kind: "list-contributors", repositoryId: commit.repository.record.id, from: [commit.oid], without: [], path: "", after: "", skipCount: 0, countMax: listLengthMax,
-    });
-    return lines(contributors.map(({ commitCount, name: person, email }) => `${commitCount} ${person} <${email}>`));
-  },
-  "settings": async (context, { name }) => `${repositoryOf(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
-}));
+const repositoryPages: ReadonlyMap<string, Page> = new Map(
+  Object.entries<Page>({
+    "": overview,
+    commit: async (context, { name, path, revision }) => {
+      const repository = repositoryOf(context, name);
+      const commit = await commitOf(context, repository, path || revision);
+      return commitText(commit, await context.git.commitData(commit));
+    },
+    commits: async (context, { name, revision, path }) => {
+      const commit = await commitOf(context, repositoryOf(context, name), revision);
+      const history = {
+        from: [commit.oid],
+        without: [],
+        messageText: "",
+        author: "",
+        path,
+        follow: false,
+        after: "",
+        before: "",
+        skipCount: 0,
+        countMax: listLengthMax,
+      };
+      const { commits } = await context.git.run({
+        kind: "list-history",
+        repositoryId: commit.repository.record.id,
+        history,
+      });
+      return lines(
+        commits.map(
+          ({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${subjectOf(message)}`,
+        ),
+      );
+    },
+    branches: (context, { name }) => refsText(context, repositoryOf(context, name), "refs/heads/"),
+    tags: (context, { name }) => refsText(context, repositoryOf(context, name), "refs/tags/"),
+    compare: comparison,
+    stats: async (context, { name, revision }) => {
+      const commit = await commitOf(context, repositoryOf(context, name), revision);
+      const { contributors } = await context.git.run({
+        kind: "list-contributors",
+        repositoryId: commit.repository.record.id,
+        from: [commit.oid],
+        without: [],
+        path: "",
+        after: "",
+        skipCount: 0,
+        countMax: listLengthMax,
+      });
+      return lines(contributors.map(({ commitCount, name: person, email }) => `${commitCount} ${person} <${email}>`));
+    },
+    settings: async (context, { name }) =>
+      `${repositoryOf(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
+  }),
+);
 
 async function overview(context: RequestContext, { name, revision }: PagePath, host: string): Promise<string> {
   const repository = repositoryOf(context, name);
@@ -98,7 +138,7 @@ async function overview(context: RequestContext, { name, revision }: PagePath, h
   const filter = `repo:^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$${revision === "" ? "" : `@${revision}`}`;
   return lines([
     `repository      ${name}`,
-    ...description === "" ? [] : [`description     ${description}`],
+    ...(description === "" ? [] : [`description     ${description}`]),
     `default branch  ${defaultBranch === "" ? "none yet" : defaultBranch}`,
     `commit          ${commit?.oid ?? "none yet"}`,
     `indexed         ${indexedBranches.map((branch) => branch.name).join(", ") || "nothing yet"}`,
@@ -115,26 +155,53 @@ function commitText({ oid }: CommitSource, { parents, author, committer, message
     ...parents.map((parent) => `parent    ${parent}`),
     `author    ${author.name} <${author.email}> ${author.date}`,
     `committer ${committer.name} <${committer.email}> ${committer.date}`,
-    "", message,
+    "",
+    message,
   ]);
 }
 
 async function refsText(context: RequestContext, repository: RepositorySource, prefix: string): Promise<string> {
-  const { refs } = await context.git.run({ kind: "list-refs", repositoryId: repository.record.id, prefixes: [prefix], nameText: "", order: "newest", countMax: listLengthMax });
+  const { refs } = await context.git.run({
+    kind: "list-refs",
+    repositoryId: repository.record.id,
+    prefixes: [prefix],
+    nameText: "",
+    order: "newest",
+    countMax: listLengthMax,
+  });
   return lines(refs.map(({ name, commit, oid }) => `${commit ?? oid} ${name.slice(prefix.length)}`));
 }
 
-/** `BASE...HEAD`, either of them empty for the default branch: what head changed since the newest commit that both have. */
+/**
+ * `BASE...HEAD`, either of them empty for the default branch: what head changed since the newest commit that both have.
+ */
 async function comparison(context: RequestContext, { name, path }: PagePath): Promise<string> {
   const repository = repositoryOf(context, name);
   const [baseText = "", headText = ""] = path.split(/\.{2,3}/);
-  const [base, head] = await Promise.all([commitOf(context, repository, baseText), commitOf(context, repository, headText)]);
+  const [base, head] = await Promise.all([
+    commitOf(context, repository, baseText),
+    commitOf(context, repository, headText),
+  ]);
   const repositoryId = repository.record.id;
-  const { mergeBase } = await context.git.run({ kind: "compare-commits", repositoryId, base: base.oid, head: head.oid });
-  const { patch } = await context.git.run({
-    kind: "read-diff", repositoryId, base: mergeBase ?? base.oid, head: head.oid, paths: [], skipCount: 0, countMax: 0, withPatch: true,
+  const { mergeBase } = await context.git.run({
+    kind: "compare-commits",
+    repositoryId,
+    base: base.oid,
+    head: head.oid,
   });
-  return patch.length <= patchLengthMax ? patch : `${patch.slice(0, patchLengthMax)}\n(The rest of ${patch.length} characters is left out.)\n`;
+  const { patch } = await context.git.run({
+    kind: "read-diff",
+    repositoryId,
+    base: mergeBase ?? base.oid,
+    head: head.oid,
+    paths: [],
+    skipCount: 0,
+    countMax: 0,
+    withPatch: true,
+  });
+  return patch.length <= patchLengthMax
+    ? patch
+    : `${patch.slice(0, patchLengthMax)}\n(The rest of ${patch.length} characters is left out.)\n`;
 }
 
 /** Pages of the instance that are no repository's. */
@@ -143,7 +210,8 @@ async function instancePage(visit: Visit, services: ContentServices): Promise<vo
   if (request.path !== "/-/editor") return reply(response, 404, "not found");
   await withContext(services, visit, {}, async (context) => {
     const target = editorTarget(new URLSearchParams(request.query), context);
-    if (target === undefined) return reply(response, 400, "give search=TEXT, or remote_url=URL of a repository and file=PATH");
+    if (target === undefined)
+      return reply(response, 400, "give search=TEXT, or remote_url=URL of a repository and file=PATH");
     return redirect(response, target);
   });
 }
@@ -155,8 +223,8 @@ function editorTarget(parameters: URLSearchParams, context: RequestContext): str
     const name = remoteName(of("search_remote_url"), context);
     const revision = of("search_revision") || of("search_branch");
     const filters = [
-      ...name === undefined ? [] : [`repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`],
-      ...of("search_file") === "" ? [] : [`file:^${escapeRegexp(of("search_file"))}$`],
+      ...(name === undefined ? [] : [`repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`]),
+      ...(of("search_file") === "" ? [] : [`file:^${escapeRegexp(of("search_file"))}$`]),
     ];
     return `/search?${new URLSearchParams({ q: [...filters, of("search")].join(" "), patternType: "literal" })}`;
   }
@@ -175,7 +243,9 @@ function lineQuery(of: (name: string) => string): string {
   return `?L${start === end ? start : `${start}-${end}`}`;
 }
 
-/** The name of the repository with this clone URL: one that is fetched from there, or whose name its host and path are. */
+/**
+ * The name of the repository with this clone URL: one that is fetched from there, or whose name its host and path are.
+ */
 function remoteName(url: string, { repositories }: RequestContext): string | undefined {
   const name = nameOfCloneUrl(url);
   if (name === undefined || repositories.byName(name) !== undefined) return name;
@@ -183,21 +253,32 @@ function remoteName(url: string, { repositories }: RequestContext): string | und
 }
 
 /** Paths of pages that need no credential. */
-const openPages: ReadonlyMap<string, string> = new Map(Object.entries({
-  "/sign-in": "Send {\"email\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-in; or send an access token with each request.",
-  "/sign-up": "Send {\"email\": TEXT, \"username\": NAME, \"password\": TEXT} as JSON by POST to /-/sign-up, where that is allowed.",
-  "/password-reset": "Send {\"userID\": NUMBER, \"code\": TEXT, \"password\": TEXT} as JSON by POST to /-/reset-password-code, with the number and the code of this address.",
-}));
+const openPages: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "/sign-in":
+      'Send {"email": NAME, "password": TEXT} as JSON by POST to /-/sign-in; or send an access token with each request.',
+    "/sign-up":
+      'Send {"email": TEXT, "username": NAME, "password": TEXT} as JSON by POST to /-/sign-up, where that is allowed.',
+    "/password-reset":
+      'Send {"userID": NUMBER, "code": TEXT, "password": TEXT} as JSON by POST to /-/reset-password-code, with the number and the code of this address.',
+  }),
+);
 
 /** What is said at each other page of the site, by the start of its path. */
 const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
   [/^\/contexts(\/|$)/, "Search contexts: ask GraphQL for searchContexts, or searchContextBySpec."],
   [/^\/search-jobs$/, "Search jobs are not available yet."],
   [/^\/site-admin(\/|$)/, "The site is administered by the trawl command, its configuration file, and GraphQL."],
-  [/^\/(users\/[^/]+|user|settings|organizations\/[^/]+|teams\/[^/]+)(\/|$)/, "Users, organisations, teams, tokens and settings: ask GraphQL, or use the trawl command."],
+  [
+    /^\/(users\/[^/]+|user|settings|organizations\/[^/]+|teams\/[^/]+)(\/|$)/,
+    "Users, organisations, teams, tokens and settings: ask GraphQL, or use the trawl command.",
+  ],
   [/^\/(api|debug)\/console$/, "Send GraphQL requests by POST to /.api/graphql; it describes itself by introspection."],
-  [/^\/help(\/|$)/, "The documents are in the folder docs of the program: query-syntax.md tells what a query can hold, clients.md which clients work, "
-    + "README.md how to run it."],
+  [
+    /^\/help(\/|$)/,
+    "The documents are in the folder docs of the program: query-syntax.md tells what a query can hold, clients.md which clients work, " +
+      "README.md how to run it.",
+  ],
 ];
 
 function sitePageOf(request: HttpRequest): string | undefined {
@@ -209,10 +290,16 @@ function sitePageOf(request: HttpRequest): string | undefined {
 function searchText({ query, headers }: HttpRequest): string {
   const given = new URLSearchParams(query);
   const text = `${given.get("q") ?? ""}${given.get("case") === "yes" ? " case:yes" : ""}`.trim();
-  const parameters = new URLSearchParams({ q: text === "" ? "TODO" : text, ...given.has("patternType") ? { t: given.get("patternType") ?? "" } : {} });
+  const parameters = new URLSearchParams({
+    q: text === "" ? "TODO" : text,
+    ...(given.has("patternType") ? { t: given.get("patternType") ?? "" } : {}),
+  });
   return lines([
-    text === "" ? "Searches are answered as a stream of events:" : `The search for ${text} is answered as a stream of events:`,
-    "", `  curl -N 'http://${headers.get("host") ?? ""}/.api/search/stream?${parameters.toString().replace(/'/g, "%27")}'`,
+    text === ""
+      ? "Searches are answered as a stream of events:"
+      : `The search for ${text} is answered as a stream of events:`,
+    "",
+    `  curl -N 'http://${headers.get("host") ?? ""}/.api/search/stream?${parameters.toString().replace(/'/g, "%27")}'`,
   ]);
 }
 
@@ -221,7 +308,11 @@ function lines(texts: readonly string[]): string {
 }
 
 function reply(response: HttpResponse, status: number, text: string): void {
-  response.reply(status, { ...plainText, "Vary": "Authorization, Cookie, Origin" } satisfies Headers, text.endsWith("\n") ? text : `${text}\n`);
+  response.reply(
+    status,
+    { ...plainText, Vary: "Authorization, Cookie, Origin" } satisfies Headers,
+    text.endsWith("\n") ? text : `${text}\n`,
+  );
 }
 
 function redirect(response: HttpResponse, to: string): void {

@@ -6,10 +6,16 @@ import { plainText, type Headers, type HttpResponse } from "./uws.js";
 export const retryAfter: Headers = { "Retry-After": "1" };
 
 /**
- * A permit, when the client's turn comes; undefined when it left before, or was refused and has its answer. `what` is a plural, as
- * in "archives".
+ * A permit, when the client's turn comes; undefined when it left before, or was refused and has its answer. `what` is a
+ * plural, as in "archives".
  */
-export async function takePermit(permits: FairSemaphore, client: string, what: string, response: HttpResponse, headers: Headers): Promise<Release | undefined> {
+export async function takePermit(
+  permits: FairSemaphore,
+  client: string,
+  what: string,
+  response: HttpResponse,
+  headers: Headers,
+): Promise<Release | undefined> {
   const full = permits.refusal(client);
   if (full !== undefined) {
     replyRefusal(response, refusalError(full, what), headers);

@@ -13,7 +13,10 @@ import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./
 /** Files that are sent at the same time. Each is a child, and 64 KiB here. */
 const filesMax = 64;
 
-/** Archives, likewise; half of them for one client. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB here. */
+/**
+ * Archives, likewise; half of them for one client. Each keeps a core busy, at most 16 MiB of a file in git, and 64 KiB
+ * here.
+ */
 const archivesMax = 8;
 const archivesOfClientMax = 4;
 
@@ -41,23 +44,30 @@ interface Answer {
 /**
  * `GET /NAME[@REVISION]/-/raw[/PATH]`: a file's bytes, a directory's names, or an archive of either.
  *
- * Bytes come from a child of git and go to the client at its pace, so no file is held whole. A link is its own text and is
- * never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text, whatever
- * they hold. A tag says the state of each answer, so a client that has it already gets 304.
+ * Bytes come from a child of git and go to the client at its pace, so no file is held whole. A link is its own text and
+ * is never followed; a submodule has nothing to show. Nothing is taken for a page of ours: all files are plain text,
+ * whatever they hold. A tag says the state of each answer, so a client that has it already gets 304.
  */
 export function rawHandler(services: ContentServices, sharePercent: number): RawHandler {
   const files = new FairSemaphore(shareLimits(filesMax, waitingMax, sharePercent));
-  const archives = new FairSemaphore({ ...shareLimits(archivesMax, waitingMax, sharePercent), clientCountMax: archivesOfClientMax });
+  const archives = new FairSemaphore({
+    ...shareLimits(archivesMax, waitingMax, sharePercent),
+    clientCountMax: archivesOfClientMax,
+  });
   return (visit, place) => {
     const { request, response } = visit;
     // Who may read it can change, so whoever keeps it asks again.
-    const headers = { "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie, Origin" };
+    const headers = { "Cache-Control": "private, no-cache", Vary: "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
       const found = await entryOf(context, place);
       const answer = { request, response, client: clientOf(visit.viewer, request.remoteAddress), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {
-        return response.reply(404, { ...plainText, ...headers }, `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`);
+        return response.reply(
+          404,
+          { ...plainText, ...headers },
+          `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`,
+        );
       }
       const format = formatOf(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
@@ -72,43 +82,72 @@ function formatOf(request: HttpRequest): ArchiveFormat | "text" {
   return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
 }
 
-async function sendFile(services: ContentServices, permits: FairSemaphore, answer: Answer, { commit, entry }: FoundEntry): Promise<void> {
+async function sendFile(
+  services: ContentServices,
+  permits: FairSemaphore,
+  answer: Answer,
+  { commit, entry }: FoundEntry,
+): Promise<void> {
   const { request, response } = answer;
   const etag = `"${entry.oid}"`;
-  const headers = { ...answer.headers, ...plainText, "ETag": etag, "Accept-Ranges": "bytes" };
+  const headers = { ...answer.headers, ...plainText, ETag: etag, "Accept-Ranges": "bytes" };
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, entry.byteCount);
   const wanted = wantedBytes(request.headers, etag, entry.byteCount);
   if (wanted.kind === "unsatisfiable") {
-    return response.reply(416, { ...headers, "Content-Range": `bytes */${entry.byteCount}` }, `the file has ${entry.byteCount} bytes\n`);
+    return response.reply(
+      416,
+      { ...headers, "Content-Range": `bytes */${entry.byteCount}` },
+      `the file has ${entry.byteCount} bytes\n`,
+    );
   }
   if (entry.byteCount === 0) return response.reply(200, headers, "");
   const range = wanted.kind === "part" ? wanted : { from: 0, to: entry.byteCount };
-  const partHeaders = wanted.kind === "part" ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` } : headers;
+  const partHeaders =
+    wanted.kind === "part"
+      ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` }
+      : headers;
   await withPermit(permits, "files", answer, async () => {
     const child = openBlob(mirrorOf(services, commit), entry.oid);
     response.onClosed(() => child.kill());
-    await sendOutput(child, range, readingLimits(services, permits),
-      () => response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from));
+    await sendOutput(child, range, readingLimits(services, permits), () =>
+      response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from),
+    );
   });
 }
 
-async function sendDirectory({ request, response, headers, context }: Answer, { commit, entry }: FoundEntry): Promise<void> {
+async function sendDirectory(
+  { request, response, headers, context }: Answer,
+  { commit, entry }: FoundEntry,
+): Promise<void> {
   const etag = tagOfTree(commit, entry.oid, "text");
-  if (isKnown(request.headers, etag)) return response.replyHead(304, { ...headers, "ETag": etag }, undefined);
+  if (isKnown(request.headers, etag)) return response.replyHead(304, { ...headers, ETag: etag }, undefined);
   const { text } = await context.git.run({
-    kind: "print-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path: entry.path, byteCountMax: listingBytesMax,
+    kind: "print-directory",
+    repositoryId: commit.repository.record.id,
+    commit: commit.oid,
+    path: entry.path,
+    byteCountMax: listingBytesMax,
   });
-  response.reply(200, { ...headers, ...plainText, "ETag": etag }, text);
+  response.reply(200, { ...headers, ...plainText, ETag: etag }, text);
 }
 
-async function sendArchive(services: ContentServices, permits: FairSemaphore, answer: Answer, { commit, entry }: FoundEntry, format: ArchiveFormat): Promise<void> {
+async function sendArchive(
+  services: ContentServices,
+  permits: FairSemaphore,
+  answer: Answer,
+  { commit, entry }: FoundEntry,
+  format: ArchiveFormat,
+): Promise<void> {
   const { request, response } = answer;
   // Its entries carry the time of the commit.
   const etag = tagOfTree(commit, "", format);
   const headers = {
-    ...answer.headers, "Content-Type": format === "zip" ? "application/zip" : "application/x-tar", "X-Content-Type-Options": "nosniff",
-    "Content-Disposition": disposition(`${lastPart(commit.repository.name)}.${format}`), "ETag": etag,
+    ...answer.headers,
+    "Content-Type": format === "zip" ? "application/zip" : "application/x-tar",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Disposition": disposition(`${lastPart(commit.repository.name)}.${format}`),
+    ETag: etag,
   };
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
@@ -128,7 +167,12 @@ function tagOfTree(commit: CommitSource, oid: string, format: ArchiveFormat | "t
   return `"${oid === "" ? commit.oid : oid}-${format}"`;
 }
 
-async function withPermit(permits: FairSemaphore, what: string, { response, client, headers }: Answer, work: () => Promise<void>): Promise<void> {
+async function withPermit(
+  permits: FairSemaphore,
+  what: string,
+  { response, client, headers }: Answer,
+  work: () => Promise<void>,
+): Promise<void> {
   const release = await takePermit(permits, client, what, response, headers);
   if (release === undefined) return;
   try {
@@ -144,5 +188,7 @@ function lastPart(name: string): string {
 
 /** Other than plain names are written so that no reader takes a part of one for something else. */
 function disposition(fileName: string): string {
-  return /^[\w.+-]+$/.test(fileName) ? `Attachment; filename=${fileName}` : `Attachment; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`;
+  return /^[\w.+-]+$/.test(fileName)
+    ? `Attachment; filename=${fileName}`
+    : `Attachment; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)}`;
 }

@@ -5,8 +5,8 @@
 const bytesPerMinuteMin = 1 << 20;
 
 /**
- * Whether a client reads so slowly that it only holds what others wait for. It is looked at from time to time, and only time in
- * which the client keeps the answer waiting counts: a client that takes all that there is is never slow.
+ * Whether a client reads so slowly that it only holds what others wait for. It is looked at from time to time, and only
+ * time in which the client keeps the answer waiting counts: a client that takes all that there is is never slow.
  */
 export class ReadingPace {
   readonly #periodMs: number;

@@ -36,8 +36,9 @@ export class ByteBudget {
 }
 
 /**
- * Pieces that a body may come in whatever their length; with more, they have `pieceBytesMin` bytes on average. uWebSockets.js makes an
- * object for each: 200,000 pieces of one byte took 67 MiB and kept the main thread away for 280 ms.
+ * Pieces that a body may come in whatever their length; with more, they have `pieceBytesMin` bytes on average.
+ * uWebSockets.js makes an object for each: 200,000 pieces of one byte took 67 MiB and kept the main thread away for 280
+ * ms.
  */
 const piecesMax = 4096;
 const pieceBytesMin = 64;
@@ -46,8 +47,8 @@ const pieceBytesMin = 64;
 const piecedBytesMin = 4096;
 
 /**
- * A body on its way: one buffer that doubles, so bytes that come in small pieces cost no more than others. What it has allocated is
- * taken from the budget until `release`.
+ * A body on its way: one buffer that doubles, so bytes that come in small pieces cost no more than others. What it has
+ * allocated is taken from the budget until `release`.
  */
 export class RequestBody {
   readonly #bytesMax: number;
@@ -72,7 +73,8 @@ export class RequestBody {
   push(chunk: Uint8Array, isLast: boolean): "too-large" | "too-many-pieces" | FullShare | undefined {
     const length = this.#length + chunk.length;
     if (length > this.#bytesMax) return "too-large";
-    if (chunk.length > 0 && ++this.#pieceCount > piecesMax && length < this.#pieceCount * pieceBytesMin) return "too-many-pieces";
+    if (chunk.length > 0 && ++this.#pieceCount > piecesMax && length < this.#pieceCount * pieceBytesMin)
+      return "too-many-pieces";
     const full = length > this.#buffer.length ? this.#grow(length, isLast) : undefined;
     if (full !== undefined) return full;
     this.#buffer.set(chunk, this.#length);
@@ -88,7 +90,9 @@ export class RequestBody {
   }
 
   #grow(length: number, isLast: boolean): FullShare | undefined {
-    const capacity = isLast ? length : Math.min(this.#bytesMax, Math.max(length, 2 * this.#buffer.length, piecedBytesMin));
+    const capacity = isLast
+      ? length
+      : Math.min(this.#bytesMax, Math.max(length, 2 * this.#buffer.length, piecedBytesMin));
     const full = this.#budget.take(this.#client, capacity - this.#buffer.length);
     if (full !== undefined) return full;
     const grown = uninitializedBytes(capacity);

@@ -45,7 +45,10 @@ interface Entry<Route> {
 const noParams: Readonly<Record<string, string>> = {};
 
 /** The captures, or undefined when the path is another one or holds a broken percent-encoding. */
-function match<Route>({ path: pattern, texts, names }: Entry<Route>, path: string): Readonly<Record<string, string>> | undefined {
+function match<Route>(
+  { path: pattern, texts, names }: Entry<Route>,
+  path: string,
+): Readonly<Record<string, string>> | undefined {
   if (names.length === 0) return pattern === path ? noParams : undefined;
   const captured = captures(texts, path);
   if (captured === undefined) return undefined;

@@ -41,14 +41,26 @@ export function addRoutes(server: HttpServer, services: Services): void {
     server.route("GET", path, stream);
   }
   server.setBodyBudget(new ByteBudget(bodiesBytesMax, shareOf(bodiesBytesMax, services.sharePercent)));
-  server.routeWithGate("POST", "/.api/graphql", graphqlBytesMax, graphqlGate(services.gate, services.graphql, services.sharePercent));
-  server.route("GET", "/.api/client-config", guard((_, response) =>
-    response.reply(200, { "Content-Type": "application/json" }, JSON.stringify(clientConfig))));
-  server.route("GET", "/.api/search/trace/ID", guard((request, response, viewer) => {
-    const text = services.search.trace(request.params["ID"] ?? "", viewer);
-    if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
-    else response.reply(200, plainText, text);
-  }));
+  server.routeWithGate(
+    "POST",
+    "/.api/graphql",
+    graphqlBytesMax,
+    graphqlGate(services.gate, services.graphql, services.sharePercent),
+  );
+  server.route(
+    "GET",
+    "/.api/client-config",
+    guard((_, response) => response.reply(200, { "Content-Type": "application/json" }, JSON.stringify(clientConfig))),
+  );
+  server.route(
+    "GET",
+    "/.api/search/trace/ID",
+    guard((request, response, viewer) => {
+      const text = services.search.trace(request.params["ID"] ?? "", viewer);
+      if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
+      else response.reply(200, plainText, text);
+    }),
+  );
   server.route("GET", blamePattern, guard(blameHandler(services.content, events)));
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
@@ -57,16 +69,29 @@ export function addRoutes(server: HttpServer, services: Services): void {
     const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
     response.reply(ready ? 200 : 503, { "Content-Type": "application/json" }, `${JSON.stringify(body, null, 2)}\n`);
   });
-  server.route("GET", "/metrics", guard(async (_request, response, viewer) => {
-    if (!services.seesAll(viewer)) return response.reply(403, plainText, "Metrics count searches in private repositories: a site admin may read them.\n");
-    const text = await services.metrics.text();
-    response.reply(200, { "Content-Type": services.metrics.contentType }, text);
-  }));
+  server.route(
+    "GET",
+    "/metrics",
+    guard(async (_request, response, viewer) => {
+      if (!services.seesAll(viewer))
+        return response.reply(
+          403,
+          plainText,
+          "Metrics count searches in private repositories: a site admin may read them.\n",
+        );
+      const text = await services.metrics.text();
+      response.reply(200, { "Content-Type": services.metrics.contentType }, text);
+    }),
+  );
   addSignInRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
   server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, services.sharePercent)));
-  server.route("GET", "/", guardedPage(services.gate, (request, response) => response.reply(200, plainText, welcome(request))));
+  server.route(
+    "GET",
+    "/",
+    guardedPage(services.gate, (request, response) => response.reply(200, plainText, welcome(request))),
+  );
 }
 
 /** What the routes are plugged into. */
@@ -82,8 +107,8 @@ export interface Services {
   readonly search: SearchHandler;
   readonly graphql: Pick<GraphqlExecutor, "answer">;
   /**
-   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each that the viewer may see as
-   * JSON; undefined may see none.
+   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each that the viewer may
+   * see as JSON; undefined may see none.
    */
   readonly readiness: (viewer: Viewer | undefined) => Readiness;
   /** Whether no repository is hidden from the viewer. */
@@ -143,8 +168,15 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
 
 /** What assistants in editors ask before they begin: all that they could do beside search is off. */
 const clientConfig = {
-  chatEnabled: false, autoCompleteEnabled: false, customCommandsEnabled: false, attributionEnabled: false, attribution: "none",
-  smartContextWindowEnabled: false, modelsAPIEnabled: false, userShouldUseEnterprise: false, latestSupportedCompletionsStreamAPIVersion: 0,
+  chatEnabled: false,
+  autoCompleteEnabled: false,
+  customCommandsEnabled: false,
+  attributionEnabled: false,
+  attribution: "none",
+  smartContextWindowEnabled: false,
+  modelsAPIEnabled: false,
+  userShouldUseEnterprise: false,
+  latestSupportedCompletionsStreamAPIVersion: 0,
 };
 
 function endWithError(sink: EventSink, message: string): void {

@@ -32,13 +32,21 @@ type FormHandler = (form: Form, request: HttpRequest, response: HttpResponse) =>
  */
 export function addSignInRoutes(server: HttpServer, services: SignInServices): void {
   const { signIn, cookies } = services;
-  const post = (path: string, handler: FormHandler): void => server.routeWithBody("POST", path, bodyBytesMax, formHandler(services.origins, handler));
+  const post = (path: string, handler: FormHandler): void =>
+    server.routeWithBody("POST", path, bodyBytesMax, formHandler(services.origins, handler));
   post("/-/sign-in", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), remoteAddress)));
-  post("/-/sign-up", async (form, { remoteAddress }, response) => answer(response, cookies, await signIn.signUp(signUpOf(form), remoteAddress)));
-  post("/-/site-init", async (form, { remoteAddress }, response) => answer(response, cookies, await signIn.initialise(signUpOf(form), remoteAddress)));
+    answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), remoteAddress)),
+  );
+  post("/-/sign-up", async (form, { remoteAddress }, response) =>
+    answer(response, cookies, await signIn.signUp(signUpOf(form), remoteAddress)),
+  );
+  post("/-/site-init", async (form, { remoteAddress }, response) =>
+    answer(response, cookies, await signIn.initialise(signUpOf(form), remoteAddress)),
+  );
   // There is no way to send a letter: a site admin makes the link.
-  post("/-/reset-password-init", async (_, __, response) => response.reply(404, plainText, "Trawl sends no e-mail. Ask a site admin for a link to set a password.\n"));
+  post("/-/reset-password-init", async (_, __, response) =>
+    response.reply(404, plainText, "Trawl sends no e-mail. Ask a site admin for a link to set a password.\n"),
+  );
   post("/-/reset-password-code", async (form, { remoteAddress }, response) => {
     await signIn.useReset(form.integer("userID"), form.text("code"), form.text("password"), remoteAddress);
     response.reply(200, plainText, "");
@@ -48,7 +56,9 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     if (session !== undefined) await signIn.signOut(session, request.remoteAddress);
     return { ...plainText, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
   };
-  server.route("GET", "/-/sign-out", async (request, response) => response.reply(302, { ...await signOut(request), Location: "/" }, ""));
+  server.route("GET", "/-/sign-out", async (request, response) =>
+    response.reply(302, { ...(await signOut(request)), Location: "/" }, ""),
+  );
   server.route("POST", "/-/sign-out", async (request, response) => {
     if (isForeign(services.origins, request)) return refuseForeign(response);
     return response.reply(200, await signOut(request), "");
@@ -58,18 +68,25 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     const entry = services.gate.enter(request);
     const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
     if (!isKnown && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
-    const tell = (): void => response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
+    const tell = (): void =>
+      response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
     return entry.kind === "viewer" ? admit(entry, response, tell) : tell();
   });
 }
 
 function answer(response: HttpResponse, cookies: CookieSettings, outcome: SignInOutcome): void {
   switch (outcome.kind) {
-    case "signed-in": return response.reply(200, { ...plainText, "Set-Cookie": cookieText(outcome.session, cookies) }, "");
-    case "wrong": return response.reply(401, plainText, "Authentication failed\n");
+    case "signed-in":
+      return response.reply(200, { ...plainText, "Set-Cookie": cookieText(outcome.session, cookies) }, "");
+    case "wrong":
+      return response.reply(401, plainText, "Authentication failed\n");
     case "locked": {
       const seconds = Math.ceil(outcome.waitMs / 1000);
-      return response.reply(422, { ...plainText, "Retry-After": String(seconds) }, `Too many attempts. Try again in ${seconds} seconds, or ask a site admin for a link to set a password.\n`);
+      return response.reply(
+        422,
+        { ...plainText, "Retry-After": String(seconds) },
+        `Too many attempts. Try again in ${seconds} seconds, or ask a site admin for a link to set a password.\n`,
+      );
     }
   }
 }
@@ -97,7 +114,11 @@ function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): 
 }
 
 function refuseForeign(response: HttpResponse): void {
-  response.reply(403, plainText, "The request comes from a page of another site. If it is one of yours, list its origin in trustedOrigins.\n");
+  response.reply(
+    403,
+    plainText,
+    "The request comes from a page of another site. If it is one of yours, list its origin in trustedOrigins.\n",
+  );
 }
 
 function signUpOf(form: Form): { readonly name: string; readonly email: string; readonly password: string } {
@@ -128,7 +149,8 @@ class Form {
 function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Readonly<Record<string, unknown>>;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, unknown>>;
   } catch {
     // Told below, without what was sent: it holds a password.
   }

@@ -14,7 +14,8 @@ import type { WriteTurns } from "./write-turns.js";
  * share a block and a system call. Blocks go to the socket until it is full and go on when it is writable; what is more
  * than fits into a turn of the event loop waits for the next one.
  *
- * Large parts are not copied: the caller gives them up with `send` and must not write to them before they are given back.
+ * Large parts are not copied: the caller gives them up with `send` and must not write to them before they are given
+ * back.
  *
  * The bytes that this object holds are `pendingBytes`; who fills it keeps the bound. On the socket's side one block at
  * most is held by uWebSockets.js. A client that takes no byte for `stallMs` is cut. uWebSockets.js does the same by
@@ -43,7 +44,14 @@ export class SseStream implements EventSink {
   #closed = false;
   #progressAtMs = monotonicMs();
 
-  constructor(stream: ByteStream, encoding: StreamEncoding, stallMs: number, turns: WriteTurns, observer: StreamObserver, log: Log) {
+  constructor(
+    stream: ByteStream,
+    encoding: StreamEncoding,
+    stallMs: number,
+    turns: WriteTurns,
+    observer: StreamObserver,
+    log: Log,
+  ) {
     this.#stream = stream;
     this.#turns = turns;
     this.#observer = observer;
@@ -64,7 +72,10 @@ export class SseStream implements EventSink {
 
   send(event: string, data: readonly EventPart[]): void {
     if (this.#closed) return;
-    const bytes = data.reduce((sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : bytesOfPart(part).length), 0);
+    const bytes = data.reduce(
+      (sum, part) => sum + (typeof part === "string" ? Buffer.byteLength(part) : bytesOfPart(part).length),
+      0,
+    );
     if (bytes > eventBytesMax) {
       this.#log.error({ event, bytes, eventBytesMax }, "event dropped: larger than clients accept");
       return;
@@ -103,8 +114,8 @@ export class SseStream implements EventSink {
   }
 
   /**
-   * Ends the stream with an `error` event. What was sent before still arrives, as a part of an event is of no use; a client
-   * that has not taken it after a second is cut.
+   * Ends the stream with an `error` event. What was sent before still arrives, as a part of an event is of no use; a
+   * client that has not taken it after a second is cut.
    */
   fail(message: string): void {
     this.send("error", [JSON.stringify({ message })]);
@@ -226,10 +237,10 @@ export function sseHeaders(encoding: StreamEncoding): Headers {
   return {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-cache",
-    "Connection": "keep-alive",
+    Connection: "keep-alive",
     "X-Accel-Buffering": "no",
-    "Vary": "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With",
-    ...encoding === "gzip" ? { "Content-Encoding": "gzip" } : {},
+    Vary: "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With",
+    ...(encoding === "gzip" ? { "Content-Encoding": "gzip" } : {}),
   };
 }
 

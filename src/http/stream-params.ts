@@ -59,8 +59,18 @@ function fitsInt64(value: bigint): boolean {
 }
 
 const booleans: Readonly<Record<string, boolean>> = {
-  "1": true, t: true, T: true, TRUE: true, true: true, True: true,
-  "0": false, f: false, F: false, FALSE: false, false: false, False: false,
+  "1": true,
+  t: true,
+  T: true,
+  TRUE: true,
+  true: true,
+  True: true,
+  "0": false,
+  f: false,
+  F: false,
+  FALSE: false,
+  false: false,
+  False: false,
 };
 
 function readBoolean(text: string): boolean {

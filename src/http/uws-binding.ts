@@ -1,5 +1,9 @@
 import { createRequire } from "node:module";
-import type { HttpRequest as NativeRequest, HttpResponse as NativeResponse, us_listen_socket as ListenSocket } from "uWebSockets.js";
+import type {
+  HttpRequest as NativeRequest,
+  HttpResponse as NativeResponse,
+  us_listen_socket as ListenSocket,
+} from "uWebSockets.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 
 export type { NativeRequest, NativeResponse, ListenSocket };
@@ -35,7 +39,10 @@ const lastOlderAbi = 115;
 /** For newer releases there is one that needs glibc 2.38; make installs it where they run. */
 const newerPackage = "../../../uws/node_modules/uWebSockets.js";
 
-/** The newer one refuses a longer request line with its headers, and 4 KiB unless this variable says otherwise; the older one takes as much. */
+/**
+ * The newer one refuses a longer request line with its headers, and 4 KiB unless this variable says otherwise; the
+ * older one takes as much.
+ */
 const headBytesMax = 128 * 1024;
 const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
 
@@ -48,8 +55,15 @@ export function loadBinding(abi = Number(process.versions.modules)): NativeModul
     process.env[headBytesVariable] = String(headBytesMax);
     return newerBinding(require(newerPackage) as NewerModule);
   } catch (error) {
-    const remedy = abi <= lastOlderAbi ? "run `make build`" : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
-    throw new TrawlError("bad-config", `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${messageOf(error).replaceAll(/\s+/g, " ")})`, { cause: error });
+    const remedy =
+      abi <= lastOlderAbi
+        ? "run `make build`"
+        : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
+    throw new TrawlError(
+      "bad-config",
+      `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${messageOf(error).replaceAll(/\s+/g, " ")})`,
+      { cause: error },
+    );
   }
 }
 

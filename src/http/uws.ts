@@ -8,7 +8,13 @@ import { networkOf } from "../model/client.js";
 import { ClientAddresses } from "./client-address.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
 import { Router } from "./router.js";
-import { loadBinding, type ListenSocket, type NativeApp, type NativeRequest, type NativeResponse } from "./uws-binding.js";
+import {
+  loadBinding,
+  type ListenSocket,
+  type NativeApp,
+  type NativeRequest,
+  type NativeResponse,
+} from "./uws-binding.js";
 
 /**
  * The HTTP server, and with uws-binding.ts the only file that knows uWebSockets.js.
@@ -57,7 +63,10 @@ export class HttpServer {
     this.#budget = budget;
   }
 
-  /** Says how many answers may be open; a further request is refused with 503, and its connection ends. How we are is told all the same. */
+  /**
+   * Says how many answers may be open; a further request is refused with 503, and its connection ends. How we are is
+   * told all the same.
+   */
   setOpenMax(count: number): void {
     this.#openMax = count;
   }
@@ -72,9 +81,14 @@ export class HttpServer {
     this.#router.add(method, pattern, { kind: "plain", handler });
   }
 
-  /** Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413. */
+  /**
+   * Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413.
+   */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
-    this.routeWithGate(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({ client: networkOf(remoteAddress), handler }));
+    this.routeWithGate(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({
+      client: networkOf(remoteAddress),
+      handler,
+    }));
   }
 
   /** The same for a body that not everybody may send: `gate` is asked before any of it is read. */
@@ -134,15 +148,17 @@ export class HttpServer {
   }
 
   /**
-   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest. A connection
-   * that was taken just before may still send its request. Each connection ends with its next answer. Idempotent.
+   * Takes no further connections, waits until the open responses have ended, at most `graceMs`, and cuts the rest. A
+   * connection that was taken just before may still send its request. Each connection ends with its next answer.
+   * Idempotent.
    */
   async stop(graceMs: number): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#closeListener();
     const startMs = monotonicMs();
-    const isOver = (): boolean => monotonicMs() >= startMs + (this.#responses.size > 0 ? graceMs : Math.min(graceMs, lastRequestMs));
+    const isOver = (): boolean =>
+      monotonicMs() >= startMs + (this.#responses.size > 0 ? graceMs : Math.min(graceMs, lastRequestMs));
     while (!isOver()) await sleep(drainPollMs);
     this.#app.close();
   }
@@ -150,10 +166,15 @@ export class HttpServer {
   /** Runs in uWebSockets.js' callback: nothing may be thrown from here. */
   #accept(res: NativeResponse, req: NativeRequest): void {
     const method = req.getCaseSensitiveMethod();
-    const response = new HttpResponse(res, method === "HEAD", (status) => {
-      this.#responses.delete(response);
-      this.#observe(method, status);
-    }, () => this.#stopped);
+    const response = new HttpResponse(
+      res,
+      method === "HEAD",
+      (status) => {
+        this.#responses.delete(response);
+        this.#observe(method, status);
+      },
+      () => this.#stopped,
+    );
     this.#responses.add(response);
     try {
       const request = snapshot(res, req, method, this.#addresses);
@@ -169,10 +190,17 @@ export class HttpServer {
 
   /** One line a minute says how often. */
   #refuse(response: HttpResponse): void {
-    response.reply(503, { ...plainText, "Retry-After": "1", "Connection": "close" }, "Too many requests are open. Try again in a moment.\n");
+    response.reply(
+      503,
+      { ...plainText, "Retry-After": "1", Connection: "close" },
+      "Too many requests are open. Try again in a moment.\n",
+    );
     this.#refusedCount++;
     if (monotonicMs() - this.#refusalLoggedMs < refusalLogMs) return;
-    this.#log.warn({ refused: this.#refusedCount, open: this.#openMax }, `requests are refused: ${this.#openMax} are open, and the limit on descriptors allows no more (LimitNOFILE)`);
+    this.#log.warn(
+      { refused: this.#refusedCount, open: this.#openMax },
+      `requests are refused: ${this.#openMax} are open, and the limit on descriptors allows no more (LimitNOFILE)`,
+    );
     this.#refusedCount = 0;
     this.#refusalLoggedMs = monotonicMs();
   }
@@ -202,13 +230,18 @@ export class HttpServer {
     }
   }
 
-  /** What is refused here, or by the gate, is answered at once: uWebSockets.js drops the rest of the body, so the client sees the answer. */
+  /**
+   * What is refused here, or by the gate, is answered at once: uWebSockets.js drops the rest of the body, so the client
+   * sees the answer.
+   */
   #receive(res: NativeResponse, request: HttpRequest, { gate, bodyBytesMax }: BodyRoute, response: HttpResponse): void {
     const receiver = gate(request, response);
     if (receiver === undefined || response.closed) return;
     if (Number(request.headers.get("content-length")) > bodyBytesMax) return response.reply(413, plainText, tooLarge);
     const body = new RequestBody(bodyBytesMax, this.#budget, receiver.client);
-    this.#readBody(res, body, response, () => this.#run(receiver.handler, withBody(request, request.params, body.bytes), response));
+    this.#readBody(res, body, response, () =>
+      this.#run(receiver.handler, withBody(request, request.params, body.bytes), response),
+    );
   }
 
   /** Each chunk is copied: its memory is uWebSockets.js' own again when the callback returns. */
@@ -241,8 +274,8 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE" | "OPTIONS";
 export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<void> | void;
 
 /**
- * Asked before a body is read: who receives it, and whose share it takes. Undefined when the response is answered already, as where
- * the sender may not send it.
+ * Asked before a body is read: who receives it, and whose share it takes. Undefined when the response is answered
+ * already, as where the sender may not send it.
  */
 export type BodyGate = (request: HttpRequest, response: HttpResponse) => BodyReceiver | undefined;
 
@@ -332,7 +365,10 @@ export class HttpResponse {
     this.#close(status);
   }
 
-  /** An answer that is only a head. `byteCount` is what a whole one would say of its length; undefined when that is not known. */
+  /**
+   * An answer that is only a head. `byteCount` is what a whole one would say of its length; undefined when that is not
+   * known.
+   */
   replyHead(status: number, headers: Headers, byteCount: number | undefined): void {
     if (this.#closed || this.#status !== undefined) return;
     this.#status = status;
@@ -343,18 +379,32 @@ export class HttpResponse {
     this.#close(status);
   }
 
-  /** As `startStream`, for a body of this many bytes, at least one: the answer says its length, and ends with its last byte. */
+  /**
+   * As `startStream`, for a body of this many bytes, at least one: the answer says its length, and ends with its last
+   * byte.
+   */
   startSizedStream(status: number, headers: Headers, byteCount: number): ByteStream {
     if (this.#closed || this.#status !== undefined) return closedStream;
     this.#status = status;
-    return new SizedStream(this.#res, this, byteCount, () => this.#writeHead(status, headers), () => this.#close(status));
+    return new SizedStream(
+      this.#res,
+      this,
+      byteCount,
+      () => this.#writeHead(status, headers),
+      () => this.#close(status),
+    );
   }
 
   /** An answer in blocks. The head goes out with the first block, so a stream that sends nothing yet costs nothing. */
   startStream(status: number, headers: Headers): ByteStream {
     if (this.#closed || this.#status !== undefined) return closedStream;
     this.#status = status;
-    return new NativeStream(this.#res, this, () => this.#writeHead(status, headers), () => this.#close(status));
+    return new NativeStream(
+      this.#res,
+      this,
+      () => this.#writeHead(status, headers),
+      () => this.#close(status),
+    );
   }
 
   /** Says how an answer ends whose client has lost its right to it. */
@@ -362,7 +412,10 @@ export class HttpResponse {
     this.#revoked = callback;
   }
 
-  /** The client has lost its right to the answer: what has not begun is a 401, and what has is cut, unless `onRevoked` said otherwise. */
+  /**
+   * The client has lost its right to the answer: what has not begun is a 401, and what has is cut, unless `onRevoked`
+   * said otherwise.
+   */
   revoke(reason: string): void {
     if (this.#closed) return;
     if (this.#revoked !== undefined) return this.#revoked(reason);
@@ -499,15 +552,21 @@ class NativeStream extends BodyStream {
 }
 
 /**
- * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a block
- * waits here, copied.
+ * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a
+ * block waits here, copied.
  */
 class SizedStream extends BodyStream {
   readonly #byteCount: number;
   #waiting = noBytes;
   #givenCount = 0;
 
-  constructor(res: NativeResponse, response: HttpResponse, byteCount: number, writeHead: () => void, ended: () => void) {
+  constructor(
+    res: NativeResponse,
+    response: HttpResponse,
+    byteCount: number,
+    writeHead: () => void,
+    ended: () => void,
+  ) {
     assert(byteCount > 0, "an answer without a body is only a head");
     super(res, response, writeHead, ended);
     this.#byteCount = byteCount;
@@ -576,22 +635,41 @@ const tooLarge = "body too large\n";
 const tooManyPieces = "the body comes in too many small pieces; send larger chunks\n";
 const tooSlow = "the body did not come in time\n";
 
-/** A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before. */
+/**
+ * A whole body comes within this time. uWebSockets.js cuts one that comes at less than 16 KB/s for 10 to 12 s before.
+ */
 const bodyMsMax = 60_000;
 const clientClosedStatus = 499;
 const forwardedForHeader = "x-forwarded-for";
 const noBytes = new Uint8Array(0);
 
-export const plainText: Headers = {
-  "Content-Type": "text/plain; charset=utf-8",
-  "X-Content-Type-Options": "nosniff",
-};
+export const plainText: Headers = { "Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff" };
 
 const statusText: Readonly<Record<number, string>> = {
-  200: "OK", 202: "Accepted", 204: "No Content", 206: "Partial Content", 302: "Found", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
-  405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict", 413: "Payload Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 421: "Misdirected Request", 422: "Unprocessable Entity", 429: "Too Many Requests",
+  200: "OK",
+  202: "Accepted",
+  204: "No Content",
+  206: "Partial Content",
+  302: "Found",
+  304: "Not Modified",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  409: "Conflict",
+  413: "Payload Too Large",
+  414: "URI Too Long",
+  416: "Range Not Satisfiable",
+  421: "Misdirected Request",
+  422: "Unprocessable Entity",
+  429: "Too Many Requests",
   431: "Request Header Fields Too Large",
-  500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
 };
 
 function refuseBody(response: HttpResponse, full: FullShare): void {
@@ -604,12 +682,17 @@ function answerNoRoute(request: HttpRequest, response: HttpResponse): void {
 }
 
 function allowed(methods: readonly string[]): string {
-  return methods.includes("GET") ? ["GET", "HEAD", ...methods.filter((method) => method !== "GET")].join(", ")
+  return methods.includes("GET")
+    ? ["GET", "HEAD", ...methods.filter((method) => method !== "GET")].join(", ")
     : methods.join(", ");
 }
 
 /** Field by field: to spread one takes longer than the rest of a small request's way to its handler. */
-function withBody({ method, path, query, headers, remoteAddress }: RequestHead, params: HttpRequest["params"], body: Uint8Array): HttpRequest {
+function withBody(
+  { method, path, query, headers, remoteAddress }: RequestHead,
+  params: HttpRequest["params"],
+  body: Uint8Array,
+): HttpRequest {
   return { method, path, query, headers, remoteAddress, params, body };
 }
 

@@ -16,7 +16,15 @@ const namedMax = 100;
 
 /** What code hosts call a change of branches or tags. */
 const pushEvents: ReadonlySet<string> = new Set([
-  "push", "create", "delete", "Push Hook", "Tag Push Hook", "repo:push", "repo:refs_changed", "tag_push", "repository_update",
+  "push",
+  "create",
+  "delete",
+  "Push Hook",
+  "Tag Push Hook",
+  "repo:push",
+  "repo:refs_changed",
+  "tag_push",
+  "repository_update",
 ]);
 
 export interface WebhookServices {
@@ -29,10 +37,11 @@ export interface WebhookServices {
 }
 
 /**
- * `POST /.api/webhooks/ID`: a code host tells of a push, and what it names is fetched at once rather than at its next turn.
+ * `POST /.api/webhooks/ID`: a code host tells of a push, and what it names is fetched at once rather than at its next
+ * turn.
  *
- * The sender shows that it knows the secret of the hook: by a signature of the body (GitHub, Gitea, Forgejo), as a token
- * (GitLab), or as `Authorization: Bearer`. Many deliveries for a repository that waits are one fetch.
+ * The sender shows that it knows the secret of the hook: by a signature of the body (GitHub, Gitea, Forgejo), as a
+ * token (GitLab), or as `Authorization: Bearer`. Many deliveries for a repository that waits are one fetch.
  */
 export function addWebhookRoute(server: HttpServer, services: WebhookServices): void {
   server.routeWithBody("POST", "/.api/webhooks/ID", deliveryBytesMax, webhookHandler(services));
@@ -68,8 +77,12 @@ function tooMany(response: HttpResponse): void {
 
 /** Both sides are hashed to one length first, so the comparison tells nothing of the secret. */
 function isGenuine({ headers, body }: HttpRequest, secret: string): boolean {
-  const signature = headers.get("x-hub-signature-256")?.replace(/^sha256=/, "") ?? headers.get("x-forgejo-signature") ?? headers.get("x-gitea-signature");
-  if (signature !== undefined) return isEqual(signature.toLowerCase(), createHmac("sha256", secret).update(body).digest("hex"));
+  const signature =
+    headers.get("x-hub-signature-256")?.replace(/^sha256=/, "") ??
+    headers.get("x-forgejo-signature") ??
+    headers.get("x-gitea-signature");
+  if (signature !== undefined)
+    return isEqual(signature.toLowerCase(), createHmac("sha256", secret).update(body).digest("hex"));
   const token = headers.get("x-gitlab-token") ?? /^Bearer (.*)$/i.exec(headers.get("authorization") ?? "")?.[1];
   return token !== undefined && isEqual(token, secret);
 }
@@ -79,12 +92,19 @@ function isEqual(one: string, other: string): boolean {
   return timingSafeEqual(hash(one), hash(other));
 }
 
-/** Names of the repositories that are fetched for it; none for an event that changes no branch. Throws `bad-request`. */
+/**
+ * Names of the repositories that are fetched for it; none for an event that changes no branch. Throws `bad-request`.
+ */
 function deliver(request: HttpRequest, requestByAddress: WebhookServices["requestByAddress"]): readonly string[] {
   const { headers } = request;
-  const event = headers.get("x-github-event") ?? headers.get("x-forgejo-event") ?? headers.get("x-gitea-event") ?? headers.get("x-gitlab-event") ?? headers.get("x-event-key");
+  const event =
+    headers.get("x-github-event") ??
+    headers.get("x-forgejo-event") ??
+    headers.get("x-gitea-event") ??
+    headers.get("x-gitlab-event") ??
+    headers.get("x-event-key");
   const payload = readPayload(request);
-  const named = event === "System Hook" ? textOf(payload["event_name"]) ?? "" : event;
+  const named = event === "System Hook" ? (textOf(payload["event_name"]) ?? "") : event;
   return named === undefined || pushEvents.has(named) ? requestByAddress(addressesIn(payload)) : [];
 }
 
@@ -94,8 +114,10 @@ type Fields = Readonly<Record<string, unknown>>;
 function readPayload({ headers, body }: HttpRequest): Fields {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    const isForm = headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true && !text.trimStart().startsWith("{");
-    const payload: unknown = JSON.parse(isForm ? new URLSearchParams(text).get("payload") ?? "" : text);
+    const isForm =
+      headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true &&
+      !text.trimStart().startsWith("{");
+    const payload: unknown = JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
     if (isFields(payload)) return payload;
   } catch (error) {
     throw new TrawlError("bad-request", `the delivery is not JSON in UTF-8: ${messageOf(error)}`);
@@ -110,8 +132,12 @@ function addressesIn(payload: Fields): string[] {
   const page = fieldsOf(fieldsOf(repository["links"])["html"]);
   const several = Array.isArray(payload["repositories"]) ? payload["repositories"].slice(0, namedMax) : [];
   return [
-    payload["repository"], ...several, page["href"],
-    ...["clone_url", "ssh_url", "git_url", "html_url", "url", "git_http_url", "git_ssh_url", "homepage"].map((name) => repository[name]),
+    payload["repository"],
+    ...several,
+    page["href"],
+    ...["clone_url", "ssh_url", "git_url", "html_url", "url", "git_http_url", "git_ssh_url", "homepage"].map(
+      (name) => repository[name],
+    ),
     ...["git_http_url", "git_ssh_url", "web_url"].map((name) => project[name]),
   ].flatMap((value) => textOf(value) ?? []);
 }

@@ -1,10 +1,12 @@
 /**
- * Bytes that all event streams together write in one turn of the event loop: one or two milliseconds. Eight streams that
- * each have 512 KiB to write take 17 ms, and whatever else the main thread serves would wait for them.
+ * Bytes that all event streams together write in one turn of the event loop: one or two milliseconds. Eight streams
+ * that each have 512 KiB to write take 17 ms, and whatever else the main thread serves would wait for them.
  */
 const turnBytesMax = 256 * 1024;
 
-/** Turns of the event loop, in each of which the streams of one server write no more than `turnBytesMax` and one block. */
+/**
+ * Turns of the event loop, in each of which the streams of one server write no more than `turnBytesMax` and one block.
+ */
 export class WriteTurns {
   #leftBytes = turnBytesMax;
   /** In the order in which they came. */

@@ -15,7 +15,11 @@ export interface ContentLimits {
 }
 
 /** The limits, from options as they are configured. */
-export function contentLimitsOf(options: { readonly fileBytesMax: number; readonly largeFiles: readonly string[]; readonly trigramCountMax: number }): ContentLimits {
+export function contentLimitsOf(options: {
+  readonly fileBytesMax: number;
+  readonly largeFiles: readonly string[];
+  readonly trigramCountMax: number;
+}): ContentLimits {
   return { ...options, largeFiles: globTest(options.largeFiles) };
 }
 
@@ -29,7 +33,10 @@ const languageHeadBytes = 4096;
 export function skipReasonOfContent(content: Buffer, path: Buffer, limits: ContentLimits, kernel: Kernel): SkipReason {
   if (isTooLarge(content.length, path, limits)) return "too-large";
   if (content.includes(0)) return "binary";
-  if (content.length > trigramCheckBytesMin && kernel.distinctTrigrams(content, 0, content.length, limits.trigramCountMax) > limits.trigramCountMax) {
+  if (
+    content.length > trigramCheckBytesMin &&
+    kernel.distinctTrigrams(content, 0, content.length, limits.trigramCountMax) > limits.trigramCountMax
+  ) {
     return "too-many-trigrams";
   }
   return "none";
@@ -50,18 +57,25 @@ export function languageOf(path: Buffer, content: Buffer): string {
  */
 function globTest(globs: readonly string[]): PathTest | undefined {
   if (globs.length === 0) return undefined;
-  const source = globs.map((glob) => (glob.includes("/") ? `\\A${globSource(glob)}\\z` : `(?:\\A|/)${globSource(glob)}\\z`)).join("|");
+  const source = globs
+    .map((glob) => (glob.includes("/") ? `\\A${globSource(glob)}\\z` : `(?:\\A|/)${globSource(glob)}\\z`))
+    .join("|");
   return (path) => compileRegexp(`(?s:${source})`, false).test(Buffer.from(path.toString()));
 }
 
 function globSource(glob: string): string {
   return glob.replace(/\*\*\/|\*\*|\*|\?|[.+^${}()|[\]\\]/g, (part) => {
     switch (part) {
-      case "**/": return "(?:.*/)?";
-      case "**": return ".*";
-      case "*": return "[^/]*";
-      case "?": return "[^/]";
-      default: return escapeRegexp(part);
+      case "**/":
+        return "(?:.*/)?";
+      case "**":
+        return ".*";
+      case "*":
+        return "[^/]*";
+      case "?":
+        return "[^/]";
+      default:
+        return escapeRegexp(part);
     }
   });
 }

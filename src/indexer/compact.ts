@@ -14,10 +14,15 @@ export interface CompactSource extends SourceShard {
 }
 
 /**
- * Copies the living documents of the sources to the output. Every checksum of a source is verified first, so that damage
- * is not copied into a shard with right ones. Throws `corrupt-shard`, or `cancelled` when asked to stop.
+ * Copies the living documents of the sources to the output. Every checksum of a source is verified first, so that
+ * damage is not copied into a shard with right ones. Throws `corrupt-shard`, or `cancelled` when asked to stop.
  */
-export async function compact(sources: readonly CompactSource[], snapshot: ShardSnapshot, output: ShardOutput, stop: () => boolean): Promise<void> {
+export async function compact(
+  sources: readonly CompactSource[],
+  snapshot: ShardSnapshot,
+  output: ShardOutput,
+  stop: () => boolean,
+): Promise<void> {
   for (const source of sources) {
     const bytes = snapshot.get(source.id);
     if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${source.id} is missing from the store`);
@@ -30,7 +35,12 @@ export async function compact(sources: readonly CompactSource[], snapshot: Shard
   await output.flush();
 }
 
-async function copyLiving(reader: ShardReader, source: CompactSource, output: ShardOutput, stop: () => boolean): Promise<void> {
+async function copyLiving(
+  reader: ShardReader,
+  source: CompactSource,
+  output: ShardOutput,
+  stop: () => boolean,
+): Promise<void> {
   const languages = reader.languages();
   for (let content = 0; content <= reader.contentCount; content++) {
     if (content % 256 === 0 && stop()) throw new TrawlError("cancelled", "the merge was stopped");
@@ -48,7 +58,12 @@ async function copyLiving(reader: ShardReader, source: CompactSource, output: Sh
   }
 }
 
-function livingDocuments(reader: ShardReader, source: CompactSource, content: number, languages: readonly string[]): DocumentInput[] {
+function livingDocuments(
+  reader: ShardReader,
+  source: CompactSource,
+  content: number,
+  languages: readonly string[],
+): DocumentInput[] {
   const living: DocumentInput[] = [];
   const end = reader.contentFirstDocument[content + 1];
   for (let document = reader.contentFirstDocument[content]; document < end; document++) {

@@ -1,5 +1,12 @@
 import { trimEndOf } from "../base/text.js";
-import { knownExtension, languageByName, languagesByExtension, languagesByFilename, languagesByInterpreter, type Language } from "../model/language.js";
+import {
+  knownExtension,
+  languageByName,
+  languagesByExtension,
+  languagesByFilename,
+  languagesByInterpreter,
+  type Language,
+} from "../model/language.js";
 import { TextPattern } from "../regexp/text-pattern.js";
 import { chooseByHead } from "./language-heuristics.js";
 
@@ -28,14 +35,21 @@ function languageAmong(candidates: readonly Language[], extension: string, head:
 
 function languageOfHead(head: Buffer): Language | undefined {
   if (head.length === 0) return undefined;
-  return languagesOfShebang(head)[0] ?? languageOfModeline(head) ?? (head.indexOf("<?xml") === 0 ? languageByName("XML") : undefined);
+  return (
+    languagesOfShebang(head)[0] ??
+    languageOfModeline(head) ??
+    (head.indexOf("<?xml") === 0 ? languageByName("XML") : undefined)
+  );
 }
 
 /** As in `#!/usr/bin/env -S PYTHONPATH=lib python3.11 -u`: the first word after `env` that is no option or setting. */
 function languagesOfShebang(head: Buffer): readonly Language[] {
   if (head[0] !== hash || head[1] !== exclamationMark) return [];
   const [line] = head.toString("latin1", 2, shebangBytesMax).split("\n", 1);
-  const [program, ...parameters] = line.trim().split(/\s+/).map((word) => word.slice(word.lastIndexOf("/") + 1));
+  const [program, ...parameters] = line
+    .trim()
+    .split(/\s+/)
+    .map((word) => word.slice(word.lastIndexOf("/") + 1));
   const interpreter = program === "env" ? parameters.find((word) => !/^-|=/.test(word)) : program;
   if (interpreter === undefined) return [];
   return languagesByInterpreter(interpreter) ?? languagesByInterpreter(trimEndOf(interpreter, "-.0123456789")) ?? [];
@@ -48,9 +62,14 @@ function linesOf(head: Buffer): string {
 
 /** `-*- mode: ruby -*-`, where other settings may stand before and behind the mode, and `-*- python -*-`. */
 const emacsMode = new TextPattern(
-  String.raw`-\*-(?:(?:.*[ \t;]|[ \t]*)mode[ \t]*:[ \t]*([^\s;]+?)[ \t]*(?:;.*)?-\*-|[ \t]*([^\s;:]+?)[ \t]*(?:;[^\n:]*)?-\*-[^\n:]*$)`, "im");
+  String.raw`-\*-(?:(?:.*[ \t;]|[ \t]*)mode[ \t]*:[ \t]*([^\s;]+?)[ \t]*(?:;.*)?-\*-|[ \t]*([^\s;:]+?)[ \t]*(?:;[^\n:]*)?-\*-[^\n:]*$)`,
+  "im",
+);
 /** `vim: set ft=cpp:`. */
-const vimMode = new TextPattern(String.raw`(?:^|[ \t])(?:vim?|ex):(?:.*[ \t:])?(?:ft|filetype|syn|syntax)=([\w+#-]+)`, "m");
+const vimMode = new TextPattern(
+  String.raw`(?:^|[ \t])(?:vim?|ex):(?:.*[ \t:])?(?:ft|filetype|syn|syntax)=([\w+#-]+)`,
+  "m",
+);
 
 function languageOfModeline(head: Buffer): Language | undefined {
   const text = linesOf(head.subarray(0, modelineBytesMax));

@@ -18,7 +18,9 @@ export interface SourceShard extends StoredShard {
 export interface Delta {
   readonly tombstones: Map<number, number[]>;
   readonly entries: Entry[];
-  /** What the tombstones take from the repository's counters. A content that other documents share counts as gone too. */
+  /**
+   * What the tombstones take from the repository's counters. A content that other documents share counts as gone too.
+   */
   readonly dead: DocumentCounts;
   /** Paths that differ, over all branches. */
   readonly changedPathCount: number;
@@ -47,7 +49,10 @@ interface PathChange {
  * and work is in proportion to the difference. Undefined when a branch is new and no bit is free: then all documents
  * get new masks.
  */
-export function carryBits(old: readonly IndexedBranch[], wanted: ReadonlyMap<string, string>): IndexedBranch[] | undefined {
+export function carryBits(
+  old: readonly IndexedBranch[],
+  wanted: ReadonlyMap<string, string>,
+): IndexedBranch[] | undefined {
   const free = old.filter((branch) => !wanted.has(branch.name));
   const carried: IndexedBranch[] = [];
   for (const [name, commit] of wanted) {
@@ -65,12 +70,20 @@ export function carryBits(old: readonly IndexedBranch[], wanted: ReadonlyMap<str
 }
 
 /**
- * Works out the delta between the indexed commits and the wanted ones, bit by bit. Bits of branches that are gone stay in
- * the masks of documents that have another branch too, where nobody asks for them; a document that has no other is
+ * Works out the delta between the indexed commits and the wanted ones, bit by bit. Bits of branches that are gone stay
+ * in the masks of documents that have another branch too, where nobody asks for them; a document that has no other is
  * buried.
  */
-export async function findDelta(mirror: string, repositoryId: number, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[],
-  shards: readonly SourceShard[], snapshot: ShardSnapshot, verify: (reader: ShardReader) => void, stop: StopSignal): Promise<Delta> {
+export async function findDelta(
+  mirror: string,
+  repositoryId: number,
+  old: readonly IndexedBranch[],
+  wanted: readonly IndexedBranch[],
+  shards: readonly SourceShard[],
+  snapshot: ShardSnapshot,
+  verify: (reader: ShardReader) => void,
+  stop: StopSignal,
+): Promise<Delta> {
   const changes = await changedPaths(mirror, old, wanted, stop);
   const living = wanted.reduce((mask, branch) => mask | (1 << branch.bit), 0);
   const losesBranch = old.some((branch) => (living & (1 << branch.bit)) === 0);
@@ -90,12 +103,18 @@ export async function findDelta(mirror: string, repositoryId: number, old: reado
   return delta;
 }
 
-async function changedPaths(mirror: string, old: readonly IndexedBranch[], wanted: readonly IndexedBranch[], stop: StopSignal): Promise<Map<string, PathChange>> {
+async function changedPaths(
+  mirror: string,
+  old: readonly IndexedBranch[],
+  wanted: readonly IndexedBranch[],
+  stop: StopSignal,
+): Promise<Map<string, PathChange>> {
   const changes = new Map<string, PathChange>();
   for (const branch of wanted) {
     const before = old.find((other) => other.bit === branch.bit);
     if (before === undefined || before.commit === branch.commit) continue;
-    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop)) noteChange(changes, branch.bit, change);
+    for (const change of await diffTrees(mirror, before.commit, branch.commit, stop))
+      noteChange(changes, branch.bit, change);
   }
   return changes;
 }
@@ -111,8 +130,13 @@ function noteChange(changes: Map<string, PathChange>, bit: number, change: TreeC
 }
 
 /** Adds the living documents of the changed paths to `found`, by path. */
-function findDocuments(reader: ShardReader, repositoryId: number, changes: ReadonlyMap<string, PathChange>, shard: SourceShard,
-  found: Map<string, OldDocument[]>): void {
+function findDocuments(
+  reader: ShardReader,
+  repositoryId: number,
+  changes: ReadonlyMap<string, PathChange>,
+  shard: SourceShard,
+  found: Map<string, OldDocument[]>,
+): void {
   for (const [key, change] of changes) {
     for (const document of reader.documentsAt(repositoryId, change.path)) {
       if (isDead(shard.tombstones, document)) continue;
@@ -125,11 +149,18 @@ function findDocuments(reader: ShardReader, repositoryId: number, changes: Reado
 }
 
 /** Buries documents that only lost branches have. Those of changed paths are left to `applyChange`. */
-function buryBranchless(reader: ShardReader, repositoryId: number, changes: ReadonlyMap<string, PathChange>, shard: SourceShard,
-  living: number, delta: Delta): void {
+function buryBranchless(
+  reader: ShardReader,
+  repositoryId: number,
+  changes: ReadonlyMap<string, PathChange>,
+  shard: SourceShard,
+  living: number,
+  delta: Delta,
+): void {
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < reader.documentCount; document++) {
-    if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0) continue;
+    if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0)
+      continue;
     if (isDead(shard.tombstones, document) || changes.has(reader.pathOf(document).toString("latin1"))) continue;
     bury(describeDocument(reader, document), delta);
   }
@@ -139,8 +170,12 @@ function describeDocument(reader: ShardReader, document: number): OldDocument {
   const skipReason = skipReasonOf(skipCodeOf(reader.documentInfo[document]));
   const content = reader.contentOf(document);
   return {
-    shardId: reader.id, document, oid: reader.oidOf(document), branchMask: reader.documentBranches[document],
-    isFile: skipReason !== "not-regular", skipReason,
+    shardId: reader.id,
+    document,
+    oid: reader.oidOf(document),
+    branchMask: reader.documentBranches[document],
+    isFile: skipReason !== "not-regular",
+    skipReason,
     contentBytes: content < reader.contentCount ? reader.contentStart[content + 1] - reader.contentStart[content] : 0,
   };
 }
@@ -153,7 +188,8 @@ function isDead(tombstones: Uint32Array | undefined, document: number): boolean 
 function applyChange(change: PathChange, documents: readonly OldDocument[], living: number, delta: Delta): void {
   const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
   const keyOf = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
-  for (const { oid, isFile, branchMask } of documents) masks.set(keyOf(oid, isFile), { mask: branchMask & living, oid, isFile });
+  for (const { oid, isFile, branchMask } of documents)
+    masks.set(keyOf(oid, isFile), { mask: branchMask & living, oid, isFile });
   for (const { bit, oid, isFile } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
@@ -170,7 +206,8 @@ function applyChange(change: PathChange, documents: readonly OldDocument[], livi
     }
     bury(document, delta);
   }
-  for (const { mask, oid, isFile } of masks.values()) if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, branchMask: mask });
+  for (const { mask, oid, isFile } of masks.values())
+    if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, branchMask: mask });
 }
 
 function bury(document: OldDocument, { tombstones, dead }: Delta): void {
@@ -179,5 +216,6 @@ function bury(document: OldDocument, { tombstones, dead }: Delta): void {
   else list.push(document.document);
   dead.documentCount++;
   dead.contentBytes += document.contentBytes;
-  if (document.skipReason !== "none") dead.skippedCounts[document.skipReason] = (dead.skippedCounts[document.skipReason] ?? 0) + 1;
+  if (document.skipReason !== "none")
+    dead.skippedCounts[document.skipReason] = (dead.skippedCounts[document.skipReason] ?? 0) + 1;
 }

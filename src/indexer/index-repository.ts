@@ -68,7 +68,11 @@ export interface BranchEntries {
 }
 
 /** Every entry of the branches' trees that can be read, the same path and blob at several branches once. */
-export async function entriesOfBranches(mirror: string, branches: readonly IndexedBranch[], stop: StopSignal): Promise<BranchEntries> {
+export async function entriesOfBranches(
+  mirror: string,
+  branches: readonly IndexedBranch[],
+  stop: StopSignal,
+): Promise<BranchEntries> {
   const known = new Map<string, Entry>();
   const entries: Entry[] = [];
   let missingTreeCount = 0;
@@ -95,7 +99,11 @@ export async function entriesOfBranches(mirror: string, branches: readonly Index
  * Adds a document for each entry to the output, reading each blob once; contents are added in the order of their first
  * path. Throws `cancelled` when asked to stop.
  */
-export async function indexEntries(entries: readonly Entry[], context: IndexContext, counts: DocumentCounts): Promise<void> {
+export async function indexEntries(
+  entries: readonly Entry[],
+  context: IndexContext,
+  counts: DocumentCounts,
+): Promise<void> {
   const { output } = context;
   const entriesOfBlob = new Map<string, Entry[]>();
   for (const entry of entries) {
@@ -121,17 +129,26 @@ export async function indexEntries(entries: readonly Entry[], context: IndexCont
   if (wanted.length > 0) await readBlobs(wanted, entriesOfBlob, context, counts);
 }
 
-async function readBlobs(wanted: readonly string[], entriesOfBlob: ReadonlyMap<string, Entry[]>, context: IndexContext, counts: DocumentCounts): Promise<void> {
+async function readBlobs(
+  wanted: readonly string[],
+  entriesOfBlob: ReadonlyMap<string, Entry[]>,
+  context: IndexContext,
+  counts: DocumentCounts,
+): Promise<void> {
   const { fileBytesMax, largeFiles } = context.limits;
   const contentBytesMax = largeFiles === undefined ? Math.min(fileBytesMax, contentBytesLimit) : contentBytesLimit;
-  await readByGit({ directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop }, wanted, async (index, outcome) => {
-    const group = entriesOfBlob.get(wanted[index]) ?? [];
-    context.reads.blobCount++;
-    if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
-    if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
-    else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
-    if (index % 256 === 0) context.onProgress(index, wanted.length);
-  });
+  await readByGit(
+    { directory: context.mirror, contentBytesMax, silenceMs: readSilenceMs, stop: context.stop },
+    wanted,
+    async (index, outcome) => {
+      const group = entriesOfBlob.get(wanted[index]) ?? [];
+      context.reads.blobCount++;
+      if (outcome.kind === "content") context.reads.byteCount += outcome.content.length;
+      if (outcome.kind === "content") await indexBlob(wanted[index], outcome.content, group, context, counts);
+      else for (const entry of group) addSkipped(entry, outcome.kind, context, counts);
+      if (index % 256 === 0) context.onProgress(index, wanted.length);
+    },
+  );
 }
 
 /** The open shard has the blob, from a fork say: it is not read again. */
@@ -141,7 +158,13 @@ function addToOpenShard(content: number, group: readonly Entry[], context: Index
   for (const entry of group) addDocument(content, entry, text, context);
 }
 
-async function indexBlob(oid: string, content: Buffer, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): Promise<void> {
+async function indexBlob(
+  oid: string,
+  content: Buffer,
+  group: readonly Entry[],
+  context: IndexContext,
+  counts: DocumentCounts,
+): Promise<void> {
   const readable: Entry[] = [];
   for (const entry of group) {
     context.onFile(oid, entry.path, content.length);
@@ -163,14 +186,23 @@ function addDocument(content: number, entry: Entry, text: Buffer, context: Index
   context.onFile(entry.oid, entry.path, text.length);
   const language = languageOf(entry.path, text);
   context.output.addDocument(content, {
-    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid, language, skipReason: "none",
+    repositoryId: context.repositoryId,
+    path: entry.path,
+    branchMask: entry.branchMask,
+    oid: entry.oid,
+    language,
+    skipReason: "none",
   });
 }
 
 function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext, counts: DocumentCounts): void {
   counts.skippedCounts[skipReason] = (counts.skippedCounts[skipReason] ?? 0) + 1;
   context.output.addSkipped({
-    repositoryId: context.repositoryId, path: entry.path, branchMask: entry.branchMask, oid: entry.oid, skipReason,
+    repositoryId: context.repositoryId,
+    path: entry.path,
+    branchMask: entry.branchMask,
+    oid: entry.oid,
+    skipReason,
     language: skipReason === "quarantined" ? "" : languageOfSkipped(entry, context),
   });
 }

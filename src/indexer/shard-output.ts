@@ -69,6 +69,13 @@ export class ShardOutput {
     const id = Atomics.add(this.#shardIds, 0, 1) >>> 0;
     const reader = new ShardReader(id, bytes);
     await this.#store.put([{ id, bytes }]);
-    this.records.push({ id, checksum: reader.checksum, storedBytes: bytes.length, contentBytes, documentCount, repositoryIds: [...reader.repositories] });
+    this.records.push({
+      id,
+      checksum: reader.checksum,
+      storedBytes: bytes.length,
+      contentBytes,
+      documentCount,
+      repositoryIds: [...reader.repositories],
+    });
   }
 }

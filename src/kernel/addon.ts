@@ -21,20 +21,30 @@ export interface Addon {
   /** Returns a port, 0 when nothing has changed. */
   replaceListener(port: number, descriptor: number): number;
   /**
-   * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of processor
-   * time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
+   * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of
+   * processor time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
    */
-  startProcess(strings: Uint8Array, argumentCount: number, environmentCount: number, limits: Uint32Array, out: Uint32Array): number;
+  startProcess(
+    strings: Uint8Array,
+    argumentCount: number,
+    environmentCount: number,
+    limits: Uint32Array,
+    out: Uint32Array,
+  ): number;
   /** Writes exit code and signal to `out`. */
   hasEnded(pid: number, out: Uint32Array): boolean;
   /** The path ends with a zero byte. Answers a number for the file, 0 when this process has not mapped it. */
   guardFile(path: Uint8Array): number;
-  /** Writes faults, faults of its first two pages, whether it is shorter than it was, and whether it is gone to `out`. */
+  /**
+   * Writes faults, faults of its first two pages, whether it is shorter than it was, and whether it is gone to `out`.
+   */
   stateOfFile(file: number, out: Uint32Array): void;
   /** Faults alone, without a look at the file. */
   faultsOfFile(file: number, inHead: boolean): number;
   packFaults(): number;
-  /** When the heap of this thread, which is none but a worker's, reaches its limit, the word is set and the thread ends. */
+  /**
+   * When the heap of this thread, which is none but a worker's, reaches its limit, the word is set and the thread ends.
+   */
   guardHeap(reached: Uint32Array): void;
   /** `strings`: index and pack of each, each ended by a zero byte. */
   openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;

@@ -1,8 +1,8 @@
 /**
  * The 7-bit class alphabet of the index: ASCII letters are folded to lower case, control characters other than tab and
- * newline share one class, and bytes of 128 and more are hashed into the classes that remain. A trigram of three classes
- * is a 21-bit key. Two texts that differ only in ASCII case have equal trigrams, which is why one index serves searches
- * with and without case.
+ * newline share one class, and bytes of 128 and more are hashed into the classes that remain. A trigram of three
+ * classes is a 21-bit key. Two texts that differ only in ASCII case have equal trigrams, which is why one index serves
+ * searches with and without case.
  */
 export const classOf: Uint8Array = makeClasses();
 

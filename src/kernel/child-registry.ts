@@ -42,7 +42,8 @@ export function killChildren(registry: Int32Array): void {
 export function areChildrenGone(registry: Int32Array): boolean {
   const addon = addonIfBuilt();
   // Without the addon the children are Node's, which forgets those of a thread that is gone.
-  for (const pid of livingIn(registry)) if (addon === undefined || addon.hasEnded(pid, new Uint32Array(2))) registry[registry.indexOf(pid)] = 0;
+  for (const pid of livingIn(registry))
+    if (addon === undefined || addon.hasEnded(pid, new Uint32Array(2))) registry[registry.indexOf(pid)] = 0;
   return livingIn(registry).length === 0;
 }
 

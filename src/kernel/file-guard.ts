@@ -11,9 +11,10 @@ export interface FileState {
 }
 
 /**
- * A mapped file that may lose bytes while it is read: somebody cuts it, or the disk fails. Without a guard that is a SIGBUS, which
- * ends the process. With it the reader gets zeros, and the count of faults tells: who compares it before and after knows what not to
- * trust. All threads that guard the same file see the same. Where the addon is not built, nothing is guarded.
+ * A mapped file that may lose bytes while it is read: somebody cuts it, or the disk fails. Without a guard that is a
+ * SIGBUS, which ends the process. With it the reader gets zeros, and the count of faults tells: who compares it before
+ * and after knows what not to trust. All threads that guard the same file see the same. Where the addon is not built,
+ * nothing is guarded.
  */
 export class FileGuard {
   readonly #addon: Addon | undefined;

@@ -6,8 +6,9 @@ export function makeHeapWord(): Uint32Array {
 }
 
 /**
- * Ends this worker thread when its heap reaches its limit, however large the allocation is that does not fit. Without the addon Node
- * does so, but an allocation of more than 16 MiB then ends the whole process, as when a Map of a million keys grows.
+ * Ends this worker thread when its heap reaches its limit, however large the allocation is that does not fit. Without
+ * the addon Node does so, but an allocation of more than 16 MiB then ends the whole process, as when a Map of a million
+ * keys grows.
  */
 export function guardHeap(word: Uint32Array): void {
   addonIfBuilt()?.guardHeap(word);

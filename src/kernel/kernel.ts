@@ -17,23 +17,31 @@ export interface Kernel {
   /**
    * Finds occurrences of `needle` that start inside the ranges.
    *
-   * `ranges` holds triples (`from`, `to`, `end`): a match starts in `[from, to)` and ends at or before `end`. Ranges are
-   * sorted by `from` and do not overlap. Matches are leftmost and non-overlapping, also across two ranges that share
-   * an `end` (the same content). With `foldAscii` the needle is given ASCII-lowered, and A-Z in the text equal a-z;
-   * other bytes compare exactly.
+   * `ranges` holds triples (`from`, `to`, `end`): a match starts in `[from, to)` and ends at or before `end`. Ranges
+   * are sorted by `from` and do not overlap. Matches are leftmost and non-overlapping, also across two ranges that
+   * share an `end` (the same content). With `foldAscii` the needle is given ASCII-lowered, and A-Z in the text equal
+   * a-z; other bytes compare exactly.
    *
    * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
-   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor goes on where the former
-   * stopped, after the pairs that `rows` holds. A caller that has taken the pairs away sets `cursor[2]` to 0. Returns
-   * true when all ranges are done, false when `rows` is full, which may be right after the last row, or when `workMax`
-   * is used up, so that the caller can look whether to go on.
+   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor goes on where the
+   * former stopped, after the pairs that `rows` holds. A caller that has taken the pairs away sets `cursor[2]` to 0.
+   * Returns true when all ranges are done, false when `rows` is full, which may be right after the last row, or when
+   * `workMax` is used up, so that the caller can look whether to go on.
    *
-   * Work is counted in bytes: of starts tried, of the needle compared with the text past its first 32 bytes, and of the lines that
-   * are rows. `cursor[3]` is the work on ranges with the `end` of the current one, over all calls; it depends on nothing
-   * else. Caller guarantees: `workMax` is at least 1.
+   * Work is counted in bytes: of starts tried, of the needle compared with the text past its first 32 bytes, and of the
+   * lines that are rows. `cursor[3]` is the work on ranges with the `end` of the current one, over all calls; it
+   * depends on nothing else. Caller guarantees: `workMax` is at least 1.
    */
-  scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean, workMax: number,
-    rows: Uint32Array, cursor: Uint32Array): boolean;
+  scan(
+    text: Uint8Array,
+    ranges: Uint32Array,
+    rangeCount: number,
+    needle: Uint8Array,
+    foldAscii: boolean,
+    workMax: number,
+    rows: Uint32Array,
+    cursor: Uint32Array,
+  ): boolean;
 
   /**
    * As `scan`, but a row is the line that holds an occurrence, without its newline: (`lineStart`, `lineEnd`), each
@@ -42,8 +50,17 @@ export interface Kernel {
    * `floor`). After a row the scan goes on past that line, so a dense line costs one row. An occurrence that contains
    * the delimiter belongs to the line it starts on.
    */
-  scanLines(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean,
-    delimiter: number, workMax: number, rows: Uint32Array, cursor: Uint32Array): boolean;
+  scanLines(
+    text: Uint8Array,
+    ranges: Uint32Array,
+    rangeCount: number,
+    needle: Uint8Array,
+    foldAscii: boolean,
+    delimiter: number,
+    workMax: number,
+    rows: Uint32Array,
+    cursor: Uint32Array,
+  ): boolean;
 
   /** Number of newline bytes (10) in `text[from, to)`. */
   countNewlines(text: Uint8Array, from: number, to: number): number;
@@ -54,10 +71,10 @@ export interface Kernel {
   /**
    * Trigrams of every unit to sorted posting lists.
    *
-   * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive symbols
-   * of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the trigram,
-   * strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1).
-   * Needs about 4 bytes per (unit, trigram) pair and 16 MiB of tables, given back on return; 2 MiB stay with the thread.
+   * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive
+   * symbols of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the
+   * trigram, strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1). Needs
+   * about 4 bytes per (unit, trigram) pair and 16 MiB of tables, given back on return; 2 MiB stay with the thread.
    */
   buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
 
@@ -66,8 +83,8 @@ export interface Kernel {
 
   /**
    * Decodes one posting list into `out` (unit numbers) from index 0; returns how many. The list occupies
-   * `postings[from, to)`, and `out` has room for as many numbers. Units ascend, whatever the bytes are: a list ends before
-   * what is no further unit.
+   * `postings[from, to)`, and `out` has room for as many numbers. Units ascend, whatever the bytes are: a list ends
+   * before what is no further unit.
    */
   decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number;
 
@@ -75,40 +92,57 @@ export interface Kernel {
   intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
 
   /**
-   * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`; at 0 there is no comma before the first.
+   * Writes match objects as JSON, comma-separated, into `out` from `cursor[2]`; at 0 there is no comma before the
+   * first.
    *
    * `results` holds `resultWordCount` words for each, see `resultWords`. An object is
-   * `{"type":"content","path":"…"HEAD,"hunks":null,"lineMatches":[…]TAIL`, where HEAD (members, each with a comma before it)
-   * and TAIL (further members and the closing brace) are ranges of `fragments`, and the path is a range of `paths`. A
-   * result without rows is `{"type":"path","path":"…"HEAD TAIL`. With `chunks` the elements are `chunkMatches`.
+   * `{"type":"content","path":"…"HEAD,"hunks":null,"lineMatches":[…]TAIL`, where HEAD (members, each with a comma
+   * before it) and TAIL (further members and the closing brace) are ranges of `fragments`, and the path is a range of
+   * `paths`. A result without rows is `{"type":"path","path":"…"HEAD TAIL`. With `chunks` the elements are
+   * `chunkMatches`.
    *
    * The rows of a result are pairs (start, end) of `rows`, sorted, non-overlapping, within its content. `newlines[i]` =
    * newlines in `text[0, i * newlineStep)`, up to the end of each content.
    *
-   * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start and
-   * length in code points. A line that holds several rows is one element. A row that spans lines is an entry on each of
-   * them, up to the end of the line for all but the last; pieces of zero length are dropped, and a line without other
-   * pieces has no element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are written
-   * as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut there (at a code
-   * point); entries past the cut stay as they are.
+   * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start
+   * and length in code points. A line that holds several rows is one element. A row that spans lines is an entry on
+   * each of them, up to the end of the line for all but the last; pieces of zero length are dropped, and a line without
+   * other pieces has no element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are
+   * written as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut there
+   * (at a code point); entries past the cut stay as they are.
    *
-   * An element of `chunkMatches` is `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":
-   * {"offset","line","column"},"end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was cut.
-   * `offset` is in bytes from the start of the content, `line` 0-based, `column` in code points. A chunk is the lines of its
-   * rows plus `contextLines` before and after; chunks whose lines touch or overlap are one, as long as it has no more
-   * than 1,000 rows (a longer run of touching lines goes on in a further chunk without repeated lines). Rows that share a
-   * line share a chunk, however many. The lines of a row are those from the one that holds its start to the one that
-   * holds its end, be it at column 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
+   * An element of `chunkMatches` is
+   * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start": {"offset","line","column"},"end":{...}},...]}`,
+   * plus `,"contentTruncated":true` after the ranges when a line was cut. `offset` is in bytes from the start of the
+   * content, `line` 0-based, `column` in code points. A chunk is the lines of its rows plus `contextLines` before and
+   * after; chunks whose lines touch or overlap are one, as long as it has no more than 1,000 rows (a longer run of
+   * touching lines goes on in a further chunk without repeated lines). Rows that share a line share a chunk, however
+   * many. The lines of a row are those from the one that holds its start to the one that holds its end, be it at column
+   * 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
    *
    * `cursor` is (next result, rows of it that are written, position in `out`). Returns true when all are written; false
-   * when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes `out[0, cursor[2])`,
-   * sets `cursor[2]` to 0 and calls again. A result that does not fit behind others is left for an empty buffer; one that
-   * does not fit in an empty buffer is closed after some whole elements, and goes on in a further object. When `cursor`
-   * did not change and `cursor[2]` is 0, not even one element fits: the caller brings a larger buffer.
+   * when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes
+   * `out[0, cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit behind others is left for an
+   * empty buffer; one that does not fit in an empty buffer is closed after some whole elements, and goes on in a
+   * further object. When `cursor` did not change and `cursor[2]` is 0, not even one element fits: the caller brings a
+   * larger buffer.
    */
-  encodeResults(text: Uint8Array, paths: Uint8Array, newlines: Uint32Array, newlineStep: number, fragments: Uint8Array,
-    results: Uint32Array, resultCount: number, rows: Uint32Array, chunks: boolean, contextLines: number,
-    lineBytesMax: number, out: Uint8Array, pauseAt: number, cursor: Uint32Array): boolean;
+  encodeResults(
+    text: Uint8Array,
+    paths: Uint8Array,
+    newlines: Uint32Array,
+    newlineStep: number,
+    fragments: Uint8Array,
+    results: Uint32Array,
+    resultCount: number,
+    rows: Uint32Array,
+    chunks: boolean,
+    contextLines: number,
+    lineBytesMax: number,
+    out: Uint8Array,
+    pauseAt: number,
+    cursor: Uint32Array,
+  ): boolean;
 }
 
 /** Places of the words that state one result of `encodeResults`. */

@@ -47,8 +47,13 @@ export class Packs {
   /** Undefined where the addon is not built. Files that are no packs are left out. */
   static open(files: readonly PackFiles[], { oidBytes, memoryBytesMax, stop }: PackOptions): Packs | undefined {
     const addon = addonIfBuilt();
-    const strings = files.flatMap(({ index, pack }) => [index, pack]).map((file) => `${file}\0`).join("");
-    return addon === undefined ? undefined : new Packs(addon, addon.openPacks(Buffer.from(strings), files.length, oidBytes, memoryBytesMax), stop);
+    const strings = files
+      .flatMap(({ index, pack }) => [index, pack])
+      .map((file) => `${file}\0`)
+      .join("");
+    return addon === undefined
+      ? undefined
+      : new Packs(addon, addon.openPacks(Buffer.from(strings), files.length, oidBytes, memoryBytesMax), stop);
   }
 
   /** Kind and size of each of the oids, which lie one after the other; 0 and 0 for what is not found. */
@@ -66,8 +71,9 @@ export class Packs {
   }
 
   /**
-   * Gives to `take` what `git diff-tree -r -z --raw --no-renames --no-abbrev` writes of two trees, in pieces of up to the size of
-   * `buffer`, until that returns false. Zeros stand for an empty tree. Returns false when an object is not found.
+   * Gives to `take` what `git diff-tree -r -z --raw --no-renames --no-abbrev` writes of two trees, in pieces of up to
+   * the size of `buffer`, until that returns false. Zeros stand for an empty tree. Returns false when an object is not
+   * found.
    *
    * Throws `git` when the trees hold more entries than a repository of files has: git would take as long over them.
    */
@@ -96,6 +102,11 @@ function stopped(): TrawlError {
 }
 
 function tooMany(trees: Uint8Array): TrawlError {
-  const [before, after] = [trees.subarray(0, trees.length / 2), trees.subarray(trees.length / 2)].map((oid) => Buffer.from(oid).toString("hex"));
-  return new TrawlError("git", `the trees ${before} and ${after} are not compared: they differ in more than 16777216 entries, so one of them holds the same directories very many times`);
+  const [before, after] = [trees.subarray(0, trees.length / 2), trees.subarray(trees.length / 2)].map((oid) =>
+    Buffer.from(oid).toString("hex"),
+  );
+  return new TrawlError(
+    "git",
+    `the trees ${before} and ${after} are not compared: they differ in more than 16777216 entries, so one of them holds the same directories very many times`,
+  );
 }

@@ -25,9 +25,22 @@ const closeObject = utf8Bytes("}");
  * The elements of `chunkMatches` for rows `[rowFrom, rowTo)`; `rowBegin` is the content's first row, and those between
  * were written by earlier calls. The other parameters and the result are those of `encodeLineMatches`.
  */
-export function encodeChunkMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array,
-  rowBegin: number, rowFrom: number, rowTo: number, lineHint: number, firstLine: number, contextLines: number,
-  lineBytesMax: number, out: Uint8Array, outFrom: number, result: Uint32Array): void {
+export function encodeChunkMatches(
+  text: Uint8Array,
+  contentFrom: number,
+  contentTo: number,
+  rows: Uint32Array,
+  rowBegin: number,
+  rowFrom: number,
+  rowTo: number,
+  lineHint: number,
+  firstLine: number,
+  contextLines: number,
+  lineBytesMax: number,
+  out: Uint8Array,
+  outFrom: number,
+  result: Uint32Array,
+): void {
   const lines = new Lines(text, contentFrom, contentTo);
   const json = new JsonWriter(out, outFrom);
   let line = lines.lineAt(lineHint, firstLine);
@@ -69,8 +82,14 @@ interface Chunk {
 }
 
 /** `firstLine` holds the start of `rowFrom`. */
-function gather(lines: Lines, firstLine: Line, rows: Uint32Array, rowFrom: number, rowEnd: number,
-  contextLines: number): Chunk {
+function gather(
+  lines: Lines,
+  firstLine: Line,
+  rows: Uint32Array,
+  rowFrom: number,
+  rowEnd: number,
+  contextLines: number,
+): Chunk {
   let lastLine = lines.seek(firstLine, rows[2 * rowFrom + 1]);
   for (let row = rowFrom + 1; row < rowEnd; row++) {
     const nextLine = lines.seek(lastLine, rows[2 * row]);
@@ -98,8 +117,17 @@ function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines:
   return line;
 }
 
-function writeChunk(json: JsonWriter, text: Uint8Array, contentFrom: number, lines: Lines, rows: Uint32Array,
-  chunk: Chunk, top: Line, bottom: Line, lineBytesMax: number): void {
+function writeChunk(
+  json: JsonWriter,
+  text: Uint8Array,
+  contentFrom: number,
+  lines: Lines,
+  rows: Uint32Array,
+  chunk: Chunk,
+  top: Line,
+  bottom: Line,
+  lineBytesMax: number,
+): void {
   json.raw(contentKey);
   const isCut = writeContent(json, text, lines, top.start, bottom.end, lineBytesMax);
   json.raw(contentStartKey);
@@ -124,10 +152,16 @@ function writeChunk(json: JsonWriter, text: Uint8Array, contentFrom: number, lin
 }
 
 /** Writes the lines of `text[from, to)`; true when one of them was cut. */
-function writeContent(json: JsonWriter, text: Uint8Array, lines: Lines, from: number, to: number,
-  lineBytesMax: number): boolean {
+function writeContent(
+  json: JsonWriter,
+  text: Uint8Array,
+  lines: Lines,
+  from: number,
+  to: number,
+  lineBytesMax: number,
+): boolean {
   let isCut = false;
-  for (let start = from; ;) {
+  for (let start = from; ; ) {
     const end = lines.newlineAfter(start, to);
     const cut = cutAtCodePoint(text, start, end, lineBytesMax);
     isCut ||= cut < end;

@@ -41,7 +41,7 @@ export class JsonWriter {
 
   /** `text[from, to)` as the inside of a JSON string. */
   string(text: Uint8Array, from: number, to: number): void {
-    for (let at = from; at < to && !this.isFull;) {
+    for (let at = from; at < to && !this.isFull; ) {
       const byte = text[at];
       if (byte >= 0x80) {
         at += this.#sequence(text, at, to);

@@ -12,13 +12,25 @@ const openPair = utf8Bytes("[");
 const closePair = utf8Bytes("]");
 
 /**
- * The elements of `lineMatches`, comma-separated, of rows `[rowFrom, rowTo)`, as far as they fit in `out` from `outFrom`.
- * `firstLine` is the number of the line that starts at `lineHint`, at or before the first row. `result` receives (0)
- * where the last whole element ends, (1) the next row to write, (2) the start of the last line looked at, (3) its number.
+ * The elements of `lineMatches`, comma-separated, of rows `[rowFrom, rowTo)`, as far as they fit in `out` from
+ * `outFrom`. `firstLine` is the number of the line that starts at `lineHint`, at or before the first row. `result`
+ * receives (0) where the last whole element ends, (1) the next row to write, (2) the start of the last line looked at,
+ * (3) its number.
  */
-export function encodeLineMatches(text: Uint8Array, contentFrom: number, contentTo: number, rows: Uint32Array,
-  rowFrom: number, rowTo: number, lineHint: number, firstLine: number, lineBytesMax: number, out: Uint8Array,
-  outFrom: number, result: Uint32Array): void {
+export function encodeLineMatches(
+  text: Uint8Array,
+  contentFrom: number,
+  contentTo: number,
+  rows: Uint32Array,
+  rowFrom: number,
+  rowTo: number,
+  lineHint: number,
+  firstLine: number,
+  lineBytesMax: number,
+  out: Uint8Array,
+  outFrom: number,
+  result: Uint32Array,
+): void {
   const lines = new Lines(text, contentFrom, contentTo);
   const json = new JsonWriter(out, outFrom);
   let line = lines.lineAt(lineHint, firstLine);

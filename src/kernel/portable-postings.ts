@@ -32,8 +32,16 @@ function withRoom(noted: Uint32Array, count: number, more: number): Uint32Array 
 }
 
 /** `number` is the unit's, plus one; 0 in `lastUnit` stands for no unit. */
-function noteUnit(text: Uint8Array, from: number, to: number, number: number, lastUnit: Uint32Array,
-  sizes: Uint32Array, noted: Uint32Array, count: number): number {
+function noteUnit(
+  text: Uint8Array,
+  from: number,
+  to: number,
+  number: number,
+  lastUnit: Uint32Array,
+  sizes: Uint32Array,
+  noted: Uint32Array,
+  count: number,
+): number {
   let trigram = (classOf[text[from]] << 7) | classOf[text[from + 1]];
   for (let i = from + 2; i < to; i++) {
     trigram = ((trigram << 7) | classOf[text[i]]) & trigramMask;
@@ -145,8 +153,13 @@ export function decodePostings(postings: Uint8Array, from: number, to: number, o
   return count;
 }
 
-export function intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array,
-  count: number): number {
+export function intersectPostings(
+  postings: Uint8Array,
+  from: number,
+  to: number,
+  units: Uint32Array,
+  count: number,
+): number {
   const deltas = new Deltas(postings, from, to);
   let left = 0;
   let next = 0;

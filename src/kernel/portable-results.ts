@@ -14,9 +14,22 @@ const chunkRowsHead = utf8Bytes(',"hunks":null,"chunkMatches":[');
 const closeArray = utf8Bytes("]");
 const newline = 10;
 
-export function encodeResults(text: Uint8Array, paths: Uint8Array, newlines: Uint32Array, newlineStep: number,
-  fragments: Uint8Array, results: Uint32Array, resultCount: number, rows: Uint32Array, chunks: boolean,
-  contextLines: number, lineBytesMax: number, out: Uint8Array, pauseAt: number, cursor: Uint32Array): boolean {
+export function encodeResults(
+  text: Uint8Array,
+  paths: Uint8Array,
+  newlines: Uint32Array,
+  newlineStep: number,
+  fragments: Uint8Array,
+  results: Uint32Array,
+  resultCount: number,
+  rows: Uint32Array,
+  chunks: boolean,
+  contextLines: number,
+  lineBytesMax: number,
+  out: Uint8Array,
+  pauseAt: number,
+  cursor: Uint32Array,
+): boolean {
   const view = { text, paths, newlines, newlineStep, fragments, rows, chunks, contextLines, lineBytesMax, out };
   while (cursor[0] < resultCount) {
     const result = results.subarray(cursor[0] * resultWordCount, (cursor[0] + 1) * resultWordCount);
@@ -60,20 +73,54 @@ function writeResult(view: ResultsView, result: Uint32Array, cursor: Uint32Array
 }
 
 /** Returns where the whole elements that fit end, and the row after them. */
-function writeElements({ text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsView,
-  result: Uint32Array, rowFrom: number, outFrom: number, outEnd: number): Uint32Array {
+function writeElements(
+  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsView,
+  result: Uint32Array,
+  rowFrom: number,
+  outFrom: number,
+  outEnd: number,
+): Uint32Array {
   const from = result[resultWords.contentFrom];
   const to = result[resultWords.contentTo];
   const lineStart = text.subarray(from, rows[2 * rowFrom]).lastIndexOf(newline) + 1 + from;
   const step = Math.floor(lineStart / newlineStep);
-  const firstLine = newlines[step] + countNewlines(text, step * newlineStep, lineStart) - result[resultWords.linesBefore];
+  const firstLine =
+    newlines[step] + countNewlines(text, step * newlineStep, lineStart) - result[resultWords.linesBefore];
   const progress = new Uint32Array(4);
   const room = out.subarray(0, outEnd);
   const rowTo = result[resultWords.rowTo];
   if (chunks) {
-    encodeChunkMatches(text, from, to, rows, result[resultWords.rowFrom], rowFrom, rowTo, lineStart, firstLine, contextLines, lineBytesMax, room, outFrom, progress);
+    encodeChunkMatches(
+      text,
+      from,
+      to,
+      rows,
+      result[resultWords.rowFrom],
+      rowFrom,
+      rowTo,
+      lineStart,
+      firstLine,
+      contextLines,
+      lineBytesMax,
+      room,
+      outFrom,
+      progress,
+    );
   } else {
-    encodeLineMatches(text, from, to, rows, rowFrom, rowTo, lineStart, firstLine, lineBytesMax, room, outFrom, progress);
+    encodeLineMatches(
+      text,
+      from,
+      to,
+      rows,
+      rowFrom,
+      rowTo,
+      lineStart,
+      firstLine,
+      lineBytesMax,
+      room,
+      outFrom,
+      progress,
+    );
   }
   return progress;
 }

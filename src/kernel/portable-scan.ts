@@ -9,8 +9,16 @@ type WriteRow = (start: number, range: number, at: number) => number;
 /** In longer needles `indexOf` may compare most of the needle at each position. */
 const indexOfBytesMax = 64;
 
-export function scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array, foldAscii: boolean, workMax: number,
-  rows: Uint32Array, cursor: Uint32Array): boolean {
+export function scan(
+  text: Uint8Array,
+  ranges: Uint32Array,
+  rangeCount: number,
+  needle: Uint8Array,
+  foldAscii: boolean,
+  workMax: number,
+  rows: Uint32Array,
+  cursor: Uint32Array,
+): boolean {
   const writeMatch: WriteRow = (start, _range, at) => {
     rows[at] = start;
     rows[at + 1] = start + needle.length;
@@ -19,8 +27,17 @@ export function scan(text: Uint8Array, ranges: Uint32Array, rangeCount: number, 
   return scanRanges(text, ranges, rangeCount, 3, needle, foldAscii, workMax, rows, cursor, writeMatch);
 }
 
-export function scanLines(text: Uint8Array, ranges: Uint32Array, rangeCount: number, needle: Uint8Array,
-  foldAscii: boolean, delimiter: number, workMax: number, rows: Uint32Array, cursor: Uint32Array): boolean {
+export function scanLines(
+  text: Uint8Array,
+  ranges: Uint32Array,
+  rangeCount: number,
+  needle: Uint8Array,
+  foldAscii: boolean,
+  delimiter: number,
+  workMax: number,
+  rows: Uint32Array,
+  cursor: Uint32Array,
+): boolean {
   const writeLine: WriteRow = (start, range, at) => {
     const end = ranges[range + 2];
     const floor = ranges[range + 3];
@@ -36,13 +53,24 @@ export function scanLines(text: Uint8Array, ranges: Uint32Array, rangeCount: num
   return scanRanges(text, ranges, rangeCount, 4, needle, foldAscii, workMax, rows, cursor, writeLine);
 }
 
-function scanRanges(text: Uint8Array, ranges: Uint32Array, rangeCount: number, stride: 3 | 4, needle: Uint8Array,
-  foldAscii: boolean, workMax: number, rows: Uint32Array, cursor: Uint32Array, writeRow: WriteRow): boolean {
-  const find = foldAscii || needle.length > indexOfBytesMax ? linearFind(text, needle, foldAscii) : shortFind(text, needle);
+function scanRanges(
+  text: Uint8Array,
+  ranges: Uint32Array,
+  rangeCount: number,
+  stride: 3 | 4,
+  needle: Uint8Array,
+  foldAscii: boolean,
+  workMax: number,
+  rows: Uint32Array,
+  cursor: Uint32Array,
+  writeRow: WriteRow,
+): boolean {
+  const find =
+    foldAscii || needle.length > indexOfBytesMax ? linearFind(text, needle, foldAscii) : shortFind(text, needle);
   const capacity = rows.length >>> 1;
   let [index, next, written, work] = cursor;
   let contentEnd = ranges[index * stride + 2];
-  for (let left = workMax; left > 0 && written < capacity && index < rangeCount;) {
+  for (let left = workMax; left > 0 && written < capacity && index < rangeCount; ) {
     const range = index * stride;
     if (ranges[range + 2] !== contentEnd) work = 0;
     contentEnd = ranges[range + 2];
@@ -55,7 +83,8 @@ function scanRanges(text: Uint8Array, ranges: Uint32Array, rangeCount: number, s
     const stop = Math.min(limit, from + left);
     const start = find(from, stop + needle.length - 1);
     next = start === -1 ? stop : writeRow(start, range, 2 * written++);
-    const spent = Math.min(next, limit) - from + (start === -1 || stride === 3 ? 0 : rows[2 * written - 1] - rows[2 * written - 2]);
+    const spent =
+      Math.min(next, limit) - from + (start === -1 || stride === 3 ? 0 : rows[2 * written - 1] - rows[2 * written - 2]);
     left -= spent;
     work += spent;
   }

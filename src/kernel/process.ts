@@ -35,7 +35,10 @@ export interface Ending {
   readonly signal: string | null;
 }
 
-/** A running process, in a session of its own, with pipes for its streams. When memory is short the kernel ends it before us. */
+/**
+ * A running process, in a session of its own, with pipes for its streams. When memory is short the kernel ends it
+ * before us.
+ */
 export interface StartedProcess {
   readonly pid: number;
   readonly stdin: Writable;
@@ -48,8 +51,8 @@ export interface StartedProcess {
 /**
  * Starts a process. Throws `internal`, with the system's name of the error, when that is not possible.
  *
- * Node forks, and a fork copies the page tables of the whole daemon and makes each of its threads fault on every page that
- * it writes next: with 300 MB resident 25 ms, with 530 MB 57 ms on a busy machine. The addon does without.
+ * Node forks, and a fork copies the page tables of the whole daemon and makes each of its threads fault on every page
+ * that it writes next: with 300 MB resident 25 ms, with 530 MB 57 ms on a busy machine. The addon does without.
  */
 export function startProcess(command: ProcessCommand): StartedProcess {
   const addon = addonIfBuilt();
@@ -61,7 +64,13 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
   const strings = [fileOf(name, environment["PATH"] ?? ""), directory, name, ...args, ...variables];
   if (strings.some((text) => text.includes("\0"))) throw failure(name, "ERR_INVALID_ARG_VALUE");
   const out = new Uint32Array(4);
-  const error = addon.startProcess(Buffer.from(`${strings.join("\0")}\0`), args.length + 1, variables.length, limitWords(limits), out);
+  const error = addon.startProcess(
+    Buffer.from(`${strings.join("\0")}\0`),
+    args.length + 1,
+    variables.length,
+    limitWords(limits),
+    out,
+  );
   if (error !== 0) throw failure(name, nameOfError(error));
   const [pid, stdin, stdout, stderr] = out;
   noteChild(pid);
@@ -110,18 +119,31 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   const [program, ...words] = [...limitingCommand(limits), file, ...args];
   let child;
   try {
-    child = spawn(program, words, { cwd: directory, env: environment, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+    child = spawn(program, words, {
+      cwd: directory,
+      env: environment,
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
   } catch (error) {
     throw failure(name, (error as NodeJS.ErrnoException).code ?? String(error));
   }
   child.on("error", () => undefined);
   const { pid, stdin, stdout, stderr } = child;
   // Node tells the reason later; where no descriptor is left there are no streams either, against their type.
-  if (pid === undefined || stdin === undefined || stdout === undefined) throw failure(name, "failed: no such directory, or no descriptor left");
+  if (pid === undefined || stdin === undefined || stdout === undefined)
+    throw failure(name, "failed: no such directory, or no descriptor left");
   noteChild(pid);
   child.on("exit", () => forgetChild(pid));
   raiseOomScore(pid);
-  return { pid, stdin, stdout, stderr, ending: () => (child.exitCode === null && child.signalCode === null ? null : { code: child.exitCode, signal: child.signalCode }) };
+  return {
+    pid,
+    stdin,
+    stdout,
+    stderr,
+    ending: () =>
+      child.exitCode === null && child.signalCode === null ? null : { code: child.exitCode, signal: child.signalCode },
+  };
 }
 
 /** From the signal that names the limit of processor time to the one that cannot be ignored. */
@@ -132,10 +154,17 @@ function limitingCommand({ dataBytesMax, cpuSecondsMax, fileBytesMax, descriptor
   const program = prlimit();
   if (program === undefined) return [];
   const rows: readonly (readonly [name: string, soft: number, hard: number])[] = [
-    ["data", dataBytesMax, dataBytesMax], ["cpu", cpuSecondsMax, cpuSecondsMax + cpuGraceSeconds], ["fsize", fileBytesMax, fileBytesMax],
-    ["nofile", descriptorCountMax, descriptorCountMax], ["core", 0, 0],
+    ["data", dataBytesMax, dataBytesMax],
+    ["cpu", cpuSecondsMax, cpuSecondsMax + cpuGraceSeconds],
+    ["fsize", fileBytesMax, fileBytesMax],
+    ["nofile", descriptorCountMax, descriptorCountMax],
+    ["core", 0, 0],
   ];
-  return [program, ...rows.flatMap(([option, soft, hard]) => (soft === Infinity ? [] : [`--${option}=${soft}:${hard}`])), "--"];
+  return [
+    program,
+    ...rows.flatMap(([option, soft, hard]) => (soft === Infinity ? [] : [`--${option}=${soft}:${hard}`])),
+    "--",
+  ];
 }
 
 const prlimit = lazy(() => ["/usr/bin/prlimit", "/bin/prlimit"].find((path) => existsSync(path)));

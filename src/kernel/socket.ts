@@ -11,23 +11,27 @@ export function limitUnsentBytes(port: number, bytes: number): boolean {
 }
 
 /**
- * Takes back what `limitUnsentBytes` did to the connections at that port, and lets the kernel take at least `bytes` more of each, as far
- * as `net.core.wmem_max` allows: what it has taken still reaches its client when this process has ended. Returns the number of
- * connections, 0 where the addon is not built.
+ * Takes back what `limitUnsentBytes` did to the connections at that port, and lets the kernel take at least `bytes`
+ * more of each, as far as `net.core.wmem_max` allows: what it has taken still reaches its client when this process has
+ * ended. Returns the number of connections, 0 where the addon is not built.
  */
 export function widenSendBuffers(port: number, bytes: number): number {
   return addonIfBuilt()?.widenSendBuffers(port, bytes) ?? 0;
 }
 
-/** The descriptor of this process's socket that listens on `port`; undefined without one, and where the addon is not built. */
+/**
+ * The descriptor of this process's socket that listens on `port`; undefined without one, and where the addon is not
+ * built.
+ */
 export function listenerOf(port: number): number | undefined {
   return addonIfBuilt()?.listenerOf(port) || undefined;
 }
 
 /**
- * Puts a listening socket that another process has opened behind the descriptor of the one that listens on `port`, and closes that
- * one: whoever accepts there gets the connections of `given`, those that wait already included. Returns the port of `given`, whose
- * descriptor is closed then; undefined, and nothing has changed, when it does not listen or the addon is not built.
+ * Puts a listening socket that another process has opened behind the descriptor of the one that listens on `port`, and
+ * closes that one: whoever accepts there gets the connections of `given`, those that wait already included. Returns the
+ * port of `given`, whose descriptor is closed then; undefined, and nothing has changed, when it does not listen or the
+ * addon is not built.
  *
  * Caller guarantees: the socket at `port` was opened in this turn of the event loop.
  */

@@ -8,7 +8,9 @@ export function clientOf({ userId }: Pick<Viewer, "userId">, address: string): s
 /** The share of work that the operator orders. */
 export const operatorClient = "operator";
 
-/** Within IPv6, who has one address has all of its first 64 bits. Addresses of IPv6 have eight groups of four digits. */
+/**
+ * Within IPv6, who has one address has all of its first 64 bits. Addresses of IPv6 have eight groups of four digits.
+ */
 export function networkOf(address: string): string {
   const groups = address.split(":");
   if (groups.length !== 8) return address;
@@ -20,5 +22,9 @@ export function networkOf(address: string): string {
 const mappedPrefix = "0000:0000:0000:0000:0000:ffff:";
 
 function addressOfVersion4(groups: readonly string[]): string {
-  return groups.slice(6).flatMap((group) => [group.slice(0, 2), group.slice(2)]).map((byte) => Number.parseInt(byte, 16)).join(".");
+  return groups
+    .slice(6)
+    .flatMap((group) => [group.slice(0, 2), group.slice(2)])
+    .map((byte) => Number.parseInt(byte, 16))
+    .join(".");
 }

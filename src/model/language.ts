@@ -20,18 +20,26 @@ interface LinguistLanguage {
 }
 
 const linguistLanguages: readonly LinguistLanguage[] = Object.values(linguist);
-const languages = new Map(linguistLanguages.map(({ name, extensions = [], filenames = [] }) => [name, { name, extensions, filenames }]));
+const languages = new Map(
+  linguistLanguages.map(({ name, extensions = [], filenames = [] }) => [name, { name, extensions, filenames }]),
+);
 
 /** Languages by name or alias, by file name, by extension and by interpreter, each with the most popular first. */
 const byName = tableOf(({ name, aliases = [] }) => [name, ...aliases], normaliseName);
 const byFilename = tableOf(({ filenames = [] }) => filenames, String);
-const byExtension = tableOf(({ extensions = [] }) => extensions, (extension) => extension.toLowerCase());
+const byExtension = tableOf(
+  ({ extensions = [] }) => extensions,
+  (extension) => extension.toLowerCase(),
+);
 const byInterpreter = tableOf(({ interpreters = [] }) => interpreters, String);
 /** In UTF-16 units, more than any name has. */
 const nameLengthMax = 200;
 const extensionLengthMax = Math.max(...[...byExtension.keys()].map(({ length }) => length));
 
-function tableOf(keysOf: (language: LinguistLanguage) => readonly string[], normalise: (key: string) => string): Map<string, readonly Language[]> {
+function tableOf(
+  keysOf: (language: LinguistLanguage) => readonly string[],
+  normalise: (key: string) => string,
+): Map<string, readonly Language[]> {
   const table = new Map<string, Language[]>();
   for (const source of linguistLanguages) {
     const language = languages.get(source.name);

@@ -7,7 +7,10 @@ export interface QuarantinedFile {
   readonly reason: string;
 }
 
-/** What of a repository is not tried again for now, since a thread did not get past it. Recorded, so that a restart does not try it either. */
+/**
+ * What of a repository is not tried again for now, since a thread did not get past it. Recorded, so that a restart does
+ * not try it either.
+ */
 export interface Quarantine {
   /** The version of the program that did not get past it: another one tries again. */
   readonly program: string;
@@ -25,7 +28,12 @@ export function noQuarantine(program: string): Quarantine {
 /** One sentence for each thing that is not tried, for the status of the repository. */
 export function quarantineSentences(quarantine: Quarantine | undefined): string[] {
   if (quarantine === undefined) return [];
-  const files = quarantine.files.map(({ oid, path, reason }) => `${path} (blob ${oid}) is found by its name only: ${reason}.`);
+  const files = quarantine.files.map(
+    ({ oid, path, reason }) => `${path} (blob ${oid}) is found by its name only: ${reason}.`,
+  );
   if (quarantine.state === "") return files;
-  return [...files, `Its commits are not indexed until its branches or its configuration change: ${quarantine.stateReason}.`];
+  return [
+    ...files,
+    `Its commits are not indexed until its branches or its configuration change: ${quarantine.stateReason}.`,
+  ];
 }

@@ -7,7 +7,8 @@ export interface RepositoryStatus extends RepositoryFacts {
   readonly url: string;
   /**
    * `pending` until the first generation is searchable or the first sync failed. A searchable repository whose last
-   * sync failed stays `searchable`, with the error. `removed`: it is no longer configured, is not searched, and will be deleted.
+   * sync failed stays `searchable`, with the error. `removed`: it is no longer configured, is not searched, and will be
+   * deleted.
    */
   readonly state: "searchable" | "pending" | "failed" | "removed";
   /** RFC 3339: when a removed repository is deleted, unless it is configured again; "" for all others. */
@@ -27,7 +28,10 @@ export interface RepositoryStatus extends RepositoryFacts {
   readonly quarantine: readonly string[];
 }
 
-/** What those are told of a failed sync who see the repository and are not site admins: git's words may hold the remote's address. */
+/**
+ * What those are told of a failed sync who see the repository and are not site admins: git's words may hold the
+ * remote's address.
+ */
 export const syncFailed = "The last fetch or indexing failed. A site admin can see why.";
 
 /** The error of a status, as far as the viewer may know it. "" for none. */

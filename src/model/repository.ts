@@ -18,7 +18,10 @@ export interface RepositoryConfig extends RepositoryFacts {
   readonly name: string;
   /** Without user and password, once it is in the catalog. */
   readonly url: string;
-  /** Where the secret for the URL is: `file:PATH`, `credential:NAME`, or what the daemon says of one that it keeps itself; "" without one. */
+  /**
+   * Where the secret for the URL is: `file:PATH`, `credential:NAME`, or what the daemon says of one that it keeps
+   * itself; "" without one.
+   */
   readonly credential: string;
   /** Branches to index beside the default branch. */
   readonly branches: readonly string[];
@@ -27,7 +30,16 @@ export interface RepositoryConfig extends RepositoryFacts {
 }
 
 /** The facts alone, of whatever holds them among other things. */
-export function factsIn({ fork, archived, private: isPrivate, readers, stars, description, topics, metadata }: RepositoryFacts): RepositoryFacts {
+export function factsIn({
+  fork,
+  archived,
+  private: isPrivate,
+  readers,
+  stars,
+  description,
+  topics,
+  metadata,
+}: RepositoryFacts): RepositoryFacts {
   return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata };
 }
 
@@ -50,7 +62,10 @@ export interface Repository extends RepositoryConfig {
   readonly generation: number;
   readonly branches: readonly string[];
   readonly indexedBranches: readonly IndexedBranch[];
-  /** What of the metadata was said beside the configuration file; only of a configured repository, whose entry there wins. */
+  /**
+   * What of the metadata was said beside the configuration file; only of a configured repository, whose entry there
+   * wins.
+   */
   readonly addedMetadata: Readonly<Record<string, string | null>>;
   /** Name of the default branch at the last sync; "" for an empty repository or before the first sync. */
   readonly defaultBranch: string;

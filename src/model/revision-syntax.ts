@@ -9,19 +9,24 @@ const stepCountMax = 64;
 /** Of `~N` and `^N`: six digits are more commits than most histories have. */
 const numberLengthMax = 6;
 
-/** What a tag or commit may be resolved to. `^{/text}` searches messages with a regular expression, which may take gigabytes. */
+/**
+ * What a tag or commit may be resolved to. `^{/text}` searches messages with a regular expression, which may take
+ * gigabytes.
+ */
 const peelings: readonly string[] = ["^{commit}", "^{tree}", "^{tag}", "^{object}", "^{}"];
 
-const allowed = "a revision is a branch, a tag, a full ref, or a commit or the start of one, and then any of ~N, ^N, ^{commit}, ^{tree} and ^{}";
+const allowed =
+  "a revision is a branch, a tag, a full ref, or a commit or the start of one, and then any of ~N, ^N, ^{commit}, ^{tree} and ^{}";
 
 /**
  * Why git is not asked for a text as a revision, as the end of a sentence that begins with it; null when it may be.
  *
  *     revision = ( name | "@" ) { "~" [ number ] | "^" [ number ] | "^{" [ "commit" | "tree" | "tag" | "object" ] "}" }
  *
- * A name is what `git check-ref-format --allow-onelevel` accepts and does not begin with a minus; oids are names. All else that git
- * reads is refused: regular expressions (`^{/text}`, `:/text`), paths (`main:file`), ranges, and `@{…}` in every form, as a mirror
- * has neither a log of its refs nor an upstream. So no part of an accepted text is an option, a pattern or a path.
+ * A name is what `git check-ref-format --allow-onelevel` accepts and does not begin with a minus; oids are names. All
+ * else that git reads is refused: regular expressions (`^{/text}`, `:/text`), paths (`main:file`), ranges, and `@{…}`
+ * in every form, as a mirror has neither a log of its refs nor an upstream. So no part of an accepted text is an
+ * option, a pattern or a path.
  */
 export function revisionProblem(text: string): string | null {
   if (text.length > revisionLengthMax) return `has more than ${revisionLengthMax} characters`;
@@ -33,7 +38,8 @@ export function revisionProblem(text: string): string | null {
 /** Throws `bad-request` for a text that git is not asked for, with what is allowed. */
 export function checkRevision(text: string): void {
   const problem = revisionProblem(text);
-  if (problem !== null) throw new TrawlError("bad-request", `the revision ${JSON.stringify(text.slice(0, 200))} ${problem}: ${allowed}`);
+  if (problem !== null)
+    throw new TrawlError("bad-request", `the revision ${JSON.stringify(text.slice(0, 200))} ${problem}: ${allowed}`);
 }
 
 /** The parts of `A..B` and `A...B`; undefined for a text without two dots. "" stands for HEAD. */
@@ -46,7 +52,8 @@ export function splitRange(text: string): { readonly base: string; readonly head
 /** Why a glob over refs is not matched; null when it may be. */
 export function refGlobProblem(glob: string): string | null {
   if (glob.length > revisionLengthMax) return `has more than ${revisionLengthMax} characters`;
-  for (let i = 0; i < glob.length; i++) if (isBlankOrControl(glob.charCodeAt(i))) return "holds a blank or a control character";
+  for (let i = 0; i < glob.length; i++)
+    if (isBlankOrControl(glob.charCodeAt(i))) return "holds a blank or a control character";
   return null;
 }
 
@@ -67,7 +74,9 @@ function nameProblem(name: string): string | null {
   if (name.includes("..")) return "is a range of revisions";
   if (name.includes("@{")) return "asks for the log of a ref or for an upstream, which a mirror does not have";
   if (name.endsWith(".")) return "ends with a dot";
-  return name.split("/").every(isNamePart) ? null : "has a part between slashes that is empty, begins with a dot or ends with .lock";
+  return name.split("/").every(isNamePart)
+    ? null
+    : "has a part between slashes that is empty, begins with a dot or ends with .lock";
 }
 
 function isNamePart(part: string): boolean {

@@ -5,7 +5,10 @@ export interface Viewer {
   /** "" for somebody without an account. */
   readonly name: string;
   readonly isSiteAdmin: boolean;
-  /** Its own name and those of its organisations, in lower case and in order: private repositories name their readers so. */
+  /**
+   * Its own name and those of its organisations, in lower case and in order: private repositories name their readers
+   * so.
+   */
   readonly readerNames: readonly string[];
   /** The site admin who acts as this user with a sudo token; undefined where the user acts alone. */
   readonly sudoBy: string | undefined;
@@ -16,9 +19,18 @@ export interface Viewer {
 }
 
 /** `scopes` are what the token permits. */
-export type ViewerCredential = { readonly kind: "token"; readonly id: number; readonly scopes: readonly string[] } | { readonly kind: "session" };
+export type ViewerCredential =
+  | { readonly kind: "token"; readonly id: number; readonly scopes: readonly string[] }
+  | { readonly kind: "session" };
 
-export const anonymous: Viewer = { userId: undefined, name: "", isSiteAdmin: false, readerNames: [], sudoBy: undefined, isSignedIn: false };
+export const anonymous: Viewer = {
+  userId: undefined,
+  name: "",
+  isSiteAdmin: false,
+  readerNames: [],
+  sudoBy: undefined,
+  isSignedIn: false,
+};
 
 /** Whoever may open the control socket: nothing is hidden. */
 export const operatorViewer: Viewer = { ...anonymous, isSiteAdmin: true };

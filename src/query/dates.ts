@@ -2,11 +2,12 @@ import { TrawlError } from "../base/errors.js";
 
 /**
  * The moment a date text names, in milliseconds since 1970; `nowMs` is what "yesterday" counts from. A text without a
- * zone is UTC. Quotes around it are none of it: in the argument of a predicate they stand as typed, and git does not mind
- * them. Throws `invalid date format`.
+ * zone is UTC. Quotes around it are none of it: in the argument of a predicate they stand as typed, and git does not
+ * mind them. Throws `invalid date format`.
  */
 export function readDateMs(text: string, nowMs: number): number {
-  if (text.length > dateLengthMax) throw new TrawlError("bad-query", `invalid date format: it is longer than ${dateLengthMax} characters`);
+  if (text.length > dateLengthMax)
+    throw new TrawlError("bad-query", `invalid date format: it is longer than ${dateLengthMax} characters`);
   const trimmed = withoutQuotes(text.trim()).trim();
   for (const read of readers) {
     const found = read(trimmed, nowMs);
@@ -20,7 +21,7 @@ const dateLengthMax = 200;
 
 function withoutQuotes(text: string): string {
   const [quote] = text;
-  return text.length > 1 && (quote === "\"" || quote === "'") && text.endsWith(quote) ? text.slice(1, -1) : text;
+  return text.length > 1 && (quote === '"' || quote === "'") && text.endsWith(quote) ? text.slice(1, -1) : text;
 }
 
 type Reader = (text: string, nowMs: number) => number | undefined;
@@ -45,12 +46,16 @@ const dottedDayFirst = /^([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})$/;
 const dayMonthYear = new RegExp(`^([0-9]{1,2}) +(${month}),? +([0-9]{4})$`, "i");
 const monthDayYear = new RegExp(`^(${month}) +([0-9]{1,2}),? +([0-9]{4})$`, "i");
 const numberWords = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
-const ago = new RegExp(`^(an?|${numberWords.join("|")}|[0-9]{1,6}) +(second|minute|hour|day|week|month|year)s?(?: +ago)?$`, "i");
+const ago = new RegExp(
+  `^(an?|${numberWords.join("|")}|[0-9]{1,6}) +(second|minute|hour|day|week|month|year)s?(?: +ago)?$`,
+  "i",
+);
 const lastUnit = /^last +(week|month|year)$/i;
 const lastWeekday = new RegExp(`^(?:last +)?(${weekday})(?:(?: +at)? +(noon|midnight|[0-9].*))?$`, "i");
 const monthAndDay = new RegExp(`^(?:last +)?(${month})(?: +([0-9]{1,2})(?:st|nd|rd|th)?)?$`, "i");
 const dayAndMonth = new RegExp(`^([0-9]{1,2})(?:st|nd|rd|th)? +(${month})$`, "i");
-const dayAndHour = /^(?:(today|yesterday)(?: +at)?(?: +|$))?(?:(noon|midnight)|([0-9]{1,2})(?::([0-9]{2}))? *(am|pm)?)?$/i;
+const dayAndHour =
+  /^(?:(today|yesterday)(?: +at)?(?: +|$))?(?:(noon|midnight)|([0-9]{1,2})(?::([0-9]{2}))? *(am|pm)?)?$/i;
 
 const readers: readonly Reader[] = [
   (text) => {
@@ -105,10 +110,17 @@ function readWeekday(text: string, nowMs: number): number | undefined {
 }
 
 /** The latest such day up to now; without a day the first of the month. The groups of `found` are numbered. */
-function latestDay(nowMs: number, found: RegExpExecArray | null, monthGroup: number, dayGroup: number): number | undefined {
+function latestDay(
+  nowMs: number,
+  found: RegExpExecArray | null,
+  monthGroup: number,
+  dayGroup: number,
+): number | undefined {
   if (found === null) return undefined;
   const year = new Date(nowMs).getUTCFullYear();
-  const days = [year, year - 1].map((one) => utc(one, monthNumber(found[monthGroup]), Number(found[dayGroup] ?? 1), [], undefined));
+  const days = [year, year - 1].map((one) =>
+    utc(one, monthNumber(found[monthGroup]), Number(found[dayGroup] ?? 1), [], undefined),
+  );
   return days.find((day) => day !== undefined && day <= nowMs);
 }
 
@@ -204,11 +216,17 @@ function fullYear(year: number): number {
 }
 
 /** Hours behind UTC in winter. */
-const zoneHours = new Map([["e", 5], ["c", 6], ["m", 7], ["p", 8]]);
+const zoneHours = new Map([
+  ["e", 5],
+  ["c", 6],
+  ["m", 7],
+  ["p", 8],
+]);
 
 function zoneMinutes(text: string | undefined): number {
   const named = /^([ecmp])([sd])t$/i.exec(text ?? "");
-  if (named !== null) return -60 * ((zoneHours.get(named[1].toLowerCase()) ?? 0) - (named[2].toLowerCase() === "d" ? 1 : 0));
+  if (named !== null)
+    return -60 * ((zoneHours.get(named[1].toLowerCase()) ?? 0) - (named[2].toLowerCase() === "d" ? 1 : 0));
   const found = /^([+-])([0-9]{2}):?([0-9]{2})$/.exec(text ?? "");
   if (found === null) return 0;
   return (found[1] === "-" ? -1 : 1) * (Number(found[2]) * 60 + Number(found[3]));

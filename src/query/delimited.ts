@@ -25,7 +25,8 @@ export function scanDelimited(text: string, from: number, strict: boolean): Deli
     const [escaped] = text.slice(at + 1, at + 3);
     if (escaped === undefined) return { kind: "broken", message: "unterminated escape sequence", end: text.length };
     const resolved = resolveEscape(escaped, delimiter, strict);
-    if (resolved === undefined) return { kind: "broken", message: "unrecognized escape sequence", end: at + 1 + escaped.length };
+    if (resolved === undefined)
+      return { kind: "broken", message: "unrecognized escape sequence", end: at + 1 + escaped.length };
     pieces.push(text.slice(pieceFrom, at), resolved);
     at += 1 + escaped.length;
     pieceFrom = at;

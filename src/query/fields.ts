@@ -30,13 +30,32 @@ export interface Field {
 
 /** The one table of fields. A word with a colon whose name is not here is a pattern. */
 const table = {
-  repo: field("repository", { aliases: ["r"], negatable: true, predicates: [
-    "has.path", "contains.path", "has.content", "contains.content", "has.file", "contains.file", "contains",
-    "has.commit.after", "contains.commit.after", "has.description", "has.topic", "has.meta", "has", "has.key", "has.tag",
-  ] }),
-  file: field("regexp", { aliases: ["f", "path"], negatable: true, predicates: [
-    "has.content", "contains.content", "has.owner", "has.contributor",
-  ] }),
+  repo: field("repository", {
+    aliases: ["r"],
+    negatable: true,
+    predicates: [
+      "has.path",
+      "contains.path",
+      "has.content",
+      "contains.content",
+      "has.file",
+      "contains.file",
+      "contains",
+      "has.commit.after",
+      "contains.commit.after",
+      "has.description",
+      "has.topic",
+      "has.meta",
+      "has",
+      "has.key",
+      "has.tag",
+    ],
+  }),
+  file: field("regexp", {
+    aliases: ["f", "path"],
+    negatable: true,
+    predicates: ["has.content", "contains.content", "has.owner", "has.contributor"],
+  }),
   lang: field("language", { aliases: ["language", "l"], negatable: true }),
   type: field("text", {}),
   case: field("boolean", { once: true }),

@@ -2,8 +2,8 @@ import { combine, hasField, isOperator, type FieldNode, type QueryNode } from ".
 
 /**
  * Guesses that fields at either end of an expression were meant for all of it: `repo:r a or b and c` and
- * `repo:r a or b file:f` search for the whole expression under both filters. The guess holds only for the shape
- * "fields then pattern", pure patterns, "pattern then fields"; a field between patterns keeps the operators apart, as in
+ * `repo:r a or b file:f` search for the whole expression under both filters. The guess holds only for the shape "fields
+ * then pattern", pure patterns, "pattern then fields"; a field between patterns keeps the operators apart, as in
  * `a or repo:r b`. Returns the node itself when it has another shape.
  *
  * `textFrom` is where the query starts. A query that starts with a pattern is not hoisted: a first operand without

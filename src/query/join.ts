@@ -11,7 +11,10 @@ import { escapeRegexp } from "../regexp/escape.js";
 export function joinPatterns(node: QueryNode, type: QueryType): QueryNode {
   if (!isOperator(node)) return node;
   if (node.kind === "concat") return combine("and", joinConcat(node, type));
-  return combine(node.kind, node.children.map((child) => joinPatterns(child, type)));
+  return combine(
+    node.kind,
+    node.children.map((child) => joinPatterns(child, type)),
+  );
 }
 
 function joinConcat(concat: OperatorNode, type: QueryType): QueryNode[] {

@@ -19,6 +19,9 @@ export const queryLimits = {
   basicQueryCountMax: 500,
   /** Fields and patterns of all basic queries together: distributing copies a shared one into each of them. */
   distributedTermCountMax: 30_000,
-  /** Different `file:has.contributor(...)`; with and without regard to case they count twice. A file has 32 bits for them. */
+  /**
+   * Different `file:has.contributor(...)`; with and without regard to case they count twice. A file has 32 bits for
+   * them.
+   */
   contributorCountMax: 16,
 } as const;

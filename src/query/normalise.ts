@@ -5,8 +5,8 @@ import type { QueryType } from "./query-type.js";
 export const countAll = 99_999_999;
 
 /**
- * Turns `content:` into a pattern and `count:all` into its number, escapes parentheses of regexps that are meant as text, and
- * drops patterns without text, which match nothing that is reported. Undefined when nothing is left.
+ * Turns `content:` into a pattern and `count:all` into its number, escapes parentheses of regexps that are meant as
+ * text, and drops patterns without text, which match nothing that is reported. Undefined when nothing is left.
  */
 export function normalise(node: QueryNode, type: QueryType): QueryNode | undefined {
   if (isOperator(node)) {

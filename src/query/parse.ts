@@ -19,7 +19,10 @@ export function parseQuery(text: string, type: QueryType): QueryTree {
 /** The tree as the grammar reads it, hoisted: `content:` still is a field, and neighbours still are a `concat`. */
 export function parseRaw(text: string, type: QueryType): QueryNode | undefined {
   if (Buffer.byteLength(text) > queryLimits.textBytesMax) {
-    throw new QueryError(`the query is longer than ${queryLimits.textBytesMax} bytes`, text, { from: 0, to: text.length });
+    throw new QueryError(`the query is longer than ${queryLimits.textBytesMax} bytes`, text, {
+      from: 0,
+      to: text.length,
+    });
   }
   try {
     return parseGroups(text, type);

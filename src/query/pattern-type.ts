@@ -47,7 +47,9 @@ function typeOfVersion(version: string): QueryType {
   throw new TrawlError("bad-request", `unrecognized version: want "V1", "V2", or "V3", got ${JSON.stringify(version)}`);
 }
 
-/** Reads the query once as literal, which accepts most texts; the last `patternType:` counts. Most queries have none. */
+/**
+ * Reads the query once as literal, which accepts most texts; the last `patternType:` counts. Most queries have none.
+ */
 function typeInQuery(query: string): QueryType | undefined {
   if (!/patterntype/i.test(query)) return undefined;
   try {

@@ -26,7 +26,11 @@ export function planQuery(text: string, type: QueryType, contexts?: SearchContex
 }
 
 /** The same, in pieces: a query of 64 KiB takes up to 200 ms. */
-export function* planInSteps(text: string, type: QueryType, contexts?: SearchContexts): Generator<undefined, SearchPlan> {
+export function* planInSteps(
+  text: string,
+  type: QueryType,
+  contexts?: SearchContexts,
+): Generator<undefined, SearchPlan> {
   const tree = parseQuery(text, type);
   yield;
   const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
@@ -50,12 +54,22 @@ export function* planInSteps(text: string, type: QueryType, contexts?: SearchCon
 }
 
 /** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
-function planBasic(query: BasicQuery, rules: number, contexts: SearchContexts | undefined, analyses: Analyses,
-  nowMs: number): BasicPlan[] {
+function planBasic(
+  query: BasicQuery,
+  rules: number,
+  contexts: SearchContexts | undefined,
+  analyses: Analyses,
+  nowMs: number,
+): BasicPlan[] {
   const text = planText(query, analyses);
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = contextGroupsOf(query, contexts) ?? [undefined];
-  return groups.map((group) => ({ repositories: planRepositories(query, group, analyses, nowMs), text, repositoryNames, rules }));
+  return groups.map((group) => ({
+    repositories: planRepositories(query, group, analyses, nowMs),
+    text,
+    repositoryNames,
+    rules,
+  }));
 }
 
 function boundRepositoryFilters(text: string, queries: readonly BasicQuery[]): void {
@@ -73,18 +87,25 @@ function tooManyGroups(text: string, queries: readonly BasicQuery[]): QueryError
 }
 
 function boundContributors(text: string, queries: readonly BasicQuery[]): void {
-  const fields = queries.flatMap((query) => query.fields).filter(({ predicate }) => predicate?.name === "has.contributor");
+  const fields = queries
+    .flatMap((query) => query.fields)
+    .filter(({ predicate }) => predicate?.name === "has.contributor");
   const seen = new Set<string>();
   for (const { predicate, place } of fields) {
     seen.add(predicate?.argument ?? "");
     if (seen.size <= queryLimits.contributorCountMax) continue;
-    throw new QueryError(`more than ${queryLimits.contributorCountMax} different file:has.contributor() in one query`, text, place);
+    throw new QueryError(
+      `more than ${queryLimits.contributorCountMax} different file:has.contributor() in one query`,
+      text,
+      place,
+    );
   }
 }
 
 /** A structural query without a pattern is an ordinary one. */
 function patternTypeOf(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
   if (type !== "structural") return type;
-  if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined)) return "standard";
+  if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined))
+    return "standard";
   throw new TrawlError("bad-request", "Structural search is disabled in the site configuration.");
 }

@@ -167,13 +167,16 @@ export type TextNode =
   | { readonly kind: "not"; readonly child: TextNode }
   | { readonly kind: "and" | "or"; readonly children: readonly TextNode[] };
 
-/** One pattern, or several texts of which any will do: a document satisfies it by a match in its content or in its path, as far as these may match. */
+/**
+ * One pattern, or several texts of which any will do: a document satisfies it by a match in its content or in its path,
+ * as far as these may match.
+ */
 export interface Leaf {
   /** RE2 source: a regexp as typed, a literal with its operators escaped. */
   readonly source: string;
   /**
-   * RE2 sources of the texts of an `or` that this leaf stands for. Each is found as by a leaf of its own, so ranges of two
-   * may overlap, and `source` says no more than whether one of them matches. Empty for one pattern.
+   * RE2 sources of the texts of an `or` that this leaf stands for. Each is found as by a leaf of its own, so ranges of
+   * two may overlap, and `source` says no more than whether one of them matches. Empty for one pattern.
    */
   readonly either: readonly string[];
   readonly foldCase: boolean;

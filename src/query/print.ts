@@ -34,7 +34,8 @@ export function printNode(node: QueryNode): string {
  */
 export function printPlan({ alternatives, rules }: SearchPlan): string {
   const [common] = rules;
-  if (rules.length === 1) return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
+  if (rules.length === 1)
+    return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
   return alternatives.map((basic) => printBasic(basic, printRules(rules[basic.rules]))).join(" or ");
 }
 
@@ -92,7 +93,8 @@ function printText(text: TextPlan): string {
 }
 
 function printPeople(filter: PeopleFilter): string {
-  const what = filter.kind === "owner" ? JSON.stringify(filter.owner) : `/${filter.source}/${filter.foldCase ? "i" : ""}`;
+  const what =
+    filter.kind === "owner" ? JSON.stringify(filter.owner) : `/${filter.source}/${filter.foldCase ? "i" : ""}`;
   return `${filter.negated ? "-" : ""}has.${filter.kind}:${what}`;
 }
 
@@ -110,12 +112,16 @@ function printTextNode(node: TextNode, text: TextPlan): string {
   }
 }
 
-/** A literal in quotes, several that are one leaf in `either`; a regexp between slashes, with the literals that the index is asked for. */
+/**
+ * A literal in quotes, several that are one leaf in `either`; a regexp between slashes, with the literals that the
+ * index is asked for.
+ */
 function printLeaf({ analysis, source, either, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
   const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
   const fold = foldCase ? "i" : "";
   if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
-  if (either.length > 0) return `${where}either(${(analysis.alternatives ?? []).map((text) => JSON.stringify(text)).join(" ")})${fold}`;
+  if (either.length > 0)
+    return `${where}either(${(analysis.alternatives ?? []).map((text) => JSON.stringify(text)).join(" ")})${fold}`;
   const clauses = analysis.alternatives === undefined ? analysis.clauses : [analysis.alternatives];
   const requires = clauses.map((clause) => `{${clause.join(",")}}`).join("");
   return `${where}/${source}/${fold}${requires === "" ? "" : ` requires ${requires}`}`;

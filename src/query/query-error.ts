@@ -66,7 +66,11 @@ export class UnsupportedError extends QueryError {
 /** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
 export class RevisionSyntaxError extends QueryError {
   constructor(revision: string, query: string, place: Place) {
-    super(`the revision "${shorten(revision)}" is none that can be searched; write a branch, a tag, a commit, or one of these with ~N or ^N`, query, place);
+    super(
+      `the revision "${shorten(revision)}" is none that can be searched; write a branch, a tag, a commit, or one of these with ~N or ^N`,
+      query,
+      place,
+    );
     this.name = "RevisionSyntaxError";
   }
 

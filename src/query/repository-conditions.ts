@@ -18,14 +18,17 @@ export function planRepositoryConditions(query: BasicQuery, analyses: Analyses):
 export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
   return query.fields.flatMap((field) => {
     const date = commitDateOf(field);
-    return date === undefined ? [] : [{ negated: field.negated, unixSeconds: Math.floor(readDateMs(date, nowMs) / 1000) }];
+    return date === undefined
+      ? []
+      : [{ negated: field.negated, unixSeconds: Math.floor(readDateMs(date, nowMs) / 1000) }];
   });
 }
 
 /** The date that the field asks for; undefined when it asks for none. */
 function commitDateOf({ name, value, predicate }: FieldNode): string | undefined {
   if (name === "repohascommitafter") return value;
-  const isPredicate = name === "repo" && (predicate?.name === "has.commit.after" || predicate?.name === "contains.commit.after");
+  const isPredicate =
+    name === "repo" && (predicate?.name === "has.commit.after" || predicate?.name === "contains.commit.after");
   return isPredicate ? predicate.argument : undefined;
 }
 
@@ -35,21 +38,55 @@ function fileArgumentOf({ name, value, predicate }: FieldNode): FileArgument | u
   if (name !== "repo" || predicate === undefined) return undefined;
   switch (predicate.name) {
     case "has.path":
-    case "contains.path": return { path: predicate.argument, content: "" };
+    case "contains.path":
+      return { path: predicate.argument, content: "" };
     case "has.content":
-    case "contains.content": return { path: "", content: predicate.argument };
+    case "contains.content":
+      return { path: "", content: predicate.argument };
     case "has.file":
     case "contains.file":
-    case "contains": return readFileArgument(predicate.argument);
-    default: return undefined;
+    case "contains":
+      return readFileArgument(predicate.argument);
+    default:
+      return undefined;
   }
 }
 
 /** Case is ignored, as by every filter on repositories. */
 function planFile({ path, content }: FileArgument, place: Place, analyses: Analyses): RepositoryCondition["file"] {
-  const pathFilters: PathFilter[] = path === "" ? []
-    : [{ negated: false, source: path, foldCase: true, highlighted: false, label: `file:/${path}/i`, analysis: analyses.regexp(path, true, place) }];
-  const leaves: Leaf[] = content === "" ? []
-    : [{ source: content, either: [], foldCase: true, inContent: true, inPath: false, highlighted: false, analysis: analyses.regexp(content, true, place) }];
-  return { content: true, path: true, pathFilters, pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 }, leaves, people: [] };
+  const pathFilters: PathFilter[] =
+    path === ""
+      ? []
+      : [
+          {
+            negated: false,
+            source: path,
+            foldCase: true,
+            highlighted: false,
+            label: `file:/${path}/i`,
+            analysis: analyses.regexp(path, true, place),
+          },
+        ];
+  const leaves: Leaf[] =
+    content === ""
+      ? []
+      : [
+          {
+            source: content,
+            either: [],
+            foldCase: true,
+            inContent: true,
+            inPath: false,
+            highlighted: false,
+            analysis: analyses.regexp(content, true, place),
+          },
+        ];
+  return {
+    content: true,
+    path: true,
+    pathFilters,
+    pattern: content === "" ? undefined : { kind: "leaf", leaf: 0 },
+    leaves,
+    people: [],
+  };
 }

@@ -41,7 +41,13 @@ export function factsOf(fields: readonly FieldNode[]): readonly RepositoryFact[]
   return fields.flatMap((field) => {
     const { predicate, negated } = field;
     if (predicate === undefined || !isFact(field)) return [];
-    return [{ negated, label: `${predicate.name}(${predicate.argument})`, test: readFact(predicate.name, predicate.argument) }];
+    return [
+      {
+        negated,
+        label: `${predicate.name}(${predicate.argument})`,
+        test: readFact(predicate.name, predicate.argument),
+      },
+    ];
   });
 }
 
@@ -58,12 +64,15 @@ function readDescription(argument: string): string {
   return `(?s:(?:${replaceBlanks(argument)}))`;
 }
 
-/** Blanks in classes and behind a backslash stay. Elsewhere each run closes a group and opens another, which nests as before. */
+/**
+ * Blanks in classes and behind a backslash stay. Elsewhere each run closes a group and opens another, which nests as
+ * before.
+ */
 function replaceBlanks(source: string): string {
   let replaced = "";
   // A class that does not close is text; nor does one close that begins later.
   let classesClose = true;
-  for (let at = 0; at < source.length;) {
+  for (let at = 0; at < source.length; ) {
     const classEnd: number | undefined = classesClose && source[at] === "[" ? endOfClass(source, at) : undefined;
     if (source[at] === "[" && classEnd === undefined) classesClose = false;
     const end: number = classEnd ?? endOfPiece(source, at);
@@ -133,7 +142,8 @@ function metadata(key: FactText, value: MetadataTest["value"]): MetadataTest {
 }
 
 function checkRegexp(source: string, before: string): void {
-  if (source.length > queryLimits.namePatternLengthMax) throw bad(`${before}a regexp longer than ${queryLimits.namePatternLengthMax} characters`);
+  if (source.length > queryLimits.namePatternLengthMax)
+    throw bad(`${before}a regexp longer than ${queryLimits.namePatternLengthMax} characters`);
   try {
     analyseRegexp(source, false);
   } catch (error) {

@@ -14,19 +14,26 @@ import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
  * Which repositories and revisions a valid basic query is about. A `rev:` counts for each of its `repo:` filters, and
  * where these are predicates only, for all that they choose. `group` is the part of its context's list to choose from.
  */
-export function planRepositories(query: BasicQuery, group: ContextGroup | undefined, analyses: Analyses, nowMs: number): RepositoryFilter {
+export function planRepositories(
+  query: BasicQuery,
+  group: ContextGroup | undefined,
+  analyses: Analyses,
+  nowMs: number,
+): RepositoryFilter {
   const revision = fieldOf(query, "rev");
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
-  const includes = given.filter(({ negated }) => !negated).map((field) => planInclude(field, planRevisions(revision ?? field, nowMs), analyses));
-  const ofAll = includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(planRevisions(revision, nowMs))];
-  const ofGroup = group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions.map(specOf))];
+  const includes = given
+    .filter(({ negated }) => !negated)
+    .map((field) => planInclude(field, planRevisions(revision ?? field, nowMs), analyses));
+  const ofAll =
+    includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(planRevisions(revision, nowMs))];
+  const ofGroup =
+    group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions.map(specOf))];
   return {
     context: contextNameOf(query),
     among: group?.names,
     include: [...includes, ...ofAll, ...ofGroup],
-    exclude: given
-      .filter(({ negated }) => negated)
-      .map(({ value }) => splitRepository(value).source),
+    exclude: given.filter(({ negated }) => negated).map(({ value }) => splitRepository(value).source),
     facts: factsOf(query.fields),
     fork: yesNoOnly(query, "fork"),
     archived: yesNoOnly(query, "archived"),
@@ -43,7 +50,11 @@ function ofAllRepositories(revisions: readonly RevisionSpec[]): RepositoryInclud
   return { source: "", revisions, exactName: undefined };
 }
 
-function planInclude({ value, place }: FieldNode, revisions: readonly RevisionSpec[], analyses: Analyses): RepositoryInclude {
+function planInclude(
+  { value, place }: FieldNode,
+  revisions: readonly RevisionSpec[],
+  analyses: Analyses,
+): RepositoryInclude {
   const { source } = splitRepository(value);
   return { source, revisions, exactName: exactNameOf(source, place, analyses) };
 }

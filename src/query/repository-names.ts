@@ -10,13 +10,27 @@ import { isCaseSensitive } from "./validate.js";
 
 /** A query with any other field gives no repository results. `rev:` counts as a part of `repo:`. */
 const fieldsOfRepositories: ReadonlySet<FieldName> = new Set([
-  "repo", "rev", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case", "repohasfile",
-  "repohascommitafter", "patterntype", "select",
+  "repo",
+  "rev",
+  "context",
+  "type",
+  "index",
+  "count",
+  "timeout",
+  "fork",
+  "archived",
+  "visibility",
+  "case",
+  "repohasfile",
+  "repohascommitafter",
+  "patterntype",
+  "select",
 ]);
 
 /** The condition on names that gives repository results; undefined when the query gives none. */
 export function planRepositoryNames(query: BasicQuery, analyses: Analyses): RepositoryNamePlan | undefined {
-  if (!resultTypesOf(query).repository || query.fields.some(({ name }) => !fieldsOfRepositories.has(name))) return undefined;
+  if (!resultTypesOf(query).repository || query.fields.some(({ name }) => !fieldsOfRepositories.has(name)))
+    return undefined;
   const foldCase = !isCaseSensitive(query);
   if (query.pattern === undefined) return { combine: "and", sources: [], exclude: [], groups: [], foldCase };
   return planNode(query.pattern, foldCase, analyses);
@@ -48,8 +62,8 @@ function planNode(node: QueryNode, foldCase: boolean, analyses: Analyses): Repos
 const nameLengthMax = 255;
 
 /**
- * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, when that text is no
- * regexp, as in `(a@b)`, and when it is longer than a regexp on names may be.
+ * What a pattern asks of a name: the text before the first `@`. Undefined when it cannot match a name, when that text
+ * is no regexp, as in `(a@b)`, and when it is longer than a regexp on names may be.
  */
 function nameSource(pattern: PatternNode, foldCase: boolean, analyses: Analyses): string | undefined {
   if (pattern.contentOnly || pattern.value.startsWith("@")) return undefined;

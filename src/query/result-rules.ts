@@ -10,7 +10,10 @@ import { readCount, readTimeoutMs } from "./values.js";
  * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
  * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
  */
-export function planRules(queries: readonly BasicQuery[]): { readonly rules: readonly ResultRules[]; readonly numbers: readonly number[] } {
+export function planRules(queries: readonly BasicQuery[]): {
+  readonly rules: readonly ResultRules[];
+  readonly numbers: readonly number[];
+} {
   const typed = queries.map(rulesOf);
   if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
   const numberOf = new Map<string, number>();

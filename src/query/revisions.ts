@@ -20,5 +20,10 @@ export function specOf(typed: string): RevisionSpec {
 function atTime(argument: string, nowMs: number): RevisionSpec {
   const [date, base = ""] = argument.split(",", 2);
   const unixSeconds = Math.floor(readDateMs(date, nowMs) / 1000);
-  return { kind: "at-time", typed: `at.time(${argument})`, unixSeconds, base: base.trim() === "" ? "HEAD" : base.trim() };
+  return {
+    kind: "at-time",
+    typed: `at.time(${argument})`,
+    unixSeconds,
+    base: base.trim() === "" ? "HEAD" : base.trim(),
+  };
 }

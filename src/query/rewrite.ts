@@ -15,7 +15,12 @@ export interface Rewrite {
  * The query with other filters, as a person can type it: its own pattern type is said, so that it means the same in any
  * client. `isUnion` says that operators stand between its filters; then it is put in parentheses.
  */
-export function rewriteQuery(text: string, type: QueryType, isUnion: boolean, { without, before, after }: Rewrite): string {
+export function rewriteQuery(
+  text: string,
+  type: QueryType,
+  isUnion: boolean,
+  { without, before, after }: Rewrite,
+): string {
   const kept = withoutFields(text, type, [...without, "patterntype"]);
   const inner = isUnion ? `(${kept})` : kept;
   return [before, inner, after, `patternType:${type}`].filter((part) => part !== "").join(" ");

@@ -15,24 +15,37 @@ export type SearchContexts = Pick<ReadonlyMap<string, SearchContext>, "get">;
 const noContexts: SearchContexts = new Map();
 
 /** What the query of a context may hold. */
-const contextFields: ReadonlySet<FieldName> = new Set(["repo", "rev", "fork", "archived", "visibility", "case", "file", "lang"]);
+const contextFields: ReadonlySet<FieldName> = new Set([
+  "repo",
+  "rev",
+  "fork",
+  "archived",
+  "visibility",
+  "case",
+  "file",
+  "lang",
+]);
 
 /** Fields of a context that give way to the same field of a query, as they can be given once. */
 const yieldingFields: ReadonlySet<FieldName> = new Set(["rev", "fork", "archived", "visibility", "case"]);
 
 /**
- * Throws a `QueryError` when this cannot be the query of a context: filters on repositories and files, joined by and and
- * or, read as the regexp type.
+ * Throws a `QueryError` when this cannot be the query of a context: filters on repositories and files, joined by and
+ * and or, read as the regexp type.
  */
 export function checkContextQuery(text: string, nowMs: number): void {
   const tree = parseQuery(text, "regexp");
-  const refuse = (message: string, place: Place): never => { throw new QueryError(message, text, place); };
+  const refuse = (message: string, place: Place): never => {
+    throw new QueryError(message, text, place);
+  };
   if (tree.root === undefined) return refuse("the query of a context needs a filter", { from: 0, to: 0 });
   for (const leaf of leavesOf(tree.root)) {
     if (leaf.kind === "pattern") refuse("the query of a context holds filters only, no pattern", leaf.place);
-    else if (!contextFields.has(leaf.name)) refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.place);
+    else if (!contextFields.has(leaf.name))
+      refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.place);
     else if (leaf.predicate !== undefined) refuse("the query of a context cannot hold predicates", leaf.place);
-    else if (revisionsOf(leaf).some(isRevisionGlob)) refuse("the query of a context cannot hold globs of revisions", leaf.place);
+    else if (revisionsOf(leaf).some(isRevisionGlob))
+      refuse("the query of a context cannot hold globs of revisions", leaf.place);
   }
   const validator = new Validator(text, new Analyses(text), nowMs);
   for (const query of basicQueries(tree)) validator.check(query);
@@ -47,7 +60,8 @@ export function placeContexts(tree: QueryTree, contexts: SearchContexts | undefi
     if (isOperator(node)) return combine(node.kind, node.children.map(place));
     if (node.kind !== "field" || node.name !== "context" || node.negated || isGlobal(node.value)) return node;
     const context = (contexts ?? noContexts).get(node.value);
-    if (context === undefined) throw new QueryError(`search context ${JSON.stringify(node.value)} not found`, tree.text, node.place);
+    if (context === undefined)
+      throw new QueryError(`search context ${JSON.stringify(node.value)} not found`, tree.text, node.place);
     if (context.query === "") return node;
     const { root } = parseQuery(context.query, "regexp");
     return root === undefined ? node : combine("and", [node, moveTo(root, node.place)]);
@@ -60,11 +74,14 @@ function moveTo(node: QueryNode, place: Place): QueryNode {
   return node.kind === "field" ? { ...node, place, fromContext: true } : { ...node, place };
 }
 
-/** The query without those fields of its context that it has itself: `context:x fork:no` wins over a `fork:yes` of x. */
+/**
+ * The query without those fields of its context that it has itself: `context:x fork:no` wins over a `fork:yes` of x.
+ */
 export function preferOwnFields(query: BasicQuery): BasicQuery {
   if (query.fields.every(({ fromContext }) => fromContext !== true)) return query;
   const own = new Set(query.fields.filter(({ fromContext }) => fromContext !== true).map(({ name }) => name));
-  const yields = ({ name, fromContext }: FieldNode): boolean => fromContext === true && yieldingFields.has(name) && own.has(name);
+  const yields = ({ name, fromContext }: FieldNode): boolean =>
+    fromContext === true && yieldingFields.has(name) && own.has(name);
   return { ...query, fields: query.fields.filter((field) => !yields(field)) };
 }
 
@@ -81,7 +98,10 @@ export interface ContextGroup {
 }
 
 /** The list of a query's context, undefined when it has no list; a context without repositories has one empty group. */
-export function contextGroupsOf(query: BasicQuery, contexts: SearchContexts | undefined): readonly ContextGroup[] | undefined {
+export function contextGroupsOf(
+  query: BasicQuery,
+  contexts: SearchContexts | undefined,
+): readonly ContextGroup[] | undefined {
   const name = contextNameOf(query);
   const context = name === undefined ? undefined : contexts?.get(name);
   if (context === undefined || context.query !== "") return undefined;
@@ -92,7 +112,10 @@ export function contextGroupsOf(query: BasicQuery, contexts: SearchContexts | un
     if (group === undefined) groups.set(key, [repository]);
     else group.push(repository);
   }
-  return [...groups.values()].map((group) => ({ names: group.map((repository) => repository.name), revisions: group[0].revisions }));
+  return [...groups.values()].map((group) => ({
+    names: group.map((repository) => repository.name),
+    revisions: group[0].revisions,
+  }));
 }
 
 function isGlobal(name: string): boolean {

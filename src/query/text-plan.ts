@@ -14,7 +14,10 @@ import { isCaseSensitive, readLanguage } from "./validate.js";
 /** A longer text has a leaf of its own. */
 const sharedTextBytesMax = 200;
 
-/** UTF-16 units of the texts that one leaf stands for. RE2 compiles them as one regexp for paths, in less than a megabyte. */
+/**
+ * UTF-16 units of the texts that one leaf stands for. RE2 compiles them as one regexp for paths, in less than a
+ * megabyte.
+ */
 const sharedUnitsMax = 16 * 1024;
 
 /**
@@ -35,7 +38,9 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
   return {
     content: types.file,
     path: types.path,
-    pathFilters: distinctFields(filters.filter(({ predicate }) => predicate === undefined)).map((field) => planFilter(field, foldCase, analyses)),
+    pathFilters: distinctFields(filters.filter(({ predicate }) => predicate === undefined)).map((field) =>
+      planFilter(field, foldCase, analyses),
+    ),
     pattern: conditions.length === 0 ? undefined : all(conditions),
     leaves: leaves.all,
     people: filters.flatMap((field) => planPeople(field, foldCase)),
@@ -44,9 +49,12 @@ export function planText(query: BasicQuery, analyses: Analyses): TextPlan | unde
 
 function planPeople({ predicate, negated }: FieldNode, foldCase: boolean): readonly PeopleFilter[] {
   switch (predicate?.name) {
-    case "has.owner": return [{ kind: "owner", negated, owner: predicate.argument.trim() }];
-    case "has.contributor": return [{ kind: "contributor", negated, source: predicate.argument, foldCase }];
-    default: return [];
+    case "has.owner":
+      return [{ kind: "owner", negated, owner: predicate.argument.trim() }];
+    case "has.contributor":
+      return [{ kind: "contributor", negated, source: predicate.argument, foldCase }];
+    default:
+      return [];
   }
 }
 
@@ -81,7 +89,14 @@ function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): Pa
     return { negated, source, foldCase: true, highlighted: false, label: `${minus}lang:${language.name}`, analysis };
   }
   const label = `${minus}file:/${value}/${foldCase ? "i" : ""}`;
-  return { negated, source: value, foldCase, highlighted: true, label, analysis: analyses.regexp(value, foldCase, place) };
+  return {
+    negated,
+    source: value,
+    foldCase,
+    highlighted: true,
+    label,
+    analysis: analyses.regexp(value, foldCase, place),
+  };
 }
 
 /** Expects a joined tree without fields. */
@@ -93,7 +108,9 @@ function planNode(node: QueryNode, leaves: Leaves): TextNode {
     }
     case "and":
     case "or": {
-      const children = distinct(node.kind === "or" ? planAny(node.children, leaves) : node.children.map((child) => planNode(child, leaves)));
+      const children = distinct(
+        node.kind === "or" ? planAny(node.children, leaves) : node.children.map((child) => planNode(child, leaves)),
+      );
       return children.length === 1 ? children[0] : { kind: node.kind, children };
     }
     default:
@@ -110,7 +127,10 @@ function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode
   const inShared = new Set<QueryNode>(shared.flat());
   const rest = nodes.filter((node) => !inShared.has(node));
   const leafNumbers = shared.flatMap((group) => leaves.addEither(group));
-  return [...leafNumbers.map((leaf): TextNode => ({ kind: "leaf", leaf })), ...rest.map((node) => planNode(node, leaves))];
+  return [
+    ...leafNumbers.map((leaf): TextNode => ({ kind: "leaf", leaf })),
+    ...rest.map((node) => planNode(node, leaves)),
+  ];
 }
 
 /** `x or x` is `x`: of equal leaves side by side one is enough, and so of equal negated ones. */
@@ -166,19 +186,37 @@ class Leaves {
     const analysis = this.#analyses.pattern(pattern, this.#foldCase);
     const source = pattern.form === "regexp" ? pattern.value : escapeRegexp(pattern.value);
     const inPath = this.#types.path && !pattern.contentOnly;
-    return this.#once(`${pattern.contentOnly}${source}`, { source, either: [], foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
+    return this.#once(`${pattern.contentOnly}${source}`, {
+      source,
+      either: [],
+      foldCase: this.#foldCase,
+      inContent: this.#types.file,
+      inPath,
+      highlighted: true,
+      analysis,
+    });
   }
 
-  /** Whether the pattern is a text that the index and the kernel alone find, so that a leaf can stand for several of them. */
+  /**
+   * Whether the pattern is a text that the index and the kernel alone find, so that a leaf can stand for several of
+   * them.
+   */
   mayShare(pattern: PatternNode): boolean {
     if (pattern.negated) return false;
-    const { exact } = literalsOf({ analysis: this.#analyses.pattern(pattern, this.#foldCase), foldCase: this.#foldCase });
+    const { exact } = literalsOf({
+      analysis: this.#analyses.pattern(pattern, this.#foldCase),
+      foldCase: this.#foldCase,
+    });
     return exact?.length === 1 && exact[0].length >= trigramBytes && exact[0].length <= sharedTextBytesMax;
   }
 
-  /** The numbers of the leaves that stand for any of the patterns, which may share: one leaf, or a few for very many. */
+  /**
+   * The numbers of the leaves that stand for any of the patterns, which may share: one leaf, or a few for very many.
+   */
   addEither(patterns: readonly PatternNode[]): readonly number[] {
-    const byText = new Map(patterns.map((pattern) => [this.#analyses.pattern(pattern, this.#foldCase).literal ?? "", pattern]));
+    const byText = new Map(
+      patterns.map((pattern) => [this.#analyses.pattern(pattern, this.#foldCase).literal ?? "", pattern]),
+    );
     return splitTexts([...byText.keys()]).map((texts) => this.#addTexts(texts, byText.get(texts[0]) ?? patterns[0]));
   }
 
@@ -187,14 +225,36 @@ class Leaves {
     const either = texts.map(escapeRegexp);
     const source = either.join("|");
     const inPath = this.#types.path && !first.contentOnly;
-    const analysis: RegexpAnalysis = { literal: undefined, alternatives: texts, clauses: [texts], crossesLines: texts.some((text) => text.includes("\n")), matchesEmpty: false };
-    return this.#once(`either${inPath}${source}`, { source, either, foldCase: this.#foldCase, inContent: this.#types.file, inPath, highlighted: true, analysis });
+    const analysis: RegexpAnalysis = {
+      literal: undefined,
+      alternatives: texts,
+      clauses: [texts],
+      crossesLines: texts.some((text) => text.includes("\n")),
+      matchesEmpty: false,
+    };
+    return this.#once(`either${inPath}${source}`, {
+      source,
+      either,
+      foldCase: this.#foldCase,
+      inContent: this.#types.file,
+      inPath,
+      highlighted: true,
+      analysis,
+    });
   }
 
   /** A condition on contents, whatever types of results are asked for. */
   addFilter(source: string, place: Place): number {
     const analysis = this.#analyses.regexp(source, this.#foldCase, place);
-    return this.#once(`filter${source}`, { source, either: [], foldCase: this.#foldCase, inContent: true, inPath: false, highlighted: false, analysis });
+    return this.#once(`filter${source}`, {
+      source,
+      either: [],
+      foldCase: this.#foldCase,
+      inContent: true,
+      inPath: false,
+      highlighted: false,
+      analysis,
+    });
   }
 
   #once(key: string, leaf: Leaf): number {

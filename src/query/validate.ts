@@ -104,7 +104,8 @@ export class Validator {
         this.#analyses.regexp(value, true, place);
         return;
       case "repository":
-        if (value.length > queryLimits.repositoryFilterLengthMax) throw bad(`a repo: filter is longer than ${queryLimits.repositoryFilterLengthMax} characters; write several`);
+        if (value.length > queryLimits.repositoryFilterLengthMax)
+          throw bad(`a repo: filter is longer than ${queryLimits.repositoryFilterLengthMax} characters; write several`);
         this.#analyses.regexp(splitRepository(value).source, true, place);
         return;
       case "refused":
@@ -164,13 +165,20 @@ export class Validator {
     if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.place);
   }
 
-  /** Only a search of history can leave the history of a revision out. An exclusion is a glob over full names of refs. */
+  /**
+   * Only a search of history can leave the history of a revision out. An exclusion is a glob over full names of refs.
+   */
   #checkRevisionKinds(query: BasicQuery): void {
     for (const field of query.fields) {
       for (const revision of revisionsOf(field)) {
         const isOfHistory = hasType(query, "commit") || hasType(query, "diff");
-        if (revision.startsWith("^") && !isOfHistory) throw this.#error(`the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`, field.place);
-        if (revision.startsWith("*!") && !revision.startsWith("*!refs/")) throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.place);
+        if (revision.startsWith("^") && !isOfHistory)
+          throw this.#error(
+            `the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`,
+            field.place,
+          );
+        if (revision.startsWith("*!") && !revision.startsWith("*!refs/"))
+          throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.place);
       }
     }
   }

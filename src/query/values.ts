@@ -45,7 +45,14 @@ export function readVisibility(value: string): "any" | "public" | "private" {
 }
 
 const millisecondsOf: ReadonlyMap<string, number> = new Map([
-  ["ns", 1e-6], ["us", 1e-3], ["µs", 1e-3], ["μs", 1e-3], ["ms", 1], ["s", 1000], ["m", 60_000], ["h", 3_600_000],
+  ["ns", 1e-6],
+  ["us", 1e-3],
+  ["µs", 1e-3],
+  ["μs", 1e-3],
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
 ]);
 
 const durationNumber = /[0-9]*(?:\.[0-9]*)?/y;
@@ -67,7 +74,7 @@ export function readTimeoutMs(value: string): number {
   if (parts === "") throw bad(badTimeout);
   if (parts.length > durationLengthMax) throw bad(`${badTimeout}: it is longer than ${durationLengthMax} characters`);
   let milliseconds = 0;
-  for (let at = 0; at < parts.length;) {
+  for (let at = 0; at < parts.length; ) {
     const amount = wordAt(durationNumber, parts, at);
     const unit = wordAt(durationUnit, parts, at + amount.length);
     // Also NaN, which a dot alone is.
@@ -99,9 +106,32 @@ const selectPaths: readonly string[] = [
   "commit.diff.added",
   "commit.diff.removed",
   ...[
-    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
-    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
-    "enum-member", "struct", "event", "operator", "type-parameter",
+    "file",
+    "module",
+    "namespace",
+    "package",
+    "class",
+    "method",
+    "property",
+    "field",
+    "constructor",
+    "enum",
+    "interface",
+    "function",
+    "variable",
+    "constant",
+    "string",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "key",
+    "null",
+    "enum-member",
+    "struct",
+    "event",
+    "operator",
+    "type-parameter",
   ].map((kind) => `symbol.${kind}`),
 ];
 
@@ -133,7 +163,9 @@ export function isRevisionGlob(revision: string): boolean {
   return revision.startsWith("*");
 }
 
-/** False for what git is never asked for, see `revisionProblem`. Behind a `^` is a revision whose history is left out. */
+/**
+ * False for what git is never asked for, see `revisionProblem`. Behind a `^` is a revision whose history is left out.
+ */
 export function isRevision(text: string): boolean {
   if (isRevisionGlob(text)) return refGlobProblem(text) === null && !text.includes("\\");
   return revisionProblem(text.startsWith("^") ? text.slice(1) : text) === null;

@@ -20,11 +20,13 @@ export interface RegexpAnalysis {
    * an earlier one. With `foldCase` as for `literal`. Undefined for every other regexp.
    */
   readonly alternatives: readonly string[] | undefined;
-  /** Clauses, most selective first. A clause is never empty; no literal is "". No clause at all: nothing is required. */
+  /**
+   * Clauses, most selective first. A clause is never empty; no literal is "". No clause at all: nothing is required.
+   */
   readonly clauses: readonly (readonly string[])[];
   /**
-   * True when some match can hold a newline, or depends on where the text begins or ends. False is a promise: each match
-   * lies within one line and is found by looking at that line alone.
+   * True when some match can hold a newline, or depends on where the text begins or ends. False is a promise: each
+   * match lies within one line and is found by looking at that line alone.
    */
   readonly crossesLines: boolean;
   /** True when a match can be empty, at some place of some text: `^`, `$` and `\b` alone are empty. */

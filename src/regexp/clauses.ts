@@ -84,7 +84,7 @@ function sharedPrefix(literals: LiteralSet): string {
 function sharedSuffix(literals: LiteralSet): string {
   const [first] = literals;
   let length = 0;
-  while (length < first.length && literals.every((literal) => literal.at(-1 - length) === first.at(-1 - length))) length++;
+  while (length < first.length && literals.every((literal) => literal.at(-1 - length) === first.at(-1 - length)))
+    length++;
   return first.slice(first.length - length);
 }
-

@@ -5,8 +5,9 @@ import { Matcher, usualWindows } from "./matcher.js";
 import { parseRegexp } from "./parse.js";
 
 /**
- * Memory of all compiled regexps that one thread caches, as `Matcher.memoryBytes` estimates it: that of RE2's automata, which grow
- * while a text is searched. Each of 256 regexps has its share, so those of one query fit unless they are unusual.
+ * Memory of all compiled regexps that one thread caches, as `Matcher.memoryBytes` estimates it: that of RE2's automata,
+ * which grow while a text is searched. Each of 256 regexps has its share, so those of one query fit unless they are
+ * unusual.
  *
  * Measured on random text: 15 KiB for a usual regexp such as `word_[a-z]+`, 1.2 MiB for 2,000 alternatives, 2.8 MiB for
  * `(?:a.*b.*c.*d){30}`. 256 regexps of that kind took 720 MB where only their number was bounded.
@@ -17,7 +18,9 @@ const cacheSizeMax = 256;
 /** A usual regexp takes so much once it is used, with what the binding keeps beside it. */
 const usualBytes = 32 * 1024;
 
-const cache = new BoundedMap<string, Matcher>(cacheBytesMax, ({ memoryBytes }) => Math.max(memoryBytes, cacheBytesMax / cacheSizeMax));
+const cache = new BoundedMap<string, Matcher>(cacheBytesMax, ({ memoryBytes }) =>
+  Math.max(memoryBytes, cacheBytesMax / cacheSizeMax),
+);
 
 /**
  * Compiles a regexp in RE2 syntax, with `^` and `$` at line boundaries and, with `foldCase`, in either case. It goes

@@ -22,8 +22,8 @@ export function itemCount(tree: Regexp): number {
 }
 
 /**
- * How many of the items are independent of each other: an automaton has up to two to the power of this many states, and as many more
- * as it has characters in a fixed order, of which the last ones that were read say all.
+ * How many of the items are independent of each other: an automaton has up to two to the power of this many states, and
+ * as many more as it has characters in a fixed order, of which the last ones that were read say all.
  */
 export function choiceCount(tree: Regexp): number {
   switch (tree.kind) {
@@ -47,7 +47,10 @@ export function choiceCount(tree: Regexp): number {
 /** Of one character, in UTF-8. */
 export const characterBytesMax = 4;
 
-/** Bytes that a match has at most; Infinity without a bound. Case folding may lengthen a character, so each counts as the longest. */
+/**
+ * Bytes that a match has at most; Infinity without a bound. Case folding may lengthen a character, so each counts as
+ * the longest.
+ */
 export function matchBytesMax(tree: Regexp): number {
   switch (tree.kind) {
     case "empty":
@@ -89,7 +92,10 @@ function timesOf({ min, max }: RepeatNode): number {
   return Math.max(1, max === Infinity ? min : max);
 }
 
-/** Whether the repetition itself adds a choice: a single set has one already, and a text that is repeated so often has none. */
+/**
+ * Whether the repetition itself adds a choice: a single set has one already, and a text that is repeated so often has
+ * none.
+ */
 function isChoice({ child, min, max }: RepeatNode): boolean {
   if (child.kind === "class" || child.kind === "any") return false;
   return child.kind !== "literal" || min !== max;

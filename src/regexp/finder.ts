@@ -5,9 +5,9 @@ import type { Regexp } from "./syntax.js";
 /**
  * Finds one match after the other with RE2.
  *
- * The binding's `exec` makes an array and a copy of the match for every match, its `search` returns the place of the first match as
- * a number, and its `test` with a sticky flag moves `lastIndex` to the end of a match that begins at a known place. The
- * latter two allocate nothing but the view to search in. Measured over 60 MB with 840,000 matches of
+ * The binding's `exec` makes an array and a copy of the match for every match, its `search` returns the place of the
+ * first match as a number, and its `test` with a sticky flag moves `lastIndex` to the end of a match that begins at a
+ * known place. The latter two allocate nothing but the view to search in. Measured over 60 MB with 840,000 matches of
  * `[a-z]+_[a-z]+` on one core of the development machine: 2.8 µs a match with `exec`, 0.76 µs so.
  */
 export class Finder {
@@ -37,8 +37,8 @@ export class Finder {
   /**
    * Where the leftmost match in `[from, to)` starts, or -1, as if the text ended at `to`.
    *
-   * Anchors look back one byte at most, except `\A`, which holds at 0 only. So the search begins one byte early, and its
-   * result stands unless it lies on that byte: there the anchors were blind, and the slow way decides.
+   * Anchors look back one byte at most, except `\A`, which holds at 0 only. So the search begins one byte early, and
+   * its result stands unless it lies on that byte: there the anchors were blind, and the slow way decides.
    */
   search(text: Uint8Array, from: number, to: number): number {
     if (from === 0) return this.#searcher.search(upTo(text, to) as Buffer);
@@ -55,7 +55,7 @@ export class Finder {
 
   /** The end of the match that starts at `start`, in text up to `to`. */
   endOf(text: Uint8Array, start: number, to: number): number {
-    const sticky = this.#sticky ??= this.#compile("y");
+    const sticky = (this.#sticky ??= this.#compile("y"));
     sticky.lastIndex = start;
     return sticky.test(upTo(text, to) as Buffer) ? sticky.lastIndex : start;
   }

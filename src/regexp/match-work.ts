@@ -3,8 +3,8 @@ import { TrawlError } from "../base/errors.js";
 /** What a search for matches reports its work to. */
 export interface MatchWork {
   /**
-   * Counts bytes of text that are about to be looked at; a byte counts each time. False when they are too many: the search ends.
-   * Throws `cancelled` when its result is no longer wanted.
+   * Counts bytes of text that are about to be looked at; a byte counts each time. False when they are too many: the
+   * search ends. Throws `cancelled` when its result is no longer wanted.
    */
   spend(byteCount: number): boolean;
 }

@@ -24,7 +24,14 @@ export interface WindowSizes {
   readonly longTimes: number;
 }
 
-export const usualWindows: WindowSizes = { wholeBytesMax: 128, bytesMin: 16, bytesFirst: 64 * 1024, bytesMax: 1024 * 1024, attemptCountMax: 16, longTimes: 64 };
+export const usualWindows: WindowSizes = {
+  wholeBytesMax: 128,
+  bytesMin: 16,
+  bytesFirst: 64 * 1024,
+  bytesMax: 1024 * 1024,
+  attemptCountMax: 16,
+  longTimes: 64,
+};
 
 /** A part of a text; matches that begin in it are looked for. */
 interface Window {
@@ -40,8 +47,8 @@ const choiceCountMax = 12;
 
 /**
  * Then RE2 follows each item of the regexp by itself, at up to 25 ns for each item and byte: measured with
- * `(?s:.*[ab].{15}){60}z` on random text, 40 KB a second. So a window has so many bytes times items (13 ms at most), and one
- * that has to grow past the other bound (1 s) is too much work: a call of RE2 cannot be interrupted.
+ * `(?s:.*[ab].{15}){60}z` on random text, 40 KB a second. So a window has so many bytes times items (13 ms at most),
+ * and one that has to grow past the other bound (1 s) is too much work: a call of RE2 cannot be interrupted.
  */
 const windowWork = 512 * 1024;
 const windowWorkMax = 40 * 1024 * 1024;
@@ -49,15 +56,16 @@ const windowWorkMax = 40 * 1024 * 1024;
 /**
  * A compiled regexp over UTF-8 bytes. Bytes that are not UTF-8 are matched by nothing, not even by `.`.
  *
- * RE2 reads on behind a match for as long as a better one may follow: with `\w(?s:.*zqz)?` up to the end of the text, for each
- * match, and one call of RE2 cannot be interrupted. So it is given a window of the text at a time, in which the regexp with an
- * open end says which matches do not depend on what follows; only for one that does, a larger window is taken. With an open end RE2
- * does not jump from one place of the first characters to the next, which otherwise makes it twice as fast where they are rare
- * (22 November 2026). So where a window is far longer than any match, the regexp itself is searched for, with as much more in view
- * as a match that begins in the window may take.
+ * RE2 reads on behind a match for as long as a better one may follow: with `\w(?s:.*zqz)?` up to the end of the text,
+ * for each match, and one call of RE2 cannot be interrupted. So it is given a window of the text at a time, in which
+ * the regexp with an open end says which matches do not depend on what follows; only for one that does, a larger window
+ * is taken. With an open end RE2 does not jump from one place of the first characters to the next, which otherwise
+ * makes it twice as fast where they are rare (22 November 2026). So where a window is far longer than any match, the
+ * regexp itself is searched for, with as much more in view as a match that begins in the window may take.
  *
- * Each attempt to find a match counts what is left of the window as looked at. A window ends after 16 attempts, and the next one is
- * as large as 16 of them take there, so that usual patterns come to 10 to 20 times the text, however dense their matches are.
+ * Each attempt to find a match counts what is left of the window as looked at. A window ends after 16 attempts, and the
+ * next one is as large as 16 of them take there, so that usual patterns come to 10 to 20 times the text, however dense
+ * their matches are.
  */
 export class Matcher {
   /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */
@@ -72,7 +80,10 @@ export class Matcher {
   readonly #whole: Finder;
   /** Bytes from the start of a match to behind what its anchors look at, at most. */
   readonly #reach: number;
-  /** For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one window. */
+  /**
+   * For windows; null before it is needed, undefined where that is too large for RE2: then the whole text is one
+   * window.
+   */
   #windowed: Finder | undefined | null = null;
 
   constructor(tree: Regexp, foldCase: boolean, sizes: WindowSizes) {
@@ -83,7 +94,9 @@ export class Matcher {
     this.#reach = this.isLocal ? matchBytesMax(tree) + characterBytesMax : Infinity;
     this.memoryBytes = memoryBytes(tree);
     const isSlow = choiceCount(tree) > choiceCountMax;
-    const bytesMax = isSlow ? Math.max(sizes.wholeBytesMax, sizes.bytesMin, Math.min(sizes.bytesMax, Math.ceil(windowWork / itemCount(tree)))) : sizes.bytesMax;
+    const bytesMax = isSlow
+      ? Math.max(sizes.wholeBytesMax, sizes.bytesMin, Math.min(sizes.bytesMax, Math.ceil(windowWork / itemCount(tree))))
+      : sizes.bytesMax;
     this.#sizes = { ...sizes, bytesMax, bytesFirst: Math.min(sizes.bytesFirst, bytesMax) };
     this.#grownBytesMax = isSlow ? Math.max(bytesMax, Math.ceil(windowWorkMax / itemCount(tree))) : Infinity;
   }
@@ -104,11 +117,17 @@ export class Matcher {
   }
 
   /**
-   * Gives `base` + start and `base` + end of every match that is not empty, leftmost first and without overlap; no more than
-   * `countMax`. False when it takes too much work, as `work` said or as a single match does, after some matches. Anchors see the
-   * whole text, and nothing beyond it.
+   * Gives `base` + start and `base` + end of every match that is not empty, leftmost first and without overlap; no more
+   * than `countMax`. False when it takes too much work, as `work` said or as a single match does, after some matches.
+   * Anchors see the whole text, and nothing beyond it.
    */
-  findAll(text: Uint8Array, base: number, sink: RangeSink, work: MatchWork = unboundedWork, countMax = Infinity): boolean {
+  findAll(
+    text: Uint8Array,
+    base: number,
+    sink: RangeSink,
+    work: MatchWork = unboundedWork,
+    countMax = Infinity,
+  ): boolean {
     const isShort = text.length <= this.#sizes.wholeBytesMax;
     const attemptCountMax = isShort ? Infinity : this.#sizes.attemptCountMax;
     let bytes = isShort ? text.length : this.#sizes.bytesFirst;
@@ -148,7 +167,8 @@ export class Matcher {
     const rest: Window = { to: text.length, view: text.length, finder: this.#whole };
     if (from + bytes >= text.length) return rest;
     const to = characterStart(text, from + bytes);
-    if (bytes >= this.#sizes.longTimes * this.#reach) return { to, view: Math.min(text.length, to + this.#reach), finder: this.#whole };
+    if (bytes >= this.#sizes.longTimes * this.#reach)
+      return { to, view: Math.min(text.length, to + this.#reach), finder: this.#whole };
     const finder = this.#windowFinder;
     return finder === undefined ? rest : { to, view: to, finder };
   }

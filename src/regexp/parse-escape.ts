@@ -10,7 +10,9 @@ const controlEscapes: ReadonlyMap<string, number> = new Map([
   ["v", 11],
 ]);
 
-/** `\0` with up to two further octal digits; a digit from 1 on needs a second one, alone it would be a back reference. */
+/**
+ * `\0` with up to two further octal digits; a digit from 1 on needs a second one, alone it would be a back reference.
+ */
 const octal = /\\(0[0-7]{0,2}|[1-7][0-7]{1,2})/y;
 const hexadecimal = /\\x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))/y;
 const escapeExcerpt = /\\(?:x(?:\{[0-9a-fA-F]*.?|[0-9a-fA-F]?.?)|.)/suy;

@@ -51,7 +51,11 @@ export class PlainForm {
    * goes, which the chains don't tell, unless all go to the end.
    */
   get findsRanges(): boolean {
-    return this.#chains.length === 1 || this.#chains.every(({ gaps }) => gaps.length === 0) || this.#chains.every(({ atEnd }) => atEnd);
+    return (
+      this.#chains.length === 1 ||
+      this.#chains.every(({ gaps }) => gaps.length === 0) ||
+      this.#chains.every(({ atEnd }) => atEnd)
+    );
   }
 
   test(text: string): boolean {
@@ -79,8 +83,8 @@ export class PlainForm {
   }
 
   /**
-   * The first place of the first text is where the leftmost match starts, if there is one, as what follows finds more room
-   * nowhere else. A gap takes all it can, so the match ends with the last place of the last text.
+   * The first place of the first text is where the leftmost match starts, if there is one, as what follows finds more
+   * room nowhere else. A gap takes all it can, so the match ends with the last place of the last text.
    */
   #matches({ atStart, texts, gaps, atEnd }: Chain, text: string, at: number): boolean {
     const start = placeOfFirst(texts[0], text, at, atStart, atEnd && gaps.length === 0);
@@ -133,19 +137,33 @@ function isEmpty({ texts, gaps }: Chain): boolean {
 /** The chains with the regexp behind each, those of earlier alternatives first; undefined where it is not plain. */
 function extend(chains: readonly Chain[], tree: Regexp, foldCase: boolean): readonly Chain[] | undefined {
   switch (tree.kind) {
-    case "empty": return chains;
-    case "literal": return withTexts(chains, textsOfLiteral(tree, foldCase));
-    case "class": return withTexts(chains, textsOfClass(tree, foldCase));
-    case "any": return undefined;
+    case "empty":
+      return chains;
+    case "literal":
+      return withTexts(chains, textsOfLiteral(tree, foldCase));
+    case "class":
+      return withTexts(chains, textsOfClass(tree, foldCase));
+    case "any":
+      return undefined;
     case "anchor": {
       switch (tree.at) {
-        case "line-start": case "text-start": return chains.every(isUnbound) ? chains.map((chain) => ({ ...chain, atStart: true })) : undefined;
-        case "line-end": case "text-end": return chains.map((chain) => ({ ...chain, atEnd: true }));
-        default: return undefined;
+        case "line-start":
+        case "text-start":
+          return chains.every(isUnbound) ? chains.map((chain) => ({ ...chain, atStart: true })) : undefined;
+        case "line-end":
+        case "text-end":
+          return chains.map((chain) => ({ ...chain, atEnd: true }));
+        default:
+          return undefined;
       }
     }
-    case "concat": return tree.children.reduce<readonly Chain[] | undefined>((all, child) => (all === undefined ? undefined : extend(all, child, foldCase)), chains);
-    case "alternate": return alternatives(chains, tree.children, foldCase);
+    case "concat":
+      return tree.children.reduce<readonly Chain[] | undefined>(
+        (all, child) => (all === undefined ? undefined : extend(all, child, foldCase)),
+        chains,
+      );
+    case "alternate":
+      return alternatives(chains, tree.children, foldCase);
     case "repeat": {
       const { child, min, max, lazy } = tree;
       if (child.kind === "any" && max === Infinity && !lazy) return withGap(chains, min);
@@ -160,8 +178,11 @@ function isUnbound(chain: Chain): boolean {
 }
 
 function withTexts(chains: readonly Chain[], texts: readonly string[] | undefined): readonly Chain[] | undefined {
-  if (texts === undefined || chains.length * texts.length > chainCountMax || chains.some(({ atEnd }) => atEnd)) return undefined;
-  return chains.flatMap((chain) => texts.map((text) => ({ ...chain, texts: [...chain.texts.slice(0, -1), chain.texts[chain.gaps.length] + text] })));
+  if (texts === undefined || chains.length * texts.length > chainCountMax || chains.some(({ atEnd }) => atEnd))
+    return undefined;
+  return chains.flatMap((chain) =>
+    texts.map((text) => ({ ...chain, texts: [...chain.texts.slice(0, -1), chain.texts[chain.gaps.length] + text] })),
+  );
 }
 
 function withGap(chains: readonly Chain[], min: number): readonly Chain[] | undefined {
@@ -169,7 +190,11 @@ function withGap(chains: readonly Chain[], min: number): readonly Chain[] | unde
   return chains.map((chain) => ({ ...chain, texts: [...chain.texts, ""], gaps: [...chain.gaps, min] }));
 }
 
-function alternatives(chains: readonly Chain[], children: readonly Regexp[], foldCase: boolean): readonly Chain[] | undefined {
+function alternatives(
+  chains: readonly Chain[],
+  children: readonly Regexp[],
+  foldCase: boolean,
+): readonly Chain[] | undefined {
   const all: Chain[] = [];
   for (const chain of chains) {
     for (const child of children) {

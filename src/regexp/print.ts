@@ -28,15 +28,22 @@ function sourceOf(regexp: Regexp, foldCase: boolean, place: Precedence): string 
       return anchorSources[regexp.at];
     case "repeat":
       return grouped(
-        sourceOf(regexp.child, foldCase, precedence.atom) + repeatSource(regexp), precedence.repeat, place);
+        sourceOf(regexp.child, foldCase, precedence.atom) + repeatSource(regexp),
+        precedence.repeat,
+        place,
+      );
     case "concat":
       return grouped(
         regexp.children.map((child) => sourceOf(child, foldCase, precedence.repeat)).join(""),
-        precedence.concat, place);
+        precedence.concat,
+        place,
+      );
     case "alternate":
       return grouped(
         regexp.children.map((child) => sourceOf(child, foldCase, precedence.concat)).join("|"),
-        precedence.alternate, place);
+        precedence.alternate,
+        place,
+      );
     default:
       return unreachable(regexp);
   }

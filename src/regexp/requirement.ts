@@ -1,7 +1,5 @@
 import { clauseCountMax, clauseOf, eitherOf, mostSelective, type Clause } from "./clauses.js";
-import {
-  anything, crossProduct, union, unionOfPrefixes, unionOfSuffixes, type LiteralSet,
-} from "./literal-set.js";
+import { anything, crossProduct, union, unionOfPrefixes, unionOfSuffixes, type LiteralSet } from "./literal-set.js";
 
 /**
  * What is known of every match of a part of a regexp. It is put together from the leaves up:
@@ -39,8 +37,8 @@ export function inSequence(a: Requirement, b: Requirement): Requirement {
     const exact = crossProduct(a.exact, b.exact);
     if (exact !== undefined) return oneOf(exact);
   }
-  const prefix = a.exact === undefined ? a.prefix : crossProduct(a.exact, b.prefix) ?? a.prefix;
-  const suffix = b.exact === undefined ? b.suffix : crossProduct(a.suffix, b.exact) ?? b.suffix;
+  const prefix = a.exact === undefined ? a.prefix : (crossProduct(a.exact, b.prefix) ?? a.prefix);
+  const suffix = b.exact === undefined ? b.suffix : (crossProduct(a.suffix, b.exact) ?? b.suffix);
   const clauses = [...a.clauses, ...b.clauses];
   const seam = crossProduct(a.suffix, b.prefix);
   for (const literals of seam === undefined ? [a.suffix, b.prefix] : [seam]) {

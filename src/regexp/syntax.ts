@@ -1,7 +1,7 @@
 /**
  * A regexp as a tree. Everything that depends on flags or on the way it was typed is resolved: a node says itself
- * whether it folds case, which anchor it is and whether it is lazy. Groups are gone, because nothing here needs captures
- * and the tree carries the grouping.
+ * whether it folds case, which anchor it is and whether it is lazy. Groups are gone, because nothing here needs
+ * captures and the tree carries the grouping.
  */
 export type Regexp =
   | { readonly kind: "empty" }

@@ -37,24 +37,40 @@ export interface AlertSource {
 
 /** The one alert to show: the first that applies, the most important before the others. */
 export function chooseAlert(source: AlertSource): Alert | undefined {
-  return missingRevisionsAlert(source) ?? leftOutAlert(source) ?? timeoutAlert(source) ?? nothingConfiguredAlert(source)
-    ?? noRepositoriesAlert(source) ?? structuralHint(source) ?? unownedAlert(source);
+  return (
+    missingRevisionsAlert(source) ??
+    leftOutAlert(source) ??
+    timeoutAlert(source) ??
+    nothingConfiguredAlert(source) ??
+    noRepositoriesAlert(source) ??
+    structuralHint(source) ??
+    unownedAlert(source)
+  );
 }
 
 /** Of a query that proved to be none when it ran. */
 export function queryErrorAlert(sentence: string): Alert {
-  return { title: "Unable To Process Query", description: sentence.charAt(0).toUpperCase() + sentence.slice(1), proposedQueries: null };
+  return {
+    title: "Unable To Process Query",
+    description: sentence.charAt(0).toUpperCase() + sentence.slice(1),
+    proposedQueries: null,
+  };
 }
 
 function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
-  const names = new Set(resolutions.flatMap(({ missingRevisions }) => missingRevisions).map(({ repository, revision }) => `${repository}@${revision}`));
+  const names = new Set(
+    resolutions
+      .flatMap(({ missingRevisions }) => missingRevisions)
+      .map(({ repository, revision }) => `${repository}@${revision}`),
+  );
   const missing = [...names];
   if (missing.length === 0) return undefined;
   const title = "Some repositories could not be searched";
   if (missing.length === 1) {
     const [repository, revision] = atFirst(missing[0]);
     return {
-      title, proposedQueries: null,
+      title,
+      proposedQueries: null,
       description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
     };
   }
@@ -62,8 +78,13 @@ function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined 
   const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
   const count = new Set(missing.map((name) => atFirst(name)[0])).size;
   return {
-    title, proposedQueries: null,
-    description: [`${count} ${count === 1 ? "repository" : "repositories"} matched by your repo: filter could not be searched because the following revisions do not exist, or differ but were specified for the same repository:`, ...lines, ...rest].join("\n"),
+    title,
+    proposedQueries: null,
+    description: [
+      `${count} ${count === 1 ? "repository" : "repositories"} matched by your repo: filter could not be searched because the following revisions do not exist, or differ but were specified for the same repository:`,
+      ...lines,
+      ...rest,
+    ].join("\n"),
   };
 }
 
@@ -77,10 +98,12 @@ function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
   if (leftOut.length === 0) return undefined;
   const lines = leftOut.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
   return {
-    title: "Some repositories could not be searched", proposedQueries: null,
+    title: "Some repositories could not be searched",
+    proposedQueries: null,
     description: [
       `What the query asks of histories or owners could not be found out for ${leftOut.length === 1 ? "a repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or give it a longer \`timeout:\`:`,
-      ...lines, ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
+      ...lines,
+      ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
     ].join("\n"),
   };
 }
@@ -88,7 +111,8 @@ function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
 function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
   if (unownedResults === 0) return undefined;
   return {
-    title: "Some results have no owners", proposedQueries: null,
+    title: "Some results have no owners",
+    proposedQueries: null,
     description: "For some results there is no CODEOWNERS file, or none of its rules names an owner.",
   };
 }
@@ -100,7 +124,9 @@ function timeoutAlert(source: AlertSource): Alert | undefined {
   return {
     title: "Timed out while searching",
     description: `We weren't able to find any results in ${shownDuration(timedOutAfterMs)}.`,
-    proposedQueries: [propose(source, "query with longer timeout", { without: ["timeout"], before: `timeout:${seconds}s`, after: "" })],
+    proposedQueries: [
+      propose(source, "query with longer timeout", { without: ["timeout"], before: `timeout:${seconds}s`, after: "" }),
+    ],
   };
 }
 
@@ -133,17 +159,37 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
       proposedQueries: [propose(source, "search in the global context", rewrite)],
     };
   }
-  return { title: "No repositories found", description: "Try using a different `repo:<regexp>` filter to see results", proposedQueries: null };
+  return {
+    title: "No repositories found",
+    description: "Try using a different `repo:<regexp>` filter to see results",
+    proposedQueries: null,
+  };
 }
 
-/** Ways to the forked and archived repositories that were left out, where no part of the query says something of these. */
+/**
+ * Ways to the forked and archived repositories that were left out, where no part of the query says something of these.
+ */
 function excludingProposals(source: AlertSource): ProposedQuery[] {
   const filters = source.plan.alternatives.map(({ repositories }) => repositories);
-  const hasForks = source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) && filters.every(({ forkGiven }) => !forkGiven);
-  const hasArchived = source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) && filters.every(({ archivedGiven }) => !archivedGiven);
+  const hasForks =
+    source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) &&
+    filters.every(({ forkGiven }) => !forkGiven);
+  const hasArchived =
+    source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) &&
+    filters.every(({ archivedGiven }) => !archivedGiven);
   return [
-    ...(hasForks ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })] : []),
-    ...(hasArchived ? [propose(source, "include archived repositories in your query.", { without: [], before: "", after: "archived:yes" })] : []),
+    ...(hasForks
+      ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })]
+      : []),
+    ...(hasArchived
+      ? [
+          propose(source, "include archived repositories in your query.", {
+            without: [],
+            before: "",
+            after: "archived:yes",
+          }),
+        ]
+      : []),
   ];
 }
 
@@ -151,15 +197,21 @@ function excludingProposals(source: AlertSource): ProposedQuery[] {
 const hole = /:\[\w+(?:\.|\\n)?\]|:\[\[\w+\]\]|:\[ +\w*\]/;
 
 /**
- * A hole is plain text here, and rarely what was meant when it finds nothing. The alert is the interface's: clients know it
- * by its words. What it proposes is answered with the reason why it is not searched.
+ * A hole is plain text here, and rarely what was meant when it finds nothing. The alert is the interface's: clients
+ * know it by its words. What it proposes is answered with the reason why it is not searched.
  */
 function structuralHint(source: AlertSource): Alert | undefined {
   if (source.hasResults || !hole.test(source.queryText)) return undefined;
   return {
     title: "No results",
-    description: "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
-    proposedQueries: [{ description: "Activate structural search", query: rewriteQuery(source.queryText, "structural", false, { without: [], before: "", after: "" }) }],
+    description:
+      "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
+    proposedQueries: [
+      {
+        description: "Activate structural search",
+        query: rewriteQuery(source.queryText, "structural", false, { without: [], before: "", after: "" }),
+      },
+    ],
   };
 }
 

@@ -12,7 +12,12 @@ const keptBytesMax = 64 * 1024 * 1024;
 const answerBytesMin = 256;
 
 /** Commits of one request: so many take some 50 ms, and then others have their turn. */
-const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = { "commit-date": 64, "code-owners": 8, contributors: 1, "has-file": 1 };
+const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = {
+  "commit-date": 64,
+  "code-owners": 8,
+  contributors: 1,
+  "has-file": 1,
+};
 
 /** When an answer is not wanted any more. */
 export interface AskLimits {
@@ -47,14 +52,17 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
 /**
  * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
  *
- * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one reader is left for others.
- * Requests of several searches take turns, those of one client as one.
+ * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one
+ * reader is left for others. Requests of several searches take turns, those of one client as one.
  */
 export class CommitFactReader {
   readonly #pool: Pick<ReadPool, "run">;
   readonly #short: Turns;
   readonly #long: Turns;
-  readonly #kept = new BoundedMap<string, KnownFact>(keptBytesMax, ({ bytes }) => answerBytesMin + (bytes?.length ?? 0));
+  readonly #kept = new BoundedMap<string, KnownFact>(
+    keptBytesMax,
+    ({ bytes }) => answerBytesMin + (bytes?.length ?? 0),
+  );
 
   constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
     this.#pool = pool;
@@ -76,10 +84,17 @@ export class CommitFactReader {
     const batches = batchesOf(asked, commitsPerRequest[question.kind]);
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-        const answers = await turns.run(limits, (isTurn) => this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn));
+        const answers = await turns.run(limits, (isTurn) =>
+          this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn),
+        );
         batch.forEach((commit, i) => {
           const answer = answers[i];
-          if (answer.kind === "failed") failures.push({ repositoryId: commit.repositoryId, reason: answer.error.message, isLate: answer.error.code === "cancelled" });
+          if (answer.kind === "failed")
+            failures.push({
+              repositoryId: commit.repositoryId,
+              reason: answer.error.message,
+              isLate: answer.error.code === "cancelled",
+            });
           else {
             facts.set(commitKey(commit), answer);
             this.#kept.set(`${about} ${commitKey(commit)}`, answer);
@@ -91,12 +106,24 @@ export class CommitFactReader {
     return { facts, failures };
   }
 
-  /** As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment early. */
-  async #read(question: CommitQuestion, commits: readonly CommitOfRepository[], { deadlineMs, stop, client }: AskLimits, isTurn: boolean): Promise<readonly CommitFact[]> {
+  /**
+   * As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment
+   * early.
+   */
+  async #read(
+    question: CommitQuestion,
+    commits: readonly CommitOfRepository[],
+    { deadlineMs, stop, client }: AskLimits,
+    isTurn: boolean,
+  ): Promise<readonly CommitFact[]> {
     const timeoutMs = deadlineMs - performance.now();
     try {
-      if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0) throw new TrawlError("cancelled", "no time was left for it");
-      const { facts } = await this.#pool.run<"commit-facts">({ kind: "commit-facts", question, commits }, { timeoutMs, stop, client });
+      if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
+        throw new TrawlError("cancelled", "no time was left for it");
+      const { facts } = await this.#pool.run<"commit-facts">(
+        { kind: "commit-facts", question, commits },
+        { timeoutMs, stop, client },
+      );
       return facts;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "internal";

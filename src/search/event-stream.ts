@@ -131,7 +131,9 @@ export class EventStream {
   }
 }
 
-/** Calls back after so many milliseconds of searching: time in which the client keeps the search waiting is left out. */
+/**
+ * Calls back after so many milliseconds of searching: time in which the client keeps the search waiting is left out.
+ */
 export class SearchClock {
   #leftMs: number;
   #sinceMs = performance.now();

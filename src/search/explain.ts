@@ -10,7 +10,14 @@ import { operatorViewer } from "../model/viewer.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { SearchContexts } from "../query/search-contexts.js";
 import type { SearchPlan } from "../query/plan.js";
-import { addStats, controlWordCount, controlWords, noStats, type SearchOptions, type SearchStats } from "../task/search-options.js";
+import {
+  addStats,
+  controlWordCount,
+  controlWords,
+  noStats,
+  type SearchOptions,
+  type SearchStats,
+} from "../task/search-options.js";
 import { makeRuleLimits } from "../task/rule-limits.js";
 import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
@@ -31,12 +38,21 @@ const countAll = 99_999_999;
  * How a query is read and planned, and what the index rules out in each shard, as text. The query is run to its end
  * in one worker and its results are dropped. Of revisions that are not indexed it is said what a search would read.
  */
-export async function explainQuery(query: string, patternType: string, contexts: SearchContexts, searchId: number,
-  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">): Promise<string> {
+export async function explainQuery(
+  query: string,
+  patternType: string,
+  contexts: SearchContexts,
+  searchId: number,
+  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">,
+): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
     const plan = planQuery(query, type, contexts);
-    const lines = [`pattern type: ${type}`, `parsed: ${printTree(parseQuery(query, type))}`, `plan: ${printPlan(plan)}`];
+    const lines = [
+      `pattern type: ${type}`,
+      `parsed: ${printTree(parseQuery(query, type))}`,
+      `plan: ${printPlan(plan)}`,
+    ];
     return [...lines, ...(await explainPlan(searchId, plan, environment)), ""].join("\n");
   } catch (error) {
     if (error instanceof QueryError) throw new TrawlError("bad-query", error.printWithCaret());
@@ -44,7 +60,10 @@ export async function explainQuery(query: string, patternType: string, contexts:
   }
 }
 
-type ExplainEnvironment = Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">;
+type ExplainEnvironment = Pick<
+  SearchEnvironment,
+  "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs"
+>;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
   const { catalog, pool, scheduler, commitFacts, revisions } = environment;
@@ -54,29 +73,67 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   control[controlWords.credit] = unlimitedCredit;
   const failures: string[] = [];
   try {
-    const chosen = await Promise.all(plan.alternatives.map(async ({ repositories }) => {
-      const { resolution, failures: unread } = await readOpenRevisions(resolveRepositories(table, repositories), revisions.reads, { stop: control, timeoutMs: readMsMax, client: operatorClient });
-      failures.push(...unread);
-      return resolution;
-    }));
+    const chosen = await Promise.all(
+      plan.alternatives.map(async ({ repositories }) => {
+        const { resolution, failures: unread } = await readOpenRevisions(
+          resolveRepositories(table, repositories),
+          revisions.reads,
+          { stop: control, timeoutMs: readMsMax, client: operatorClient },
+        );
+        failures.push(...unread);
+        return resolution;
+      }),
+    );
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
-      pool, scheduler, commitFacts, limits: revisions.limits, view, control, lane: "exhaustive", client: operatorClient, deadlineMs: performance.now() + readMsMax,
-      onResult: (result) => failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeLeftOut)),
+      pool,
+      scheduler,
+      commitFacts,
+      limits: revisions.limits,
+      view,
+      control,
+      lane: "exhaustive",
+      client: operatorClient,
+      deadlineMs: performance.now() + readMsMax,
+      onResult: (result) =>
+        failures.push(
+          ...result.failures.map((failure) => failure.error.message),
+          ...result.leftOut.map(describeLeftOut),
+        ),
       onLost: (error) => failures.push(messageOf(error)),
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
-    const lines = resolutions.map((resolution, i) =>
-      `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}`
-      + `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`);
+    const lines = resolutions.map(
+      (resolution, i) =>
+        `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}` +
+        `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`,
+    );
     const texts = plan.alternatives.map(({ text }) => text);
-    const rounds = await explainRounds(resolutions.map(({ selection }) => selection), {
-      ...revisions, texts, repositories: table, view, control, timeoutMs: readMsMax, client: operatorClient, onFailure: (sentence) => failures.push(sentence), onIncomplete: () => undefined,
-    });
+    const rounds = await explainRounds(
+      resolutions.map(({ selection }) => selection),
+      {
+        ...revisions,
+        texts,
+        repositories: table,
+        view,
+        control,
+        timeoutMs: readMsMax,
+        client: operatorClient,
+        onFailure: (sentence) => failures.push(sentence),
+        onIncomplete: () => undefined,
+      },
+    );
     const options: SearchOptions = {
-      plan, chunkMatches: false, contextLines: 0, lineBytesMax: 1000, matchCountMax: countAll, displayCountMax: 0,
+      plan,
+      chunkMatches: false,
+      contextLines: 0,
+      lineBytesMax: 1000,
+      matchCountMax: countAll,
+      displayCountMax: 0,
       ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
       people,
-      selections: resolutions.map((resolution) => indexedSelection(resolution.selection)), useIndex: true, commitSets: undefined,
+      selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
+      useIndex: true,
+      commitSets: undefined,
     };
     return [...lines, ...rounds, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
@@ -84,8 +141,13 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   }
 }
 
-async function explainShards(searchId: number, options: SearchOptions, view: CatalogView, control: Int32Array,
-  { pool, scheduler, maxTimeoutMs }: ExplainEnvironment): Promise<string[]> {
+async function explainShards(
+  searchId: number,
+  options: SearchOptions,
+  view: CatalogView,
+  control: Int32Array,
+  { pool, scheduler, maxTimeoutMs }: ExplainEnvironment,
+): Promise<string[]> {
   const places = Uint32Array.from(view.shards.keys());
   const sum = noStats();
   const byShard = new Map<number, SearchStats>();
@@ -95,7 +157,26 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
   do {
     const result = await new Promise<Awaited<ReturnType<typeof pool.run>>>((resolve, reject) => {
       scheduler.schedule("exhaustive", operatorClient, () =>
-        pool.run({ searchId, slice: 0, options, table: view.table.memory, filter: view.filter.memory, places, kept: [], control, slot: 0, lane: "exhaustive", resume, explain: true }, deadlineMs).then(resolve, reject));
+        pool
+          .run(
+            {
+              searchId,
+              slice: 0,
+              options,
+              table: view.table.memory,
+              filter: view.filter.memory,
+              places,
+              kept: [],
+              control,
+              slot: 0,
+              lane: "exhaustive",
+              resume,
+              explain: true,
+            },
+            deadlineMs,
+          )
+          .then(resolve, reject),
+      );
     });
     for (const { shard, stats } of result.shardStats) {
       const known = byShard.get(shard) ?? noStats();
@@ -111,11 +192,19 @@ async function explainShards(searchId: number, options: SearchOptions, view: Cat
     return `shard ${view.shards[shard].record.id}: ${describe(stats, contentBytes)}`;
   });
   const total = view.shards.reduce((bytes, shard) => bytes + shard.record.contentBytes, 0);
-  return [...rows, `all ${view.shards.length} shards: ${describe(sum, total)}`, `matches: ${Atomics.load(control, controlWords.matchCount)}`, ...failures];
+  return [
+    ...rows,
+    `all ${view.shards.length} shards: ${describe(sum, total)}`,
+    `matches: ${Atomics.load(control, controlWords.matchCount)}`,
+    ...failures,
+  ];
 }
 
 function describe(stats: SearchStats, contentBytes: number): string {
-  if (stats.shardsRuledOut > 0 && stats.candidateContents === 0) return `ruled out by the index (${stats.postingBytes} bytes of postings read)`;
-  return `${stats.postingBytes} bytes of postings → ${stats.candidateContents} candidate contents → ${stats.documentsFiltered} documents pass the filters`
-    + ` → ${stats.scannedBytes} of ${contentBytes} bytes scanned → ${stats.documentsMatched} documents match`;
+  if (stats.shardsRuledOut > 0 && stats.candidateContents === 0)
+    return `ruled out by the index (${stats.postingBytes} bytes of postings read)`;
+  return (
+    `${stats.postingBytes} bytes of postings → ${stats.candidateContents} candidate contents → ${stats.documentsFiltered} documents pass the filters` +
+    ` → ${stats.scannedBytes} of ${contentBytes} bytes scanned → ${stats.documentsMatched} documents match`
+  );
 }

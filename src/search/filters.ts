@@ -28,10 +28,19 @@ export interface FilterSource {
 
 /** The filters of what was found up to here: the important kinds first, then by count, then by value. */
 export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
-  const all = [...utilityFilters(source), ...typeFilters(source), ...languageFilters(source), ...repositoryFilters(source), ...fileFilters(source)]
-    .map((filter) => ({ ...filter, exhaustive, limitHit: !exhaustive }));
-  all.sort((a, b) =>
-    Number(importantKinds.has(b.kind)) - Number(importantKinds.has(a.kind)) || b.count - a.count || compare(a.value, b.value));
+  const all = [
+    ...utilityFilters(source),
+    ...typeFilters(source),
+    ...languageFilters(source),
+    ...repositoryFilters(source),
+    ...fileFilters(source),
+  ].map((filter) => ({ ...filter, exhaustive, limitHit: !exhaustive }));
+  all.sort(
+    (a, b) =>
+      Number(importantKinds.has(b.kind)) - Number(importantKinds.has(a.kind)) ||
+      b.count - a.count ||
+      compare(a.value, b.value),
+  );
   let repositoryCount = 0;
   let otherCount = 0;
   return all.filter((filter) => (filter.kind === "repo" ? ++repositoryCount : ++otherCount) <= filterCountMax);
@@ -68,13 +77,19 @@ function repositoryFilters({ tally, nameOf }: FilterSource): Suggestion[] {
     const at = key.indexOf("@");
     const name = nameOf(Number(key.slice(0, at)));
     const revision = key.slice(at + 1);
-    return { value: `repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`, label: name, count, kind: "repo" };
+    return {
+      value: `repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`,
+      label: name,
+      count,
+      kind: "repo",
+    };
   });
 }
 
 function fileFilters({ tally }: FilterSource): Suggestion[] {
   return fileKinds.flatMap((kind, i): Suggestion[] =>
-    tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : []);
+    tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : [],
+  );
 }
 
 function compare(a: string, b: string): number {

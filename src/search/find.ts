@@ -25,12 +25,24 @@ export interface FindContext {
  * answers are not complete; then nobody wants them.
  */
 export async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
-  const { places } = chooseShards(context.view, conditions.map(({ file, selection }) => ({ text: file, selection })));
+  const { places } = chooseShards(
+    context.view,
+    conditions.map(({ file, selection }) => ({ text: file, selection })),
+  );
   const next = new Int32Array(new SharedArrayBuffer(4));
   const runSlices = async (): Promise<void> => {
     let resume: FindPlace | undefined;
     do {
-      const task = { conditions, table: context.view.table.memory, filter: context.view.filter.memory, places, next, control: context.control, lane: context.lane, resume };
+      const task = {
+        conditions,
+        table: context.view.table.memory,
+        filter: context.view.filter.memory,
+        places,
+        next,
+        control: context.control,
+        lane: context.lane,
+        resume,
+      };
       const result = await inTurn(context, () => context.pool.find(task));
       context.onResult(result);
       resume = result.resume;

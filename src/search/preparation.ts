@@ -1,11 +1,22 @@
 import type { Repository } from "../model/repository.js";
 import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
-import { isStopped, type FindCondition, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
+import {
+  isStopped,
+  type FindCondition,
+  type RepositorySelection,
+  type RevisionChoice,
+} from "../task/search-options.js";
 import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
 import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
-import { commitKey, type CommitFactReader, type FactAnswers, type FactFailure, type KnownFact } from "./commit-facts.js";
+import {
+  commitKey,
+  type CommitFactReader,
+  type FactAnswers,
+  type FactFailure,
+  type KnownFact,
+} from "./commit-facts.js";
 import { find, type FindContext } from "./find.js";
 import { applyConditions, emptyFound } from "./repository-conditions.js";
 import { keepRevisions, searchedChoices, type Resolution } from "./repository-resolver.js";
@@ -42,7 +53,12 @@ export interface LeftOut {
 }
 
 export function needsPreparation(plan: SearchPlan): boolean {
-  return asksPeople(plan) || plan.alternatives.some(({ repositories }) => repositories.conditions.length + repositories.committedAfter.length > 0);
+  return (
+    asksPeople(plan) ||
+    plan.alternatives.some(
+      ({ repositories }) => repositories.conditions.length + repositories.committedAfter.length > 0,
+    )
+  );
 }
 
 /**
@@ -50,15 +66,32 @@ export function needsPreparation(plan: SearchPlan): boolean {
  * hold, then which meet those on their history, then who owns and who wrote the files that may be results. Each step
  * asks about what the one before has left.
  */
-export async function prepare(plan: SearchPlan, resolutions: readonly Resolution[], context: PrepareContext): Promise<Preparation> {
+export async function prepare(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  context: PrepareContext,
+): Promise<Preparation> {
   const leftOut = new LeftOutList(resolutions);
-  let left: readonly Resolution[] = await applyConditions(plan.alternatives.map(({ repositories }) => repositories), resolutions, context);
-  left = await Promise.all(plan.alternatives.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)));
-  left = await Promise.all(plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)));
+  let left: readonly Resolution[] = await applyConditions(
+    plan.alternatives.map(({ repositories }) => repositories),
+    resolutions,
+    context,
+  );
+  left = await Promise.all(
+    plan.alternatives.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)),
+  );
+  left = await Promise.all(
+    plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)),
+  );
   if (!asksPeople(plan) || isStopped(context.control)) {
-    return { resolutions: left, selections: left.map(({ selection }) => selection), people: undefined, leftOut: leftOut.all };
+    return {
+      resolutions: left,
+      selections: left.map(({ selection }) => selection),
+      people: undefined,
+      leftOut: leftOut.all,
+    };
   }
-  return { resolutions: left, ...await preparePeople(plan, left, leftOut, context), leftOut: leftOut.all };
+  return { resolutions: left, ...(await preparePeople(plan, left, leftOut, context)), leftOut: leftOut.all };
 }
 
 function asksPeople(plan: SearchPlan): boolean {
@@ -66,7 +99,10 @@ function asksPeople(plan: SearchPlan): boolean {
 }
 
 function asksOwners(plan: SearchPlan, { text, rules }: BasicPlan): boolean {
-  return text !== undefined && (plan.rules[rules].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"));
+  return (
+    text !== undefined &&
+    (plan.rules[rules].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"))
+  );
 }
 
 function asksContributors({ text }: BasicPlan): boolean {
@@ -74,8 +110,12 @@ function asksContributors({ text }: BasicPlan): boolean {
 }
 
 /** Of the commits that are not indexed those that meet the conditions, which only the mirrors can tell. */
-async function keepWithFiles({ repositories: { conditions } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,
-  context: PrepareContext): Promise<Resolution> {
+async function keepWithFiles(
+  { repositories: { conditions } }: BasicPlan,
+  resolution: Resolution,
+  leftOut: LeftOutList,
+  context: PrepareContext,
+): Promise<Resolution> {
   let left = resolution;
   for (const { file, negated } of conditions) {
     const unindexed = keepRevisions(left, (_, choice) => choice.unindexed !== undefined);
@@ -93,11 +133,15 @@ async function keepWithFiles({ repositories: { conditions } }: BasicPlan, resolu
 }
 
 /**
- * A history is as young as the commit that is searched: like `git log --since`, which looks no further than a commit that
- * is too old. So one date, which never changes, answers for every moment.
+ * A history is as young as the commit that is searched: like `git log --since`, which looks no further than a commit
+ * that is too old. So one date, which never changes, answers for every moment.
  */
-async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPlan, resolution: Resolution, leftOut: LeftOutList,
-  context: PrepareContext): Promise<Resolution> {
+async function keepCommittedAfter(
+  { repositories: { committedAfter } }: BasicPlan,
+  resolution: Resolution,
+  leftOut: LeftOutList,
+  context: PrepareContext,
+): Promise<Resolution> {
   let left = resolution;
   for (const { unixSeconds, negated } of committedAfter) {
     const facts = await ask({ kind: "commit-date" }, [left], leftOut, context);
@@ -113,34 +157,74 @@ async function keepCommittedAfter({ repositories: { committedAfter } }: BasicPla
 }
 
 /** Leaves of the choice what may have results, and finds out about the people of its commits. */
-async function preparePeople(plan: SearchPlan, resolutions: readonly Resolution[], leftOut: LeftOutList,
-  context: PrepareContext): Promise<Pick<Preparation, "selections" | "people">> {
+async function preparePeople(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  leftOut: LeftOutList,
+  context: PrepareContext,
+): Promise<Pick<Preparation, "selections" | "people">> {
   const asking = plan.alternatives.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
-  const searched = resolutions.map((resolution, i) => ({ file: plan.alternatives[i].text, selection: resolution.selection, found: emptyFound(resolution) }))
+  const searched = resolutions
+    .map((resolution, i) => ({
+      file: plan.alternatives[i].text,
+      selection: resolution.selection,
+      found: emptyFound(resolution),
+    }))
     .filter(({ file }, i) => file !== undefined && asking[i]) as FindCondition[];
-  const owning = searched.map(({ selection, found }) => ({ file: codeOwnersFile, selection, found: new Int32Array(new SharedArrayBuffer(found.byteLength)) }));
+  const owning = searched.map(({ selection, found }) => ({
+    file: codeOwnersFile,
+    selection,
+    found: new Int32Array(new SharedArrayBuffer(found.byteLength)),
+  }));
   await find([...searched, ...owning], context);
-  const foundOf = new Map(searched.map(({ selection, found }, i) => [selection, { results: found, owners: owning[i].found }]));
-  const withResults = resolutions.map((resolution, i) => (asking[i] ? keepFound(resolution, foundOf.get(resolution.selection)?.results) : resolution));
+  const foundOf = new Map(
+    searched.map(({ selection, found }, i) => [selection, { results: found, owners: owning[i].found }]),
+  );
+  const withResults = resolutions.map((resolution, i) =>
+    asking[i] ? keepFound(resolution, foundOf.get(resolution.selection)?.results) : resolution,
+  );
   const withOwners = resolutions.flatMap((resolution, i) =>
-    (asksOwners(plan, plan.alternatives[i]) ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)] : []));
+    asksOwners(plan, plan.alternatives[i])
+      ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)]
+      : [],
+  );
   const owners = await ask({ kind: "code-owners" }, withOwners, leftOut, context);
   const filters = contributorFiltersOf(plan).map(({ source, foldCase }) => ({ source, foldCase }));
   const written = withResults.filter((_, i) => asksContributors(plan.alternatives[i]));
-  const contributors = filters.length === 0 ? new Map<string, KnownFact>() : await ask({ kind: "contributors", filters }, written, leftOut, context);
-  const people = bound(peopleOf(withResults.filter((_, i) => asking[i]), owners, contributors), leftOut);
+  const contributors =
+    filters.length === 0
+      ? new Map<string, KnownFact>()
+      : await ask({ kind: "contributors", filters }, written, leftOut, context);
+  const people = bound(
+    peopleOf(
+      withResults.filter((_, i) => asking[i]),
+      owners,
+      contributors,
+    ),
+    leftOut,
+  );
   return {
-    selections: withResults.map((resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution).selection),
+    selections: withResults.map(
+      (resolution, i) => (asking[i] ? keepRevisions(resolution, ({ id }) => !leftOut.has(id)) : resolution).selection,
+    ),
     people: PeopleTable.of(people).memory,
   };
 }
 
 /** What is found in the index, and what the index does not know. */
 function keepFound(resolution: Resolution, found: Int32Array | undefined): Resolution {
-  return keepRevisions(resolution, ({ id }, { bit, unindexed }) => unindexed !== undefined || (found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1));
+  return keepRevisions(
+    resolution,
+    ({ id }, { bit, unindexed }) =>
+      unindexed !== undefined || (found !== undefined && bit >= 0 && ((found[id] >>> bit) & 1) === 1),
+  );
 }
 
-function peopleOf(resolutions: readonly Resolution[], owners: ReadonlyMap<string, KnownFact>, contributors: ReadonlyMap<string, KnownFact>): PeopleOfCommit[] {
+function peopleOf(
+  resolutions: readonly Resolution[],
+  owners: ReadonlyMap<string, KnownFact>,
+  contributors: ReadonlyMap<string, KnownFact>,
+): PeopleOfCommit[] {
   return commitsOf(resolutions).map((commit) => {
     const key = commitKey(commit);
     return { ...commit, codeOwners: owners.get(key)?.bytes, contributors: contributors.get(key)?.bytes };
@@ -153,15 +237,27 @@ function bound(people: readonly PeopleOfCommit[], leftOut: LeftOutList): PeopleO
   return people.filter(({ repositoryId, codeOwners, contributors }) => {
     byteCount += (codeOwners?.length ?? 0) + (contributors?.length ?? 0);
     if (byteCount <= peopleBytesMax) return true;
-    leftOut.note({ repositoryId, reason: `with it, more than ${peopleBytesMax} bytes about people would be needed`, isLate: false });
+    leftOut.note({
+      repositoryId,
+      reason: `with it, more than ${peopleBytesMax} bytes about people would be needed`,
+      isLate: false,
+    });
     return false;
   });
 }
 
 /** The answers about all commits of the resolutions; a repository without an answer is left out. */
-async function ask(question: CommitQuestion, resolutions: readonly Resolution[], leftOut: LeftOutList,
-  { commitFacts, deadlineMs, control, client }: PrepareContext): Promise<FactAnswers["facts"]> {
-  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), { deadlineMs, stop: control, client });
+async function ask(
+  question: CommitQuestion,
+  resolutions: readonly Resolution[],
+  leftOut: LeftOutList,
+  { commitFacts, deadlineMs, control, client }: PrepareContext,
+): Promise<FactAnswers["facts"]> {
+  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), {
+    deadlineMs,
+    stop: control,
+    client,
+  });
   for (const failure of failures) leftOut.note(failure);
   return facts;
 }
@@ -184,7 +280,8 @@ class LeftOutList {
 
   /** The first reason counts. */
   note({ repositoryId, reason, isLate }: FactFailure): void {
-    if (!this.has(repositoryId)) this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });
+    if (!this.has(repositoryId))
+      this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });
   }
 }
 
@@ -202,7 +299,10 @@ function commitsOf(resolutions: readonly Resolution[]): readonly CommitOfReposit
   return [...commits.values()];
 }
 
-function commitAt({ id, indexedBranches }: Repository, { bit, unindexed }: RevisionChoice): CommitOfRepository | undefined {
+function commitAt(
+  { id, indexedBranches }: Repository,
+  { bit, unindexed }: RevisionChoice,
+): CommitOfRepository | undefined {
   const commit = unindexed?.commit ?? indexedBranches.find((branch) => branch.bit === bit)?.commit;
   return commit === undefined ? undefined : { repositoryId: id, commit };
 }
@@ -210,6 +310,19 @@ function commitAt({ id, indexedBranches }: Repository, { bit, unindexed }: Revis
 const codeOwnersPath = String.raw`\A(?:(?:\.github|\.gitlab|docs)/)?CODEOWNERS\z`;
 
 const codeOwnersFile: TextPlan = {
-  content: true, path: true, pattern: undefined, leaves: [], people: [],
-  pathFilters: [{ negated: false, source: codeOwnersPath, foldCase: false, highlighted: false, label: "CODEOWNERS", analysis: analyseRegexp(codeOwnersPath, false) }],
+  content: true,
+  path: true,
+  pattern: undefined,
+  leaves: [],
+  people: [],
+  pathFilters: [
+    {
+      negated: false,
+      source: codeOwnersPath,
+      foldCase: false,
+      highlighted: false,
+      label: "CODEOWNERS",
+      analysis: analyseRegexp(codeOwnersPath, false),
+    },
+  ],
 };

@@ -48,11 +48,21 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   const skipped: Skipped[] = [];
   const { missing, cloning, timedOut, shardFailures } = source;
   if (missing.length > 0) {
-    skipped.push({ reason: "repository-missing", title: `${number(missing.length)} missing`, severity: "info", message: namesMessage(missing, "could not be searched") });
+    skipped.push({
+      reason: "repository-missing",
+      title: `${number(missing.length)} missing`,
+      severity: "info",
+      message: namesMessage(missing, "could not be searched"),
+    });
   }
   if (cloning.length > 0) {
     const still = cloning.length === 1 ? "it is still cloning" : "they are still cloning";
-    skipped.push({ reason: "repository-cloning", title: `${number(cloning.length)} cloning`, severity: "info", message: namesMessage(cloning, `could not be searched since ${still}`) });
+    skipped.push({
+      reason: "repository-cloning",
+      title: `${number(cloning.length)} cloning`,
+      severity: "info",
+      message: namesMessage(cloning, `could not be searched since ${still}`),
+    });
   }
   if (source.limitHit) skipped.push(matchLimit(source.matchCountMax));
   if (timedOut.length > 0) skipped.push(lateRepositories(timedOut, source.unfinishedShards));
@@ -67,7 +77,9 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
   }
   if (source.displayLimitHit !== undefined) {
     skipped.push({
-      reason: "display", title: "display limit hit", severity: "info",
+      reason: "display",
+      title: "display limit hit",
+      severity: "info",
       message: `We only display ${source.displayLimitHit} results even if your search returned more results. To see all results, use our CLI.`,
     });
   }
@@ -76,18 +88,37 @@ export function makeSkipped(source: SkippedSource): Skipped[] {
 
 function partlyIndexed({ quarantined, incomplete }: SkippedSource): Skipped {
   const sentences = [
-    [quarantined, "Some files or commits could not be indexed in the time and memory that an ingest thread has; `trawl repo list` names them. They are of"],
-    [incomplete, "Some files or directories could not be read, as objects are missing from the repository or damaged; `trawl repo list` counts them. They are of"],
+    [
+      quarantined,
+      "Some files or commits could not be indexed in the time and memory that an ingest thread has; `trawl repo list` names them. They are of",
+    ],
+    [
+      incomplete,
+      "Some files or directories could not be read, as objects are missing from the repository or damaged; `trawl repo list` counts them. They are of",
+    ],
   ] as const;
-  const message = sentences.filter(([names]) => names.length > 0)
-    .map(([names, what]) => `${what}: ${names.slice(0, listedNamesMax).join(", ")}${names.length > listedNamesMax ? ", ..." : ""}`).join("\n");
+  const message = sentences
+    .filter(([names]) => names.length > 0)
+    .map(
+      ([names, what]) =>
+        `${what}: ${names.slice(0, listedNamesMax).join(", ")}${names.length > listedNamesMax ? ", ..." : ""}`,
+    )
+    .join("\n");
   const count = new Set([...quarantined, ...incomplete]).size;
   return { reason: "document-skipped", title: `${number(count)} not indexed wholly`, severity: "warn", message };
 }
 
 function lateRepositories(names: readonly string[], shardIds: readonly number[]): Skipped {
-  const late = shardIds.length === 0 ? "" : `\nA search thread was still in ${shardIds.length === 1 ? "shard" : "shards"} ${shardIds.join(", ")}.`;
-  return { reason: "shard-timeout", title: `${number(names.length)} timed out`, severity: "warn", message: namesMessage(names, "could not be searched in time") + late };
+  const late =
+    shardIds.length === 0
+      ? ""
+      : `\nA search thread was still in ${shardIds.length === 1 ? "shard" : "shards"} ${shardIds.join(", ")}.`;
+  return {
+    reason: "shard-timeout",
+    title: `${number(names.length)} timed out`,
+    severity: "warn",
+    message: namesMessage(names, "could not be searched in time") + late,
+  };
 }
 
 /** A count for a title: plain below 1,000, with a comma below 10,000, then in thousands. */
@@ -108,7 +139,9 @@ function matchLimit(limit: number | undefined): Skipped {
     title: "result limit hit",
     message: "Not all results have been returned due to hitting a match limit.",
     severity: "info",
-    ...(limit === undefined ? {} : { suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` } }),
+    ...(limit === undefined
+      ? {}
+      : { suggested: { title: "increase limit", queryExpression: `count:${largerCount(limit)}` } }),
   };
 }
 
@@ -117,8 +150,14 @@ function failedShards(sentences: readonly string[]): Skipped {
   const lines = sentences.slice(0, listedNamesMax).map((sentence) => `* ${sentence}`);
   const rest = sentences.length > listedNamesMax ? ["* ..."] : [];
   return {
-    reason: "backend-missing", title, severity: "warn",
-    message: ["Part of the index was not searched, so the results are incomplete. What is damaged is rebuilt from the mirrors: try again later.", ...lines, ...rest].join("\n"),
+    reason: "backend-missing",
+    title,
+    severity: "warn",
+    message: [
+      "Part of the index was not searched, so the results are incomplete. What is damaged is rebuilt from the mirrors: try again later.",
+      ...lines,
+      ...rest,
+    ].join("\n"),
   };
 }
 
@@ -128,18 +167,23 @@ function leftOutFiles({ count, names }: CostlyFiles): Skipped {
   const lines = names.slice(0, listedNamesMax).map((name) => `* ${name}`);
   const rest = count > Math.min(names.length, listedNamesMax) ? ["* ..."] : [];
   return {
-    reason: "document-match-limit", title: `${files} left out`, severity: "warn",
+    reason: "document-match-limit",
+    title: `${files} left out`,
+    severity: "warn",
     message: [
-      `${files} ${count === 1 ? "was" : "were"} left out, as this pattern takes too much work there. Use a pattern whose matches end soon,`
-        + " for example without an optional part that may go on to the end of the line or of the file.",
-      ...lines, ...rest,
+      `${files} ${count === 1 ? "was" : "were"} left out, as this pattern takes too much work there. Use a pattern whose matches end soon,` +
+        " for example without an optional part that may go on to the end of the line or of the file.",
+      ...lines,
+      ...rest,
     ].join("\n"),
   };
 }
 
 function excluded(reason: string, count: number, word: string, query: string): Skipped {
   return {
-    reason, title: `${number(count)} ${word}`, severity: "info",
+    reason,
+    title: `${number(count)} ${word}`,
+    severity: "info",
     message: `By default we exclude ${word} repositories. Include them with \`${query}\` in your query.`,
     suggested: { title: `include ${word}`, queryExpression: query },
   };

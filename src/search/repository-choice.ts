@@ -18,15 +18,18 @@ export interface RepositoryChoice {
 const keptDefaults = new WeakMap<RepositoryTable, Map<string, RepositoryChoice>>();
 
 /**
- * The choice of each filter among all repositories, one for those that say the same. Each condition looks only at what those
- * before it left. Yields between pieces of work.
+ * The choice of each filter among all repositories, one for those that say the same. Each condition looks only at what
+ * those before it left. Yields between pieces of work.
  */
-export function* chooseRepositories(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, readonly RepositoryChoice[]> {
+export function* chooseRepositories(
+  table: RepositoryTable,
+  filters: readonly RepositoryFilter[],
+): Generator<undefined, readonly RepositoryChoice[]> {
   const known = new Map<string, RepositoryChoice>();
   const choices: RepositoryChoice[] = [];
   for (const filter of filters) {
     const key = keyOf(filter);
-    const kept = filter.among === undefined ? known.get(key) ?? keptDefaults.get(table)?.get(key) : undefined;
+    const kept = filter.among === undefined ? (known.get(key) ?? keptDefaults.get(table)?.get(key)) : undefined;
     const choice = kept ?? (yield* decide(table, filter));
     choices.push(choice);
     if (kept !== undefined || filter.among !== undefined) continue;
@@ -37,9 +40,27 @@ export function* chooseRepositories(table: RepositoryTable, filters: readonly Re
 }
 
 /** Equal for filters that choose the same of all repositories. */
-function keyOf({ include, exclude, facts, fork, forkGiven, archived, archivedGiven, visibility }: RepositoryFilter): string {
+function keyOf({
+  include,
+  exclude,
+  facts,
+  fork,
+  forkGiven,
+  archived,
+  archivedGiven,
+  visibility,
+}: RepositoryFilter): string {
   const named = include.filter(({ source }) => source !== "").map(({ source, exactName }) => [source, exactName]);
-  return JSON.stringify([fork, forkGiven, archived, archivedGiven, visibility, named, exclude, facts.map(({ label }) => label)]);
+  return JSON.stringify([
+    fork,
+    forkGiven,
+    archived,
+    archivedGiven,
+    visibility,
+    named,
+    exclude,
+    facts.map(({ label }) => label),
+  ]);
 }
 
 function saysNothing({ include, exclude, facts }: RepositoryFilter): boolean {
@@ -80,9 +101,17 @@ export function bitsOf(ids: readonly number[]): Uint32Array {
 }
 
 /** The places whose name all includes match and no exclude does, and of which all facts hold, ascending. */
-function* placesOfFilter(table: RepositoryTable, { among, include, exclude, facts }: RepositoryFilter): Generator<undefined, Places> {
-  const named = [...include.map(({ source }) => source).filter((source) => source !== "").map((source) => ({ source, wanted: true })),
-    ...exclude.map((source) => ({ source, wanted: false }))];
+function* placesOfFilter(
+  table: RepositoryTable,
+  { among, include, exclude, facts }: RepositoryFilter,
+): Generator<undefined, Places> {
+  const named = [
+    ...include
+      .map(({ source }) => source)
+      .filter((source) => source !== "")
+      .map((source) => ({ source, wanted: true })),
+    ...exclude.map((source) => ({ source, wanted: false })),
+  ];
   let places: Places | undefined = among === undefined ? undefined : placesOfNames(table, among);
   for (const { source, wanted } of named) {
     if (places === undefined) places = placesOf(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
@@ -113,9 +142,12 @@ function placesOf(marks: Uint8Array, wanted: 0 | 1, among: Places | undefined): 
 
 function accepts(choice: YesNoOnly, isSo: boolean): boolean {
   switch (choice) {
-    case "yes": return true;
-    case "no": return !isSo;
-    case "only": return isSo;
+    case "yes":
+      return true;
+    case "no":
+      return !isSo;
+    case "only":
+      return isSo;
   }
 }
 

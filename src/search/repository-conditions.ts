@@ -18,7 +18,11 @@ const keptAnswers = new WeakMap<ShardTable, BoundedMap<string, readonly Int32Arr
  *
  * When the search is stopped on the way the answer is not complete; then nobody wants it.
  */
-export async function applyConditions(filters: readonly RepositoryFilter[], resolutions: readonly Resolution[], context: FindContext): Promise<Resolution[]> {
+export async function applyConditions(
+  filters: readonly RepositoryFilter[],
+  resolutions: readonly Resolution[],
+  context: FindContext,
+): Promise<Resolution[]> {
   const kept = keptOf(context.view.table);
   const asked = new Map<string, readonly FindCondition[]>();
   const keys = filters.map((filter, i) => keyOf(filter, resolutions[i]));
@@ -29,8 +33,17 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
     else if (filter.conditions.length > 0) asked.set(keys[i], conditionsOf(filter, resolutions[i]));
   });
   let isComplete = true;
-  const whole = { ...context, onLost: (error: unknown) => { isComplete = false; context.onLost(error); },
-    onResult: (result: FindTaskResult) => { isComplete &&= result.failures.length + result.leftOut.length === 0; context.onResult(result); } };
+  const whole = {
+    ...context,
+    onLost: (error: unknown) => {
+      isComplete = false;
+      context.onLost(error);
+    },
+    onResult: (result: FindTaskResult) => {
+      isComplete &&= result.failures.length + result.leftOut.length === 0;
+      context.onResult(result);
+    },
+  };
   await find([...asked.values()].flat(), whole);
   const isKept = isComplete && !isStopped(context.control);
   for (const [key, conditions] of asked) {
@@ -41,9 +54,12 @@ export async function applyConditions(filters: readonly RepositoryFilter[], reso
   return filters.map((filter, i) => narrow(filter, resolutions[i], answers.get(keys[i]) ?? []));
 }
 
-/** Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a month ago" moves, is not asked here. */
+/**
+ * Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a
+ * month ago" moves, is not asked here.
+ */
 function keyOf(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
-  return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...selection.revisions ?? []]]);
+  return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...(selection.revisions ?? [])]]);
 }
 
 function keptOf(table: ShardTable): BoundedMap<string, readonly Int32Array[]> {
@@ -64,8 +80,16 @@ export function emptyFound({ repositories }: Resolution): Int32Array {
 }
 
 /** The resolution less the indexed branches that the conditions rule out; `found` is the answer to each. */
-export function narrow({ conditions }: RepositoryFilter, resolution: Resolution, found: readonly Int32Array[]): Resolution {
+export function narrow(
+  { conditions }: RepositoryFilter,
+  resolution: Resolution,
+  found: readonly Int32Array[],
+): Resolution {
   if (conditions.length === 0) return resolution;
-  return keepRevisions(resolution, ({ id }, { bit, unindexed }) => unindexed !== undefined
-    || conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated));
+  return keepRevisions(
+    resolution,
+    ({ id }, { bit, unindexed }) =>
+      unindexed !== undefined ||
+      conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated),
+  );
 }

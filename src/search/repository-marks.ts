@@ -5,7 +5,9 @@ import { compileRegexp } from "../regexp/compile.js";
 import type { Matcher } from "../regexp/matcher.js";
 import { compileFact } from "./repository-fact.js";
 
-/** One match in so many names, or more, is dense: asking each name alone is cheaper then than going from match to match. */
+/**
+ * One match in so many names, or more, is dense: asking each name alone is cheaper then than going from match to match.
+ */
 const denseEvery = 4;
 
 /** What one step looks at: of most regexps it takes some microseconds, of the slowest a millisecond for each name. */
@@ -21,17 +23,33 @@ const questionBytes = 256;
 /** By table, then by what is asked. They go with the table. */
 const keptMarks = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
 
-/** Marks with 1, by place, the repositories whose name matches. They are kept, so to ask again costs nothing. Yields between pieces of work. */
-export function* matchingNames(table: RepositoryTable, source: string, foldCase: boolean): Generator<undefined, Uint8Array> {
+/**
+ * Marks with 1, by place, the repositories whose name matches. They are kept, so to ask again costs nothing. Yields
+ * between pieces of work.
+ */
+export function* matchingNames(
+  table: RepositoryTable,
+  source: string,
+  foldCase: boolean,
+): Generator<undefined, Uint8Array> {
   return yield* keepMarks(table, keyOf(source, foldCase), () => scanNames(table, compileRegexp(source, foldCase)));
 }
 
-/** Marks with 1, by place, the repositories of which the predicate holds before it is negated. They are kept, too. Yields as well. */
+/**
+ * Marks with 1, by place, the repositories of which the predicate holds before it is negated. They are kept, too.
+ * Yields as well.
+ */
 export function* matchingFacts(table: RepositoryTable, fact: RepositoryFact): Generator<undefined, Uint8Array> {
-  return yield* keepMarks(table, `fact ${fact.label}`, () => markEach(table, new Uint8Array(table.count), 0, compileFact(table, fact)));
+  return yield* keepMarks(table, `fact ${fact.label}`, () =>
+    markEach(table, new Uint8Array(table.count), 0, compileFact(table, fact)),
+  );
 }
 
-function* keepMarks(table: RepositoryTable, key: string, make: () => Generator<undefined, Uint8Array>): Generator<undefined, Uint8Array> {
+function* keepMarks(
+  table: RepositoryTable,
+  key: string,
+  make: () => Generator<undefined, Uint8Array>,
+): Generator<undefined, Uint8Array> {
   const kept = keptOf(table);
   const known = kept.get(key);
   if (known !== undefined) return known;
@@ -45,8 +63,17 @@ export function isKept(table: RepositoryTable, source: string, foldCase: boolean
   return keptOf(table).get(keyOf(source, foldCase)) !== undefined;
 }
 
-/** Those of the places whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of work. */
-export function* placesByName(table: RepositoryTable, source: string, foldCase: boolean, wanted: boolean, places: readonly number[]): Generator<undefined, readonly number[]> {
+/**
+ * Those of the places whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of
+ * work.
+ */
+export function* placesByName(
+  table: RepositoryTable,
+  source: string,
+  foldCase: boolean,
+  wanted: boolean,
+  places: readonly number[],
+): Generator<undefined, readonly number[]> {
   if (places.length * 16 >= table.count || isKept(table, source, foldCase)) {
     const marks = yield* matchingNames(table, source, foldCase);
     return places.filter((place) => (marks[place] === 1) === wanted);
@@ -62,10 +89,10 @@ export function* placesByName(table: RepositoryTable, source: string, foldCase: 
 
 /**
  * All names are searched as one text, so that a pattern that few names match costs one pass over it. That misses
- * nothing: what matches a name alone matches it there too, as `^`, `$` and `\b` hold beside a newline. A match found there
- * may reach over a newline, so the name is asked alone as well; from the first that fails on, and where matches are
- * dense, each name is asked alone. Measured with 10,000 names: 0.1 to 0.7 ms for a rare pattern, 1.5 to 2 ms for one that
- * matches all; 4 s for 8,000 characters of alternatives that RE2 follows one by one.
+ * nothing: what matches a name alone matches it there too, as `^`, `$` and `\b` hold beside a newline. A match found
+ * there may reach over a newline, so the name is asked alone as well; from the first that fails on, and where matches
+ * are dense, each name is asked alone. Measured with 10,000 names: 0.1 to 0.7 ms for a rare pattern, 1.5 to 2 ms for
+ * one that matches all; 4 s for 8,000 characters of alternatives that RE2 follows one by one.
  */
 function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefined, Uint8Array> {
   const marks = new Uint8Array(table.count);
@@ -73,11 +100,14 @@ function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefin
   return yield* markEach(table, marks, place, (at) => matcher.test(table.nameAt(at)));
 }
 
-/** Marks names up to the place that it returns. A call of RE2 cannot be interrupted, so it gets no more of them than take a moment. */
+/**
+ * Marks names up to the place that it returns. A call of RE2 cannot be interrupted, so it gets no more of them than
+ * take a moment.
+ */
 function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Array): Generator<undefined, number> {
   const bytesMax = Math.min(matcher.windowBytesMax, bytesOfStep);
   let place = 0;
-  for (let matchCount = 0; place < table.count;) {
+  for (let matchCount = 0; place < table.count; ) {
     const next = table.placeAtByte(Math.min(table.nameStart[place] + bytesMax, table.names.length - 1), place) + 1;
     const start = matcher.startFrom(table.names.subarray(0, table.nameStart[next]), table.nameStart[place]);
     // An empty match may stand behind the last newline.
@@ -94,7 +124,12 @@ function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Arr
   return place;
 }
 
-function* markEach(table: RepositoryTable, marks: Uint8Array, from: number, holds: (place: number) => boolean): Generator<undefined, Uint8Array> {
+function* markEach(
+  table: RepositoryTable,
+  marks: Uint8Array,
+  from: number,
+  holds: (place: number) => boolean,
+): Generator<undefined, Uint8Array> {
   for (let place = from; place < table.count; place++) {
     marks[place] = holds(place) ? 1 : 0;
     if (place % placesOfStep === 0) yield;
@@ -103,7 +138,8 @@ function* markEach(table: RepositoryTable, marks: Uint8Array, from: number, hold
 }
 
 function keptOf(table: RepositoryTable): BoundedMap<string, Uint8Array> {
-  const kept = keptMarks.get(table) ?? new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
+  const kept =
+    keptMarks.get(table) ?? new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
   keptMarks.set(table, kept);
   return kept;
 }

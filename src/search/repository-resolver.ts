@@ -8,11 +8,19 @@ import type { RepositoryFilter } from "../query/plan.js";
 import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import type { RevisionsOfRepository } from "../worker/read-messages.js";
 import { bitsOf, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
-import { choicesOf, readRevisions, resolveInMemory, type MissingRevision, type OpenRevisions } from "./revision-resolver.js";
+import {
+  choicesOf,
+  readRevisions,
+  resolveInMemory,
+  type MissingRevision,
+  type OpenRevisions,
+} from "./revision-resolver.js";
 
 /** What a repository filter chose, and what the user has to hear of. */
 export interface Resolution {
-  /** Of the table that it was chosen from: what was found out among the repositories of one is not known of another's. */
+  /**
+   * Of the table that it was chosen from: what was found out among the repositories of one is not known of another's.
+   */
   readonly tableId: number;
   /** Those with more stars first, then the newer ones. */
   readonly repositories: readonly Repository[];
@@ -33,21 +41,28 @@ export interface Resolution {
 const revisionLookupsMax = 1_000_000;
 
 /**
- * Chooses the repositories of each basic query, and the revisions to search of each. Yields between pieces of work; what is chosen
- * is of the moment of the call. Throws `bad-query` when it is too much.
+ * Chooses the repositories of each basic query, and the revisions to search of each. Yields between pieces of work;
+ * what is chosen is of the moment of the call. Throws `bad-query` when it is too much.
  */
-export function* resolveInSteps(table: RepositoryTable, filters: readonly RepositoryFilter[]): Generator<undefined, readonly Resolution[]> {
+export function* resolveInSteps(
+  table: RepositoryTable,
+  filters: readonly RepositoryFilter[],
+): Generator<undefined, readonly Resolution[]> {
   const records = table.records();
   const choices = yield* chooseRepositories(table, filters);
   const lookupCount = choices.reduce((sum, { places }, i) => sum + places.length * revisionCount(filters[i]), 0);
   if (lookupCount > revisionLookupsMax) {
-    throw new TrawlError("bad-query", `the query asks for ${lookupCount} revisions, each of each repository counted; more than ${revisionLookupsMax} are too many: choose fewer repositories or revisions`);
+    throw new TrawlError(
+      "bad-query",
+      `the query asks for ${lookupCount} revisions, each of each repository counted; more than ${revisionLookupsMax} are too many: choose fewer repositories or revisions`,
+    );
   }
   const plain = new Map<RepositoryChoice, Resolution>();
   const resolutions: Resolution[] = [];
   for (const [i, choice] of choices.entries()) {
     const hasRevisions = revisionCount(filters[i]) > 0;
-    const resolution = (hasRevisions ? undefined : plain.get(choice)) ?? (yield* resolve(table, records, choice, filters[i]));
+    const resolution =
+      (hasRevisions ? undefined : plain.get(choice)) ?? (yield* resolve(table, records, choice, filters[i]));
     if (!hasRevisions) plain.set(choice, resolution);
     // What is found out about one alternative's selection is not known of another's.
     resolutions.push({ ...resolution, selection: { ...resolution.selection } });
@@ -60,7 +75,12 @@ function revisionCount({ include }: RepositoryFilter): number {
   return include.reduce((sum, { revisions }) => sum + revisions.length, 0);
 }
 
-function* resolve(table: RepositoryTable, records: readonly Repository[], choice: RepositoryChoice, filter: RepositoryFilter): Generator<undefined, Resolution> {
+function* resolve(
+  table: RepositoryTable,
+  records: readonly Repository[],
+  choice: RepositoryChoice,
+  filter: RepositoryFilter,
+): Generator<undefined, Resolution> {
   const repositories = choice.places.map((place) => records[place]);
   const { revisions, open, missing, without } = yield* resolveInMemory(repositories, filter);
   const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
@@ -88,7 +108,11 @@ export function resolveRepositories(table: RepositoryTable, filter: RepositoryFi
 }
 
 /** Asks the mirrors for the open revisions. Returns a sentence for each mirror that could not be read, too. */
-export async function readOpenRevisions(resolution: Resolution, reads: Pick<ReadPool, "run">, limits: ReadLimits): Promise<{ resolution: Resolution; failures: string[] }> {
+export async function readOpenRevisions(
+  resolution: Resolution,
+  reads: Pick<ReadPool, "run">,
+  limits: ReadLimits,
+): Promise<{ resolution: Resolution; failures: string[] }> {
   if (resolution.open.length === 0) return { resolution, failures: [] };
   const answers = await readRevisions(resolution.open, reads, limits);
   const failures = resolution.open.flatMap(({ repository }) => {
@@ -108,13 +132,21 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
     if (answer === undefined) continue;
     const known = revisions.get(repository.id) ?? [];
     const found = choicesOf(repository, answer).filter(({ typed }) => !known.some((choice) => choice.typed === typed));
-    missingRevisions.push(...[...answer.missing, ...answer.malformed].map((revision) => ({ repository: repository.name, revision })));
+    missingRevisions.push(
+      ...[...answer.missing, ...answer.malformed].map((revision) => ({ repository: repository.name, revision })),
+    );
     if (known.length + found.length === 0) continue;
     revisions.set(repository.id, [...known, ...found]);
     chosen.add(repository);
   }
   const repositories = [...chosen].sort((a, b) => b.stars - a.stars || b.id - a.id);
-  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions }, open: [], missingRevisions };
+  return {
+    ...resolution,
+    repositories,
+    selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions },
+    open: [],
+    missingRevisions,
+  };
 }
 
 /** What the index alone can answer of the selection. */
@@ -128,7 +160,10 @@ export function indexedSelection(selection: RepositorySelection): RepositorySele
 }
 
 /** The resolution less the revisions that fail, and the repositories that have no other. */
-export function keepRevisions(resolution: Resolution, holds: (repository: Repository, choice: RevisionChoice) => boolean): Resolution {
+export function keepRevisions(
+  resolution: Resolution,
+  holds: (repository: Repository, choice: RevisionChoice) => boolean,
+): Resolution {
   const { selection } = resolution;
   const revisions = new Map<number, readonly RevisionChoice[]>();
   const repositories = resolution.repositories.filter((repository) => {
@@ -136,10 +171,19 @@ export function keepRevisions(resolution: Resolution, holds: (repository: Reposi
     if (left.length > 0 && selection.revisions?.has(repository.id) === true) revisions.set(repository.id, left);
     return left.length > 0;
   });
-  return { ...resolution, repositories, selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions: revisions.size === 0 ? undefined : revisions } };
+  return {
+    ...resolution,
+    repositories,
+    selection: {
+      repositoryIds: bitsOf(repositories.map(({ id }) => id)),
+      revisions: revisions.size === 0 ? undefined : revisions,
+    },
+  };
 }
 
 /** The revisions that are searched of a repository; the default branch has bit -1 where nothing of it is indexed. */
 export function searchedChoices({ selection }: Resolution, repository: Repository): readonly RevisionChoice[] {
-  return selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }];
+  return (
+    selection.revisions?.get(repository.id) ?? [{ typed: "", bit: defaultBranchBit(repository), unindexed: undefined }]
+  );
 }

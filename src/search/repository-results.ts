@@ -9,12 +9,19 @@ import type { Resolution } from "./repository-resolver.js";
 import type { SearchResults } from "./search-results.js";
 
 /** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
-export function* repositoryResults({ alternatives, rules: allRules }: SearchPlan, resolutions: readonly Resolution[], table: RepositoryTable,
-  results: Pick<SearchResults, "addRepository" | "prepareRepositories">): Generator<undefined, void> {
+export function* repositoryResults(
+  { alternatives, rules: allRules }: SearchPlan,
+  resolutions: readonly Resolution[],
+  table: RepositoryTable,
+  results: Pick<SearchResults, "addRepository" | "prepareRepositories">,
+): Generator<undefined, void> {
   for (const [i, { repositoryNames, rules }] of alternatives.entries()) {
     const { select } = allRules[rules];
     if (repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
-    const { repositories, selection: { revisions } } = resolutions[i];
+    const {
+      repositories,
+      selection: { revisions },
+    } = resolutions[i];
     const chosen = yield* repositoriesByName(repositoryNames, table, repositories);
     if (chosen.length > 0) yield* results.prepareRepositories();
     for (const repository of chosen) {
@@ -26,17 +33,25 @@ export function* repositoryResults({ alternatives, rules: allRules }: SearchPlan
 }
 
 /**
- * Those of the repositories whose name the plan takes, in their order. Yields between pieces of work, of which a query of
- * thousands of patterns makes many.
+ * Those of the repositories whose name the plan takes, in their order. Yields between pieces of work, of which a query
+ * of thousands of patterns makes many.
  */
-function* repositoriesByName(plan: RepositoryNamePlan, table: RepositoryTable, repositories: readonly Repository[]): Generator<undefined, readonly Repository[]> {
+function* repositoriesByName(
+  plan: RepositoryNamePlan,
+  table: RepositoryTable,
+  repositories: readonly Repository[],
+): Generator<undefined, readonly Repository[]> {
   if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
   const places = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
   const kept = new Set(yield* keepPlaces(plan, table, places));
   return repositories.filter(({ id }) => kept.has(table.placeOf(id) ?? -1));
 }
 
-function* keepPlaces(plan: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+function* keepPlaces(
+  plan: RepositoryNamePlan,
+  table: RepositoryTable,
+  places: readonly number[],
+): Generator<undefined, readonly number[]> {
   const hasPositive = plan.sources.length + plan.groups.length > 0;
   let kept = places;
   if (plan.combine === "or" && hasPositive) {
@@ -48,14 +63,24 @@ function* keepPlaces(plan: RepositoryNamePlan, table: RepositoryTable, places: r
   return yield* keepMatching(plan.exclude, false, plan, table, kept);
 }
 
-function* keepAny(plan: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+function* keepAny(
+  plan: RepositoryNamePlan,
+  table: RepositoryTable,
+  places: readonly number[],
+): Generator<undefined, readonly number[]> {
   const found = new Set(yield* keepMatching(plan.sources, true, plan, table, places));
   for (const group of plan.groups) for (const place of yield* keepPlaces(group, table, places)) found.add(place);
   return places.filter((place) => found.has(place));
 }
 
 /** The places whose name any of the sources matches; with `wanted` false, those that none does. */
-function* keepMatching(sources: readonly string[], wanted: boolean, { foldCase }: RepositoryNamePlan, table: RepositoryTable, places: readonly number[]): Generator<undefined, readonly number[]> {
+function* keepMatching(
+  sources: readonly string[],
+  wanted: boolean,
+  { foldCase }: RepositoryNamePlan,
+  table: RepositoryTable,
+  places: readonly number[],
+): Generator<undefined, readonly number[]> {
   if (places.length === 0 || sources.length === 0) return wanted ? [] : places;
   const marks = new Uint8Array(table.count);
   for (const union of yield* unionsOf(sources, foldCase)) {
@@ -74,7 +99,7 @@ export class NameHighlighter {
   }
 
   /** Yields between pieces of work: thousands of patterns take 50 ms. */
-  static* make(plans: readonly RepositoryNamePlan[]): Generator<undefined, NameHighlighter> {
+  static *make(plans: readonly RepositoryNamePlan[]): Generator<undefined, NameHighlighter> {
     const matchers: Matcher[] = [];
     for (const foldCase of [true, false]) {
       const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
@@ -94,7 +119,11 @@ export class NameHighlighter {
     const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
     for (const matcher of this.#matchers) matcher.findAll(name, 0, sink);
     pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
-    const location = (offset: number) => ({ offset, line: 0 as const, column: [...name.subarray(0, offset).toString()].length });
+    const location = (offset: number) => ({
+      offset,
+      line: 0 as const,
+      column: [...name.subarray(0, offset).toString()].length,
+    });
     const ranges: NameRange[] = [];
     let last = -1;
     for (const [start, end] of pairs) {
@@ -107,7 +136,10 @@ export class NameHighlighter {
 }
 
 function allSources(plan: RepositoryNamePlan, foldCase: boolean): string[] {
-  return [...(plan.foldCase === foldCase ? plan.sources : []), ...plan.groups.flatMap((group) => allSources(group, foldCase))];
+  return [
+    ...(plan.foldCase === foldCase ? plan.sources : []),
+    ...plan.groups.flatMap((group) => allSources(group, foldCase)),
+  ];
 }
 
 /** Few regexps stay by themselves; of many, so many of at most so many characters make one. */
@@ -133,7 +165,7 @@ function* unionsOf(sources: readonly string[], foldCase: boolean): Generator<und
   const usable: string[] = [];
   for (const union of unions) {
     const joined = union.map((source) => `(?:${source})`).join("|");
-    usable.push(...union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union);
+    usable.push(...(union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union));
     yield;
   }
   return usable;
@@ -151,7 +183,11 @@ function isCompilable(source: string, foldCase: boolean): boolean {
 }
 
 /** One `repo` match object as JSON. `revision` is undefined when the query named none. */
-export function repositoryMatch(repository: Repository, revision: string | undefined, highlighter: NameHighlighter): string {
+export function repositoryMatch(
+  repository: Repository,
+  revision: string | undefined,
+  highlighter: NameHighlighter,
+): string {
   const ranges = highlighter.ranges(Buffer.from(repository.name));
   return JSON.stringify({
     type: "repo",

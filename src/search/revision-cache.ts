@@ -68,8 +68,19 @@ export class RevisionCache {
     assert(size <= this.arena.byteLength, "a kept shard fits into the cache");
     const from = this.#findRoom(size);
     if (from === undefined) return undefined;
-    const shard: KeptShard = { id: this.#nextId++, repositoryId, from, to: from + size, pinCount: 1, isReady: false, isRecent: true, missingCount: 0 };
-    this.#shards = [...this.#shards.filter((other) => other.to <= from || other.from >= shard.to), shard].sort((a, b) => a.from - b.from);
+    const shard: KeptShard = {
+      id: this.#nextId++,
+      repositoryId,
+      from,
+      to: from + size,
+      pinCount: 1,
+      isReady: false,
+      isRecent: true,
+      missingCount: 0,
+    };
+    this.#shards = [...this.#shards.filter((other) => other.to <= from || other.from >= shard.to), shard].sort(
+      (a, b) => a.from - b.from,
+    );
     this.#head = shard.to;
     return shard;
   }
@@ -104,11 +115,18 @@ export class RevisionCache {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are not in here. */
+  /**
+   * What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are
+   * not in here.
+   */
   wave(repositoryId: number, commits: readonly string[], isLive: (shardId: number) => boolean): FoundWave | undefined {
     const key = keyOf(repositoryId, commits);
     const wave = this.#waves.get(key)?.wave;
-    if (wave?.live.every(({ id }) => isLive(id)) === true && wave.kept.every(({ shard }) => this.#shards.includes(shard))) return wave;
+    if (
+      wave?.live.every(({ id }) => isLive(id)) === true &&
+      wave.kept.every(({ shard }) => this.#shards.includes(shard))
+    )
+      return wave;
     this.#waves.delete(key);
     return undefined;
   }
@@ -122,13 +140,15 @@ export class RevisionCache {
   /** Goes round twice at most: the first time recently used shards stay, and are not recent any more. */
   #findRoom(size: number): number | undefined {
     let at = this.#head;
-    for (let lap = 0; lap <= 2;) {
+    for (let lap = 0; lap <= 2; ) {
       if (at + size > this.arena.byteLength) {
         at = 0;
         lap++;
         continue;
       }
-      const blocker = this.#shards.find((shard) => shard.from < at + size && shard.to > at && (shard.pinCount > 0 || shard.isRecent));
+      const blocker = this.#shards.find(
+        (shard) => shard.from < at + size && shard.to > at && (shard.pinCount > 0 || shard.isRecent),
+      );
       if (blocker === undefined) return at;
       blocker.isRecent = false;
       at = blocker.to;
@@ -142,5 +162,8 @@ function keyOf(repositoryId: number, commits: readonly string[]): string {
 }
 
 function bytesOf(key: string, { setStarts, setRanges, live, kept }: FoundWave): number {
-  return [...live, ...kept].reduce((sum, { sets }) => sum + sets.byteLength, 2 * key.length + setStarts.byteLength + setRanges.byteLength);
+  return [...live, ...kept].reduce(
+    (sum, { sets }) => sum + sets.byteLength,
+    2 * key.length + setStarts.byteLength + setRanges.byteLength,
+  );
 }

@@ -33,7 +33,10 @@ const repositoriesPerRead = 32;
 const lookupsOfStep = 512;
 
 /** Revisions by repository: those that every include with revisions asks for. Yields between pieces of work. */
-export function* resolveInMemory(repositories: readonly Repository[], { include, index }: RepositoryFilter): Generator<undefined, RevisionsInMemory> {
+export function* resolveInMemory(
+  repositories: readonly Repository[],
+  { include, index }: RepositoryFilter,
+): Generator<undefined, RevisionsInMemory> {
   const revisions = new Map<number, RevisionChoice[]>();
   const open: OpenRevisions[] = [];
   const missing: MissingRevision[] = [];
@@ -56,8 +59,16 @@ export function* resolveInMemory(repositories: readonly Repository[], { include,
       if (bit >= 0) choices.push({ typed: spec.typed, bit, unindexed: undefined });
       else if (spec.typed !== "HEAD" && repository.generation > 0) unknown.push(spec);
     }
-    if (common.length === 0) missing.push({ repository: repository.name, revision: asked.flat().map(({ typed }) => typed).join(":") });
-    else if (index === "only") missing.push(...unknown.map(({ typed }) => ({ repository: repository.name, revision: typed })));
+    if (common.length === 0)
+      missing.push({
+        repository: repository.name,
+        revision: asked
+          .flat()
+          .map(({ typed }) => typed)
+          .join(":"),
+      });
+    else if (index === "only")
+      missing.push(...unknown.map(({ typed }) => ({ repository: repository.name, revision: typed })));
     else if (unknown.length > 0) open.push({ repository, specs: unknown });
     if (choices.length > 0) revisions.set(repository.id, choices);
     else if (!isHead) without.add(repository.id);
@@ -76,12 +87,18 @@ function commonOf(asked: readonly (readonly RevisionSpec[])[]): readonly Revisio
 function bitOfRevision(repository: Repository, revision: string): number {
   if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
   const name = revision.replace(/^refs\/heads\//, "");
-  const branch = repository.indexedBranches.find((indexed) => indexed.name === name || indexed.commit === revision.toLowerCase());
+  const branch = repository.indexedBranches.find(
+    (indexed) => indexed.name === name || indexed.commit === revision.toLowerCase(),
+  );
   return branch?.bit ?? -1;
 }
 
 /** Asks the mirrors, some repositories at a time. The limits are those of each read. */
-export async function readRevisions(open: readonly OpenRevisions[], pool: Pick<ReadPool, "run">, limits: ReadLimits): Promise<Map<number, RevisionsOfRepository>> {
+export async function readRevisions(
+  open: readonly OpenRevisions[],
+  pool: Pick<ReadPool, "run">,
+  limits: ReadLimits,
+): Promise<Map<number, RevisionsOfRepository>> {
   const chunks: OpenRevisions[][] = [];
   for (let i = 0; i < open.length; i += repositoriesPerRead) chunks.push(open.slice(i, i + repositoriesPerRead));
   const answers: ResolvedRevisions[] = [];
@@ -97,8 +114,8 @@ export async function readRevisions(open: readonly OpenRevisions[], pool: Pick<R
 }
 
 /**
- * The choices that a mirror's answer stands for. A branch that is indexed is searched as it is indexed, and a commit that is an
- * indexed one is searched there, whatever its name.
+ * The choices that a mirror's answer stands for. A branch that is indexed is searched as it is indexed, and a commit
+ * that is an indexed one is searched there, whatever its name.
  */
 export function choicesOf(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
   return revisions.map(({ typed, commit }) => {

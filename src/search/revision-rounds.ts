@@ -54,35 +54,45 @@ const commitsPerWave = 1024;
 const readAheadCount = 2;
 
 /**
- * The rounds of a search in commits that are not indexed. Repositories come one after the other, their commits in waves:
- * first the shards that are there with all commits of the wave, then each shard that is made of what was missing, which is
- * read while earlier ones are searched. So each text is searched once for all commits of a wave that have it.
+ * The rounds of a search in commits that are not indexed. Repositories come one after the other, their commits in
+ * waves: first the shards that are there with all commits of the wave, then each shard that is made of what was
+ * missing, which is read while earlier ones are searched. So each text is searched once for all commits of a wave that
+ * have it.
  *
  * What fails costs its repository. The rounds end early when the search is stopped.
  */
-export async function* roundsOf(selections: readonly RepositorySelection[], context: RoundContext): AsyncGenerator<Round, undefined> {
+export async function* roundsOf(
+  selections: readonly RepositorySelection[],
+  context: RoundContext,
+): AsyncGenerator<Round, undefined> {
   for (const [repositoryId, commits] of commitsByRepository(selections)) {
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     try {
-      for (let left = commits; left.length > 0 && !isStopped(context.control);) {
-        const covered: ReadonlySet<string> = yield* new Waves(repository, selections, context).search(left.slice(0, commitsPerWave));
+      for (let left = commits; left.length > 0 && !isStopped(context.control); ) {
+        const covered: ReadonlySet<string> = yield* new Waves(repository, selections, context).search(
+          left.slice(0, commitsPerWave),
+        );
         left = left.filter((commit) => !covered.has(commit));
       }
     } catch (error) {
-      if (!isStopped(context.control)) context.onFailure(`revisions of ${repository.name} could not be read: ${messageOf(error)}`);
+      if (!isStopped(context.control))
+        context.onFailure(`revisions of ${repository.name} could not be read: ${messageOf(error)}`);
     }
   }
 }
 
 /** Says of each wave what is there and what is to be read, and reads nothing of it. */
-export async function explainRounds(selections: readonly RepositorySelection[], context: RoundContext): Promise<string[]> {
+export async function explainRounds(
+  selections: readonly RepositorySelection[],
+  context: RoundContext,
+): Promise<string[]> {
   const lines: string[] = [];
   for (const [repositoryId, commits] of commitsByRepository(selections)) {
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     const waves = new Waves(repository, selections, context);
-    for (let left: readonly string[] = commits; left.length > 0 && !isStopped(context.control);) {
+    for (let left: readonly string[] = commits; left.length > 0 && !isStopped(context.control); ) {
       const { line, covered } = await waves.explain(left.slice(0, commitsPerWave));
       lines.push(line);
       left = left.filter((commit) => !covered.has(commit));
@@ -93,7 +103,9 @@ export async function explainRounds(selections: readonly RepositorySelection[], 
 
 /** Whether some revision is not indexed. */
 export function hasUnindexed(selections: readonly RepositorySelection[]): boolean {
-  return selections.some(({ revisions }) => [...revisions?.values() ?? []].some((choices) => choices.some(({ unindexed }) => unindexed !== undefined)));
+  return selections.some(({ revisions }) =>
+    [...(revisions?.values() ?? [])].some((choices) => choices.some(({ unindexed }) => unindexed !== undefined)),
+  );
 }
 
 /** Distinct commits that are not indexed, in the order asked. */
@@ -101,7 +113,8 @@ function commitsByRepository(selections: readonly RepositorySelection[]): Map<nu
   const commits = new Map<number, Set<string>>();
   for (const { revisions } of selections) {
     for (const [id, choices] of revisions ?? []) {
-      for (const { unindexed } of choices) if (unindexed !== undefined) commits.set(id, (commits.get(id) ?? new Set()).add(unindexed.commit));
+      for (const { unindexed } of choices)
+        if (unindexed !== undefined) commits.set(id, (commits.get(id) ?? new Set()).add(unindexed.commit));
     }
   }
   return new Map([...commits].map(([id, set]) => [id, [...set]]));
@@ -123,7 +136,11 @@ class Waves {
     this.#selections = selections;
     this.#context = context;
     this.#cards = encodeCards([repository]);
-    this.#live = new Map(context.view.shards.flatMap(({ record }, place) => (record.repositoryIds.includes(repository.id) ? [[record.id, place] as const] : [])));
+    this.#live = new Map(
+      context.view.shards.flatMap(({ record }, place) =>
+        record.repositoryIds.includes(repository.id) ? [[record.id, place] as const] : [],
+      ),
+    );
   }
 
   /** Yields the rounds of one wave; returns the commits that it covers. */
@@ -154,9 +171,10 @@ class Waves {
     if (known === undefined) cache.unpin(wave.kept.map(({ shard }) => shard));
     const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
     const missingBytes = parts.reduce((sum, { textBytes }) => sum + textBytes, 0);
-    const line = `commits of ${this.#repository.name} that are not indexed: ${wave.commits.length}`
-      + `; documents in shards of the index ${countFound(wave.live)}, in the revision cache ${countFound(wave.kept)}, to be read ${missingCount} (${missingBytes} bytes)`
-      + `; rounds: ${known === undefined ? "1 of what is there" : "1, as it was found out before"}${parts.length === 0 ? "" : ` and ${parts.length} of what is read`}`;
+    const line =
+      `commits of ${this.#repository.name} that are not indexed: ${wave.commits.length}` +
+      `; documents in shards of the index ${countFound(wave.live)}, in the revision cache ${countFound(wave.kept)}, to be read ${missingCount} (${missingBytes} bytes)` +
+      `; rounds: ${known === undefined ? "1 of what is there" : "1, as it was found out before"}${parts.length === 0 ? "" : ` and ${parts.length} of what is read`}`;
     return { line, covered: new Set(wave.commits) };
   }
 
@@ -166,13 +184,27 @@ class Waves {
     const kept = cache.keptOf(this.#repository.id);
     cache.pin(kept);
     try {
-      const found = await reads.run<"find-documents">({
-        kind: "find-documents", repositoryId: this.#repository.id, base: baseOf(this.#repository), commits, limits,
-        live: [...this.#live].map(([id, place]) => ({ id, checksum: view.shards[place].record.checksum, tombstones: view.shards[place].tombstones })),
-        kept: kept.map(({ id, from, to }) => ({ id, from, to })),
-      }, { timeoutMs, stop: control, client });
+      const found = await reads.run<"find-documents">(
+        {
+          kind: "find-documents",
+          repositoryId: this.#repository.id,
+          base: baseOf(this.#repository),
+          commits,
+          limits,
+          live: [...this.#live].map(([id, place]) => ({
+            id,
+            checksum: view.shards[place].record.checksum,
+            tombstones: view.shards[place].tombstones,
+          })),
+          kept: kept.map(({ id, from, to }) => ({ id, from, to })),
+        },
+        { timeoutMs, stop: control, client },
+      );
       const wave = {
-        repositoryId: this.#repository.id, commits: found.commits, setStarts: found.setStarts, setRanges: found.setRanges,
+        repositoryId: this.#repository.id,
+        commits: found.commits,
+        setStarts: found.setStarts,
+        setRanges: found.setRanges,
         live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
         kept: kept.map((shard, i) => ({ shard, sets: found.kept[i] })),
       };
@@ -197,7 +229,11 @@ class Waves {
         yield await (ahead.shift() as Promise<KeptWithSets>);
       }
     } finally {
-      for (const made of ahead) made.then(({ shard }) => this.#context.cache.unpin([shard]), () => undefined);
+      for (const made of ahead)
+        made.then(
+          ({ shard }) => this.#context.cache.unpin([shard]),
+          () => undefined,
+        );
     }
   }
 
@@ -211,9 +247,10 @@ class Waves {
     }
     try {
       const { id, from, to } = shard;
-      const { byteCount, sets, missingCount } = await reads.run<"keep-documents">({
-        kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits,
-      }, { timeoutMs, stop: control, client });
+      const { byteCount, sets, missingCount } = await reads.run<"keep-documents">(
+        { kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits },
+        { timeoutMs, stop: control, client },
+      );
       cache.settle(shard, byteCount);
       shard.missingCount = missingCount;
       return { shard, sets };
@@ -232,8 +269,14 @@ class Waves {
     let isReleased = false;
     return {
       selections,
-      commitSets: joinSets(wave, [...live, ...kept].map(({ sets }) => sets)),
-      places: Uint32Array.from([...live.map(({ id }) => this.#live.get(id) ?? 0), ...kept.map((_, i) => view.shards.length + i)]),
+      commitSets: joinSets(
+        wave,
+        [...live, ...kept].map(({ sets }) => sets),
+      ),
+      places: Uint32Array.from([
+        ...live.map(({ id }) => this.#live.get(id) ?? 0),
+        ...kept.map((_, i) => view.shards.length + i),
+      ]),
       kept: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
       release: () => {
         if (isReleased) return;
@@ -245,7 +288,9 @@ class Waves {
 
   /** Those of the live shards that may hold a result. */
   #candidates(live: FoundWave["live"], selections: readonly RepositorySelection[]): FoundWave["live"] {
-    const choices = this.#context.texts.flatMap((text, i) => (text === undefined ? [] : [{ text, selection: selections[i] }]));
+    const choices = this.#context.texts.flatMap((text, i) =>
+      text === undefined ? [] : [{ text, selection: selections[i] }],
+    );
     const places = new Set(chooseShards(this.#context.view, choices).places);
     return live.filter(({ id }) => places.has(this.#live.get(id) ?? -1));
   }
@@ -256,7 +301,9 @@ class Waves {
     const numberOf = new Map(commits.map((commit, number) => [commit, number]));
     const choices = (revisions?.get(id) ?? []).flatMap(({ typed, bit, unindexed }): RevisionChoice[] => {
       const number = unindexed === undefined ? undefined : numberOf.get(unindexed.commit);
-      return unindexed === undefined || number === undefined ? [] : [{ typed, bit, unindexed: { commit: unindexed.commit, number } }];
+      return unindexed === undefined || number === undefined
+        ? []
+        : [{ typed, bit, unindexed: { commit: unindexed.commit, number } }];
     });
     const repositoryIds = new Uint32Array((id >>> 5) + 1);
     if (choices.length > 0) setBit(repositoryIds, id);

@@ -16,8 +16,8 @@ export class RoundQueue {
   }
 
   /**
-   * Lets go of the round whose slices have ended, and gives the next one to `take` when it is ready; undefined after the
-   * last. To ask again meanwhile does nothing, and after `end` nothing is given.
+   * Lets go of the round whose slices have ended, and gives the next one to `take` when it is ready; undefined after
+   * the last. To ask again meanwhile does nothing, and after `end` nothing is given.
    */
   async advance(take: (round: Round | undefined) => void): Promise<void> {
     if (this.#isAdvancing) return;

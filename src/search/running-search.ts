@@ -7,7 +7,13 @@ import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan.js";
 import { endRules } from "../task/rule-limits.js";
-import { controlWords, isStopped, stopReasons, type RepositorySelection, type SearchOptions } from "../task/search-options.js";
+import {
+  controlWords,
+  isStopped,
+  stopReasons,
+  type RepositorySelection,
+  type SearchOptions,
+} from "../task/search-options.js";
 import { EventStream, SearchClock } from "./event-stream.js";
 import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
@@ -26,8 +32,8 @@ import { chooseShards } from "./shard-choice.js";
 const preparationShare = 0.6;
 
 /**
- * A search that is stopped waits so long for its slices, and then ends without them. They look at the stop flag every 5 ms, so only
- * one that is inside a long call of RE2 or waits for the disk or for a processor is later.
+ * A search that is stopped waits so long for its slices, and then ends without them. They look at the stop flag every 5
+ * ms, so only one that is inside a long call of RE2 or waits for the disk or for a processor is later.
  */
 const stopWaitMs = 500;
 
@@ -47,11 +53,12 @@ export interface ChosenSearch {
  * sent (credit). In the last case the slice is parked, without a worker, and goes on once the sink has
  * drained, so a slow client costs neither a thread nor more than its credit of memory.
  *
- * Slices come in rounds, of which most searches have one: what is indexed. Commits that are not indexed are searched in further
- * rounds, each prepared while the one before it runs. A round begins when all slices of the last one have ended.
+ * Slices come in rounds, of which most searches have one: what is indexed. Commits that are not indexed are searched in
+ * further rounds, each prepared while the one before it runs. A round begins when all slices of the last one have
+ * ended.
  *
- * Its last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then. What slices
- * read stays in memory until the last of them has ended.
+ * Its last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then.
+ * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch {
   readonly #id: number;
@@ -83,8 +90,14 @@ export class RunningSearch {
   #firstMatchesMs: number | undefined;
 
   /** `resolutions` are of the moment at which the view was taken, which the search releases. */
-  constructor(id: number, request: SearchRequest, { plan, view, resolutions }: ChosenSearch, environment: SearchEnvironment, sink: EventSink,
-    onEnd: (end: SearchEnd) => void) {
+  constructor(
+    id: number,
+    request: SearchRequest,
+    { plan, view, resolutions }: ChosenSearch,
+    environment: SearchEnvironment,
+    sink: EventSink,
+    onEnd: (end: SearchEnd) => void,
+  ) {
     this.#id = id;
     this.#request = request;
     this.#plan = plan;
@@ -94,16 +107,40 @@ export class RunningSearch {
     this.#view = view;
     this.#limits = searchLimits(plan, request, environment);
     this.#control = makeControl(environment.pool.workerCount);
-    this.#options = searchOptions(plan, request, this.#limits, resolutions.map(({ selection }) => selection));
-    this.#stream = new EventStream(sink, { filters: (final) => this.#report.filters(final), progress: (done) => this.#report.progress(done) },
-      () => { this.#firstMatchesMs = this.#report.durationMs; });
+    this.#options = searchOptions(
+      plan,
+      request,
+      this.#limits,
+      resolutions.map(({ selection }) => selection),
+    );
+    this.#stream = new EventStream(
+      sink,
+      { filters: (final) => this.#report.filters(final), progress: (done) => this.#report.progress(done) },
+      () => {
+        this.#firstMatchesMs = this.#report.durationMs;
+      },
+    );
     const repositories = (): RepositoryTable => this.#repositories;
     this.#results = new SearchResults(plan, this.#limits, this.#control, repositories, this.#stream);
-    this.#report = new SearchReport({
-      queryText: request.query, plan, limits: this.#limits, results: this.#results, repositories, startedMs: this.#startedMs, traceUrl: environment.traceUrl,
-    }, resolutions);
+    this.#report = new SearchReport(
+      {
+        queryText: request.query,
+        plan,
+        limits: this.#limits,
+        results: this.#results,
+        repositories,
+        startedMs: this.#startedMs,
+        traceUrl: environment.traceUrl,
+      },
+      resolutions,
+    );
     this.#slices = new SearchSlices({
-      id, environment, view: this.#view, control: this.#control, lane: this.#limits.lane, client: request.client,
+      id,
+      environment,
+      view: this.#view,
+      control: this.#control,
+      lane: this.#limits.lane,
+      client: request.client,
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
@@ -116,14 +153,17 @@ export class RunningSearch {
     const { timeoutsMs } = this.#limits;
     this.#clocks = [
       new SearchClock(this.#timeoutMs, () => this.#expire()),
-      ...timeoutsMs.flatMap((timeoutMs, rules) => (timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [])),
+      ...timeoutsMs.flatMap((timeoutMs, rules) =>
+        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [],
+      ),
     ];
   }
 
   start(): void {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#goOn());
-    if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0)) void this.#prepare();
+    if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
+      void this.#prepare();
     else this.#begin();
   }
 
@@ -160,17 +200,30 @@ export class RunningSearch {
   /** Asks the mirrors for the revisions that memory does not know. */
   async #readRevisions(): Promise<void> {
     const { revisions, maxTimeoutMs } = this.#environment;
-    this.#report.resolutions = await Promise.all(this.#report.resolutions.map(async (open) => {
-      const { resolution, failures } = await readOpenRevisions(open, revisions.reads, { stop: this.#control, timeoutMs: maxTimeoutMs, client: this.#request.client });
-      this.#report.failures.push(...failures);
-      return resolution;
-    }));
+    this.#report.resolutions = await Promise.all(
+      this.#report.resolutions.map(async (open) => {
+        const { resolution, failures } = await readOpenRevisions(open, revisions.reads, {
+          stop: this.#control,
+          timeoutMs: maxTimeoutMs,
+          client: this.#request.client,
+        });
+        this.#report.failures.push(...failures);
+        return resolution;
+      }),
+    );
   }
 
   #findOut(): Promise<Preparation> {
     const { pool, scheduler, commitFacts, revisions } = this.#environment;
     return prepare(this.#plan, this.#report.resolutions, {
-      pool, scheduler, commitFacts, limits: revisions.limits, view: this.#view, control: this.#control, lane: this.#limits.lane, client: this.#request.client,
+      pool,
+      scheduler,
+      commitFacts,
+      limits: revisions.limits,
+      view: this.#view,
+      control: this.#control,
+      lane: this.#limits.lane,
+      client: this.#request.client,
       deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
       onResult: (result) => this.#slices.addWork(result),
       onLost: (error) => this.#slices.noteLostWorker("looking for repositories", undefined, error),
@@ -191,28 +244,50 @@ export class RunningSearch {
     if (!hasUnindexed(ofTexts)) return;
     const { revisions, maxTimeoutMs } = this.#environment;
     const records = new Map<number, Repository>();
-    for (const { repositories, selection: { revisions: chosen } } of this.#report.resolutions) {
-      if (chosen !== undefined) for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
+    for (const {
+      repositories,
+      selection: { revisions: chosen },
+    } of this.#report.resolutions) {
+      if (chosen !== undefined)
+        for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
     }
-    this.#rounds = new RoundQueue(roundsOf(ofTexts, {
-      ...revisions, texts, repositories: { byId: (id) => records.get(id) }, view: this.#view, control: this.#control, timeoutMs: maxTimeoutMs,
-      client: this.#request.client, onFailure: (sentence) => this.#report.failures.push(sentence),
-      onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
-    }));
+    this.#rounds = new RoundQueue(
+      roundsOf(ofTexts, {
+        ...revisions,
+        texts,
+        repositories: { byId: (id) => records.get(id) },
+        view: this.#view,
+        control: this.#control,
+        timeoutMs: maxTimeoutMs,
+        client: this.#request.client,
+        onFailure: (sentence) => this.#report.failures.push(sentence),
+        onIncomplete: (name) => this.#report.incompleteRevisions.add(name),
+      }),
+    );
   }
 
-  /** Sends repositories that are results, in turns, as there may be as many as repositories, and searches what is indexed. */
+  /**
+   * Sends repositories that are results, in turns, as there may be as many as repositories, and searches what is
+   * indexed.
+   */
   #begin(): void {
     // Whatever is done at once, the search is not done before all of it is begun.
     this.#slices.hold();
-    this.#repositoryWork = new PacedWork(repositoryResults(this.#plan, this.#report.resolutions, this.#repositories, this.#results), {
-      isStopped: () => this.#isStopped,
-      hasRoom: () => this.#unreadBytes < creditBytes,
-      onFailure: (sentence) => this.#report.failures.push(sentence),
-      onRest: () => this.#slices.release(),
-    });
+    this.#repositoryWork = new PacedWork(
+      repositoryResults(this.#plan, this.#report.resolutions, this.#repositories, this.#results),
+      {
+        isStopped: () => this.#isStopped,
+        hasRoom: () => this.#unreadBytes < creditBytes,
+        onFailure: (sentence) => this.#report.failures.push(sentence),
+        onRest: () => this.#slices.release(),
+      },
+    );
     this.#runRepositoryWork(this.#repositoryWork);
-    this.#slices.start({ options: this.#options, places: this.#isStopped ? new Uint32Array(0) : this.#choosePlaces(), kept: [] });
+    this.#slices.start({
+      options: this.#options,
+      places: this.#isStopped ? new Uint32Array(0) : this.#choosePlaces(),
+      kept: [],
+    });
     this.#slices.release();
   }
 
@@ -222,7 +297,9 @@ export class RunningSearch {
   }
 
   #choosePlaces(): Uint32Array {
-    const choices = this.#plan.alternatives.flatMap(({ text }, i) => (text === undefined ? [] : [{ text, selection: this.#options.selections[i] }]));
+    const choices = this.#plan.alternatives.flatMap(({ text }, i) =>
+      text === undefined ? [] : [{ text, selection: this.#options.selections[i] }],
+    );
     const { places, ruledOutCount } = chooseShards(this.#view, choices);
     this.#slices.stats.shardsRuledOut += ruledOutCount;
     return places;
@@ -308,8 +385,15 @@ export class RunningSearch {
     const isCancelled = this.#sink.closed;
     if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), undefined);
     this.#onEnd({
-      outcome: this.#report.outcome(isCancelled), lane: this.#limits.lane, matchCount: this.#results.matchCount, durationMs, firstMatchesMs: this.#firstMatchesMs,
-      stoppingMs: this.#stoppedMs === undefined ? undefined : performance.now() - this.#stoppedMs, stats: this.#slices.stats, shardFailures: this.#report.failures, notSearched: this.#report.notSearched(),
+      outcome: this.#report.outcome(isCancelled),
+      lane: this.#limits.lane,
+      matchCount: this.#results.matchCount,
+      durationMs,
+      firstMatchesMs: this.#firstMatchesMs,
+      stoppingMs: this.#stoppedMs === undefined ? undefined : performance.now() - this.#stoppedMs,
+      stats: this.#slices.stats,
+      shardFailures: this.#report.failures,
+      notSearched: this.#report.notSearched(),
     });
     this.#releaseIfIdle();
   }

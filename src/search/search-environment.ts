@@ -35,7 +35,10 @@ export interface SearchEnd {
   readonly durationMs: number;
   /** Milliseconds to the first matches event; undefined when there was none. */
   readonly firstMatchesMs: number | undefined;
-  /** Milliseconds from the moment when nobody wanted more to the end of the last slice; undefined when the search ran to its end. */
+  /**
+   * Milliseconds from the moment when nobody wanted more to the end of the last slice; undefined when the search ran to
+   * its end.
+   */
   readonly stoppingMs: number | undefined;
   readonly stats: SearchStats;
   readonly shardFailures: readonly string[];

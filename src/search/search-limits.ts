@@ -24,7 +24,11 @@ export interface SearchLimits {
   readonly lane: Lane;
 }
 
-export function searchLimits(plan: SearchPlan, request: SearchRequest, environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">): SearchLimits {
+export function searchLimits(
+  plan: SearchPlan,
+  request: SearchRequest,
+  environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">,
+): SearchLimits {
   const counts = plan.rules.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
   const matchCountMax = Math.max(...counts);
   return {
@@ -32,15 +36,27 @@ export function searchLimits(plan: SearchPlan, request: SearchRequest, environme
     displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
     isSuggestible: counts.every((count) => count === matchCountMax),
     // Rules that several alternatives share have the same limit as the whole search, which sees to it.
-    ruleLimits: counts.length === 1 ? undefined : makeRuleLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
+    ruleLimits:
+      counts.length === 1
+        ? undefined
+        : makeRuleLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
     timeoutsMs: plan.rules.map(({ timeoutMs, count }) =>
-      Math.min(timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs), environment.maxTimeoutMs)),
+      Math.min(
+        timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
+        environment.maxTimeoutMs,
+      ),
+    ),
     lane: matchCountMax > interactiveCountMax ? "exhaustive" : "interactive",
   };
 }
 
 /** What workers are told of a search whose people and commits are not known yet. */
-export function searchOptions(plan: SearchPlan, request: SearchRequest, limits: SearchLimits, selections: readonly RepositorySelection[]): SearchOptions {
+export function searchOptions(
+  plan: SearchPlan,
+  request: SearchRequest,
+  limits: SearchLimits,
+  selections: readonly RepositorySelection[],
+): SearchOptions {
   return {
     plan,
     chunkMatches: request.chunkMatches,

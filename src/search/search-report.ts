@@ -27,7 +27,9 @@ export interface ReportedSearch {
 /** What a search says beside its matches: how far it is, what it leaves out and why. */
 export class SearchReport {
   #resolutions: readonly Resolution[];
-  /** What is counted or named of the resolutions, by what it is: a hundred alternatives may have all repositories each. */
+  /**
+   * What is counted or named of the resolutions, by what it is: a hundred alternatives may have all repositories each.
+   */
   #found = new Map<string, readonly string[] | number>();
   /** Repositories of which something could not be found out. */
   readonly leftOut: LeftOut[] = [];
@@ -81,23 +83,34 @@ export class SearchReport {
     const { queryText, plan, results, repositories } = this.#search;
     if (this.queryError !== undefined) return queryErrorAlert(this.queryError);
     return chooseAlert({
-      queryText, plan, resolutions: this.resolutions, leftOut: this.leftOut,
+      queryText,
+      plan,
+      resolutions: this.resolutions,
+      leftOut: this.leftOut,
       unownedResults: results.tally.unownedResults,
-      repositoryCount: repositories().count, hasResults: results.matchCount > 0,
+      repositoryCount: repositories().count,
+      hasResults: results.matchCount > 0,
       timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
     });
   }
 
   filters(final: boolean): Filter[] {
     const { results, repositories } = this.#search;
-    const isComplete = final && !results.isLimitHit && !this.#hasTimedOut && this.queryError === undefined
-      && this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
-    return makeFilters({
-      tally: results.tally,
-      repositoryResultCount: results.repositoryCount,
-      ...this.#excludedCounts(),
-      nameOf: (id) => repositories().byId(id)?.name ?? "",
-    }, isComplete);
+    const isComplete =
+      final &&
+      !results.isLimitHit &&
+      !this.#hasTimedOut &&
+      this.queryError === undefined &&
+      this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
+    return makeFilters(
+      {
+        tally: results.tally,
+        repositoryResultCount: results.repositoryCount,
+        ...this.#excludedCounts(),
+        nameOf: (id) => repositories().byId(id)?.name ?? "",
+      },
+      isComplete,
+    );
   }
 
   progress(done: boolean): Progress {
@@ -115,7 +128,10 @@ export class SearchReport {
 
   notSearched(): NotSearched {
     return {
-      missing: withMore(this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))), this.#leftOutNames(false)),
+      missing: withMore(
+        this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))),
+        this.#leftOutNames(false),
+      ),
       cloning: this.#once("cloning", () => namesIn(this.#resolutions.map(({ cloning }) => cloning))),
       timedOut: withMore(this.#timedOutNames(), this.#leftOutNames(true)),
     };
@@ -143,27 +159,39 @@ export class SearchReport {
 
   #excludedCounts(): { readonly excludedForkCount: number; readonly excludedArchivedCount: number } {
     return {
-      excludedForkCount: this.#once("forks", () => countIds(this.#resolutions.map(({ excludedForks }) => excludedForks))),
-      excludedArchivedCount: this.#once("archived", () => countIds(this.#resolutions.map(({ excludedArchived }) => excludedArchived))),
+      excludedForkCount: this.#once("forks", () =>
+        countIds(this.#resolutions.map(({ excludedForks }) => excludedForks)),
+      ),
+      excludedArchivedCount: this.#once("archived", () =>
+        countIds(this.#resolutions.map(({ excludedArchived }) => excludedArchived)),
+      ),
     };
   }
 
   #timedOutNames(): readonly string[] {
     if (!this.#hasTimedOut) return [];
     return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutRules.size} rules`, () => {
-      const late = this.#resolutions.filter((_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules));
+      const late = this.#resolutions.filter(
+        (_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules),
+      );
       return repositoriesOfAll(late).map(({ name }) => name);
     });
   }
 
   #quarantinedNames(): readonly string[] {
     return this.#once("quarantined", () =>
-      repositoriesOfAll(this.#resolutions).filter(({ quarantine }) => quarantine !== undefined).map(({ name }) => name));
+      repositoriesOfAll(this.#resolutions)
+        .filter(({ quarantine }) => quarantine !== undefined)
+        .map(({ name }) => name),
+    );
   }
 
   #incompleteNames(): readonly string[] {
     const known = this.#once("incomplete", () =>
-      repositoriesOfAll(this.#resolutions).filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0).map(({ name }) => name));
+      repositoriesOfAll(this.#resolutions)
+        .filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0)
+        .map(({ name }) => name),
+    );
     return this.incompleteRevisions.size === 0 ? known : [...new Set([...known, ...this.incompleteRevisions])];
   }
 
@@ -211,7 +239,7 @@ const pageBits = 12;
 
 /** False for an id that is marked already. */
 function markNew(pages: Uint8Array[], id: number): boolean {
-  const page = pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits);
+  const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
   const at = id & (page.length - 1);
   if (page[at] === 1) return false;
   page[at] = 1;

@@ -29,7 +29,13 @@ export class SearchResults {
   #highlighter: NameHighlighter | undefined;
 
   /** `repositories` tells all that there is for this search. */
-  constructor(plan: SearchPlan, limits: SearchLimits, control: Int32Array, repositories: () => RepositoryTable, stream: EventStream) {
+  constructor(
+    plan: SearchPlan,
+    limits: SearchLimits,
+    control: Int32Array,
+    repositories: () => RepositoryTable,
+    stream: EventStream,
+  ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
@@ -79,7 +85,9 @@ export class SearchResults {
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
-    this.#highlighter ??= resultAtOnce(NameHighlighter.make(this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? [])));
+    this.#highlighter ??= resultAtOnce(
+      NameHighlighter.make(this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
+    );
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }
 

@@ -2,8 +2,24 @@ import { messageOf } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { giveCredit } from "../task/credit.js";
-import { addStats, controlWordCount, controlWords, isStopped, noStats, stopReasons, type SearchOptions } from "../task/search-options.js";
-import { firstSlotWord, type BatchMessage, type KeptSight, type Lane, type LeftOutFile, type SearchPlace, type SearchTaskResult } from "../worker/messages.js";
+import {
+  addStats,
+  controlWordCount,
+  controlWords,
+  isStopped,
+  noStats,
+  stopReasons,
+  type SearchOptions,
+} from "../task/search-options.js";
+import {
+  firstSlotWord,
+  type BatchMessage,
+  type KeptSight,
+  type Lane,
+  type LeftOutFile,
+  type SearchPlace,
+  type SearchTaskResult,
+} from "../worker/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /**
@@ -179,7 +195,16 @@ export class SearchSlices {
     const slice = this.#sliceCount++;
     try {
       const result = await environment.pool.run({
-        searchId: id, slice, ...work, table: view.table.memory, filter: view.filter.memory, control, slot, lane, resume: place, explain: false,
+        searchId: id,
+        slice,
+        ...work,
+        table: view.table.memory,
+        filter: view.filter.memory,
+        control,
+        slot,
+        lane,
+        resume: place,
+        explain: false,
       });
       this.#countBatches(slice, result.batchCount);
       this.#takeResult(slot, work, result);
@@ -189,7 +214,10 @@ export class SearchSlices {
     this.release();
   }
 
-  /** False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is written. */
+  /**
+   * False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is
+   * written.
+   */
   #isWanted(place: SearchPlace | undefined): boolean {
     const reason = Atomics.load(this.#search.control, controlWords.stop);
     return reason === stopReasons.none || (reason === stopReasons.limit && place?.position.counted !== undefined);

@@ -34,8 +34,8 @@ export interface Refusal {
 /**
  * Lets searches in, starts them, and keeps count.
  *
- * Up to `search.concurrent` searches run; up to `search.queue` more wait, and their clients are served in turn; a further one
- * is refused before its stream starts. One client has a share of both.
+ * Up to `search.concurrent` searches run; up to `search.queue` more wait, and their clients are served in turn; a
+ * further one is refused before its stream starts. One client has a share of both.
  */
 export class Searcher {
   readonly #environment: Omit<SearchEnvironment, "traceUrl">;
@@ -70,7 +70,10 @@ export class Searcher {
     const full = this.#permits.refusal(client);
     if (full === undefined) return undefined;
     if (full === "client") return this.#refuse(429, refusalMessage(full, "searches"));
-    return this.#refuse(503, `Too many searches: ${this.#permits.count} run and ${this.#permits.waitingCount} wait (search.concurrent and search.queue). Try again in a moment.`);
+    return this.#refuse(
+      503,
+      `Too many searches: ${this.#permits.count} run and ${this.#permits.waitingCount} wait (search.concurrent and search.queue). Try again in a moment.`,
+    );
   }
 
   /** `onEnd` is told how the search ended, right after its last event; not when the query is none. */
@@ -121,27 +124,44 @@ export class Searcher {
     return { status, message, retryAfterSeconds };
   }
 
-  #start(request: SearchRequest, sink: EventSink, onEnd: ((end: SearchEnd) => void) | undefined, release: Release): void {
-    void resultInTurns(this.#startInSteps(request, sink, (end) => {
-      onEnd?.(end);
-      release();
-    })).then((hasBegun) => {
-      if (!hasBegun) release();
-    }, (error: unknown) => this.#fail(request, sink, error, release));
+  #start(
+    request: SearchRequest,
+    sink: EventSink,
+    onEnd: ((end: SearchEnd) => void) | undefined,
+    release: Release,
+  ): void {
+    void resultInTurns(
+      this.#startInSteps(request, sink, (end) => {
+        onEnd?.(end);
+        release();
+      }),
+    ).then(
+      (hasBegun) => {
+        if (!hasBegun) release();
+      },
+      (error: unknown) => this.#fail(request, sink, error, release),
+    );
   }
 
   /**
-   * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories: other work comes between.
-   * Returns whether the search has begun.
+   * Planning a query of 64 KiB takes up to 200 ms, and so does choosing among many repositories: other work comes
+   * between. Returns whether the search has begun.
    */
   *#startInSteps(request: SearchRequest, sink: EventSink, onEnd: (end: SearchEnd) => void): Generator<void, boolean> {
     if (sink.closed) return false;
-    const plan = yield* planInSteps(request.query, choosePatternType(request.query, request.version, request.patternType), this.contextsOf(request.viewer));
+    const plan = yield* planInSteps(
+      request.query,
+      choosePatternType(request.query, request.version, request.patternType),
+      this.contextsOf(request.viewer),
+    );
     const { catalog } = this.#environment;
     const view = catalog.view();
     let isTaken = false;
     try {
-      const work = resolveInSteps(catalog.repositoryTable(request.viewer), plan.alternatives.map(({ repositories }) => repositories));
+      const work = resolveInSteps(
+        catalog.repositoryTable(request.viewer),
+        plan.alternatives.map(({ repositories }) => repositories),
+      );
       const resolutions = yield* this.#chooseInTime(work, request, plan, sink);
       if (resolutions === undefined) return false;
       isTaken = true;
@@ -152,15 +172,27 @@ export class Searcher {
     }
   }
 
-  /** The search's time counts from its beginning, and choosing may take as long at most. Undefined when nobody wants it any more. */
-  *#chooseInTime(work: Iterator<undefined, readonly Resolution[]>, request: SearchRequest, plan: SearchPlan, sink: EventSink): Generator<void, readonly Resolution[] | undefined> {
+  /**
+   * The search's time counts from its beginning, and choosing may take as long at most. Undefined when nobody wants it
+   * any more.
+   */
+  *#chooseInTime(
+    work: Iterator<undefined, readonly Resolution[]>,
+    request: SearchRequest,
+    plan: SearchPlan,
+    sink: EventSink,
+  ): Generator<void, readonly Resolution[] | undefined> {
     const timeoutMs = Math.max(...searchLimits(plan, request, this.#environment).timeoutsMs);
     const endMs = performance.now() + timeoutMs;
     while (!sink.closed) {
       const step = work.next();
       if (step.done === true) return step.value;
       if (this.#isStopping) throw new TrawlError("shutting-down", stopMessage);
-      if (performance.now() > endMs) throw new TrawlError("cancelled", `the repositories could not be chosen within ${timeoutMs} ms; use fewer or simpler repo: filters, or a longer timeout:`);
+      if (performance.now() > endMs)
+        throw new TrawlError(
+          "cancelled",
+          `the repositories could not be chosen within ${timeoutMs} ms; use fewer or simpler repo: filters, or a longer timeout:`,
+        );
       yield;
     }
     return undefined;
@@ -188,7 +220,16 @@ export class Searcher {
 
   /** Tells what is wrong with a query, in place of a search. */
   #answerError(request: SearchRequest, sink: EventSink, error: unknown): void {
-    const stream = new EventStream(sink, { filters: () => [], progress: () => { throw new TrawlError("internal", "no progress without a search"); } }, () => undefined);
+    const stream = new EventStream(
+      sink,
+      {
+        filters: () => [],
+        progress: () => {
+          throw new TrawlError("internal", "no progress without a search");
+        },
+      },
+      () => undefined,
+    );
     if (error instanceof QueryError) {
       // Whatever a client has typed is no news for the log, and may be long or private.
       this.#environment.log.debug({ query: request.query.slice(0, loggedLength) }, error.title);
@@ -210,7 +251,8 @@ export class Searcher {
     this.#metrics.searchShardScans.inc(end.stats.shardsSearched);
     this.#metrics.searchSeconds.observe({ lane: end.lane }, end.durationMs / 1000);
     if (end.stoppingMs !== undefined) this.#metrics.searchStopSeconds.observe(end.stoppingMs / 1000);
-    if (end.firstMatchesMs !== undefined) this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
+    if (end.firstMatchesMs !== undefined)
+      this.#metrics.searchFirstMatchesSeconds.observe({ lane: end.lane }, end.firstMatchesMs / 1000);
     // What a search looked at tells of repositories that its viewer may not see, as they share shards with others.
     const seesAll = this.#environment.catalog.seesAll(request.viewer);
     this.#traces.add(traceId, traceText(request, plan, end, seesAll ? end.stats : {}), request.viewer);
@@ -226,7 +268,12 @@ function alertOf({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
 }
 
-function traceText(request: SearchRequest, plan: SearchPlan, end: SearchEnd, stats: Partial<SearchEnd["stats"]>): string {
+function traceText(
+  request: SearchRequest,
+  plan: SearchPlan,
+  end: SearchEnd,
+  stats: Partial<SearchEnd["stats"]>,
+): string {
   const lines = [
     `query: ${request.query}`,
     `plan: ${printPlan(plan)}`,

@@ -63,20 +63,30 @@ function maskOf(text: TextPlan, filter: ShardFilter): Int32Array {
 /** Sound: a leaf holds where the document's content or its path has the leaf's literals, and a column tells of both. */
 function maskOfNode(node: TextNode, leaves: readonly Leaf[], filter: ShardFilter): Int32Array {
   switch (node.kind) {
-    case "leaf": return maskOfLeaf(leaves[node.leaf], filter);
-    case "not": return allColumns(filter);
-    case "and": return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(and);
-    case "or": return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(or);
+    case "leaf":
+      return maskOfLeaf(leaves[node.leaf], filter);
+    case "not":
+      return allColumns(filter);
+    case "and":
+      return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(and);
+    case "or":
+      return node.children.map((child) => maskOfNode(child, leaves, filter)).reduce(or);
   }
 }
 
 function maskOfLeaf(leaf: Pick<Leaf | PathFilter, "analysis" | "foldCase">, filter: ShardFilter): Int32Array {
   const mask = allColumns(filter);
-  for (const clause of literalsOf(leaf).clauses) and(mask, clause.map((literal) => {
-    const holders = allColumns(filter);
-    filter.keepHolding(literal, holders);
-    return holders;
-  }).reduce(or));
+  for (const clause of literalsOf(leaf).clauses)
+    and(
+      mask,
+      clause
+        .map((literal) => {
+          const holders = allColumns(filter);
+          filter.keepHolding(literal, holders);
+          return holders;
+        })
+        .reduce(or),
+    );
   filter.addUncertain(mask, leaf.foldCase);
   return mask;
 }

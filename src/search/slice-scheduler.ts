@@ -1,13 +1,15 @@
 import { FairQueue } from "../base/fair-queue.js";
 import type { Lane } from "../worker/messages.js";
 
-/** Every n-th slice comes from the exhaustive lane while it waits, so that no flow of interactive searches starves it. */
+/**
+ * Every n-th slice comes from the exhaustive lane while it waits, so that no flow of interactive searches starves it.
+ */
 const exhaustiveShare = 4;
 
 /**
  * Decides which slice runs next. Goals: (1) an interactive search starts as soon as a worker gives way, (2) exhaustive
- * searches share what is left in turn, (3) neither lane starves, (4) in each lane the clients are served in turn, so many
- * searches of one delay those of another by no more than one does. Not a goal: fairness by bytes.
+ * searches share what is left in turn, (3) neither lane starves, (4) in each lane the clients are served in turn, so
+ * many searches of one delay those of another by no more than one does. Not a goal: fairness by bytes.
  *
  * The pressure word tells running slices that others wait; each gives way between two blocks, after its lane's time.
  * A slice that gave way goes to the end of its lane, which makes each lane a round robin.
@@ -15,7 +17,10 @@ const exhaustiveShare = 4;
 export class SliceScheduler {
   readonly #workerCount: number;
   readonly #pressure: Int32Array;
-  readonly #waiting: Readonly<Record<Lane, FairQueue<() => Promise<void>>>> = { interactive: new FairQueue(), exhaustive: new FairQueue() };
+  readonly #waiting: Readonly<Record<Lane, FairQueue<() => Promise<void>>>> = {
+    interactive: new FairQueue(),
+    exhaustive: new FairQueue(),
+  };
   #running = 0;
   #turn = 0;
 

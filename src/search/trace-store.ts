@@ -6,11 +6,14 @@ import type { Viewer } from "../model/viewer.js";
 const traceCountMax = 256;
 
 /**
- * What recent searches did, as text. A trace is for the user who searched, and for site admins; that of somebody without an
- * account is for whoever knows its id, which nobody can guess.
+ * What recent searches did, as text. A trace is for the user who searched, and for site admins; that of somebody
+ * without an account is for whoever knows its id, which nobody can guess.
  */
 export class TraceStore {
-  readonly #traces = new BoundedMap<string, { readonly text: string; readonly userId: number | undefined }>(traceCountMax, () => 1);
+  readonly #traces = new BoundedMap<string, { readonly text: string; readonly userId: number | undefined }>(
+    traceCountMax,
+    () => 1,
+  );
 
   newId(): string {
     return randomUUID();

@@ -7,19 +7,23 @@ const readerCountMax = 1024;
 /**
  * Readers of shards that are mapped, so that a search does not check header and bounds again.
  *
- * Sound, because a shard is never changed and its id never given again: bytes at the same place under the same id are the
- * same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
+ * Sound, because a shard is never changed and its id never given again: bytes at the same place under the same id are
+ * the same bytes. Bytes at another place, as of a small shard, which is copied each time, get a new reader.
  */
 export class ReaderCache {
   #readers = newMap();
   #faultCount = 0;
 
-  /** The reader is valid as long as `bytes` are. Readers from before a fault of the store are forgotten: their bytes may be zeros by now. */
+  /**
+   * The reader is valid as long as `bytes` are. Readers from before a fault of the store are forgotten: their bytes may
+   * be zeros by now.
+   */
   open(id: number, bytes: Buffer, faultCount: number): ShardReader {
     if (faultCount !== this.#faultCount) this.#readers = newMap();
     this.#faultCount = faultCount;
     const known = this.#readers.get(id);
-    if (known !== undefined && known.bytes.buffer === bytes.buffer && known.bytes.byteOffset === bytes.byteOffset) return known.reader;
+    if (known !== undefined && known.bytes.buffer === bytes.buffer && known.bytes.byteOffset === bytes.byteOffset)
+      return known.reader;
     const reader = new ShardReader(id, bytes);
     this.#readers.set(id, { bytes, reader });
     return reader;

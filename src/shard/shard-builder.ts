@@ -5,8 +5,21 @@ import type { Kernel } from "../kernel/kernel.js";
 import { fileKindMaskOf } from "../model/file-kind.js";
 import { skipReasons, type SkipReason } from "../model/skip-reason.js";
 import {
-  alignUp, contentPaddingBytes, formatVersion, headerBytes, headerWordCount, headerWords, magic, newlineStepBytes,
-  overlapBytes, packDocumentInfo, sections, sectionWordCount, unitBytes, withoutPostings, type Section,
+  alignUp,
+  contentPaddingBytes,
+  formatVersion,
+  headerBytes,
+  headerWordCount,
+  headerWords,
+  magic,
+  newlineStepBytes,
+  overlapBytes,
+  packDocumentInfo,
+  sections,
+  sectionWordCount,
+  unitBytes,
+  withoutPostings,
+  type Section,
 } from "./format.js";
 
 /** One document as the builder takes it. */
@@ -32,8 +45,8 @@ const longS = Buffer.from("\u017f");
  * Gathers contents and documents and makes one shard of them.
  *
  * Contract: `addContent` or `reuseContent` names the content, `addDocument` then attaches documents to it; documents
- * without content are added with `addSkipped`. The same oid is kept once. `build` may be called once, after which the builder is
- * empty and can be used again; it keeps its text buffer.
+ * without content are added with `addSkipped`. The same oid is kept once. `build` may be called once, after which the
+ * builder is empty and can be used again; it keeps its text buffer.
  */
 export class ShardBuilder {
   readonly #kernel: Kernel;
@@ -47,8 +60,8 @@ export class ShardBuilder {
   #contentOfOid = new Map<string, number>();
 
   /**
-   * With a `place`, from a multiple of 8 on, contents are copied right to where they will be in the shard. The caller sees to it that
-   * the shard fits.
+   * With a `place`, from a multiple of 8 on, contents are copied right to where they will be in the shard. The caller
+   * sees to it that the shard fits.
    */
   constructor(kernel: Kernel, place: Buffer | undefined) {
     this.#kernel = kernel;
@@ -120,8 +133,8 @@ export class ShardBuilder {
   }
 
   /**
-   * Makes the shard where it is to lie, and returns its size. It has no posting lists and no checksums, which are most of the work:
-   * it stays in memory and is searched a few times. Its text comes first.
+   * Makes the shard where it is to lie, and returns its size. It has no posting lists and no checksums, which are most
+   * of the work: it stays in memory and is searched a few times. Its text comes first.
    */
   buildInPlace(): number {
     assert(!this.isEmpty && this.#place !== undefined, "a shard has a document and a place");
@@ -155,7 +168,8 @@ export class ShardBuilder {
     const text = this.#text.subarray(0, this.#textBytes);
     const contentStart = Uint32Array.from([...this.#contentStart, this.#textBytes]);
     const { contentFirstUnit, units } = makeUnits(contentStart);
-    const postings = kind === "without-postings" ? noPostings : this.#kernel.buildPostings(text, units, units.length / 2);
+    const postings =
+      kind === "without-postings" ? noPostings : this.#kernel.buildPostings(text, units, units.length / 2);
     const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
     this.#kernel.newlineTable(text, newlineStepBytes, newlines);
     const documents = makeDocuments(this.#documentsOfContent, this.#skipped);
@@ -238,13 +252,26 @@ function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Arra
 interface DocumentSections {
   readonly documentCount: number;
   readonly oidBytes: number;
-  readonly bytesOf: Pick<Record<Section, Uint8Array>, "repositories" | "languages" | "contentFirstDocument"
-    | "documentRepository" | "documentBranches" | "documentInfo" | "documentOids" | "documentsByPath" | "pathStart"
-    | "paths">;
+  readonly bytesOf: Pick<
+    Record<Section, Uint8Array>,
+    | "repositories"
+    | "languages"
+    | "contentFirstDocument"
+    | "documentRepository"
+    | "documentBranches"
+    | "documentInfo"
+    | "documentOids"
+    | "documentsByPath"
+    | "pathStart"
+    | "paths"
+  >;
 }
 
 /** Lays documents out in content order, those without content last, under one content number past the end. */
-function makeDocuments(documentsOfContent: readonly DocumentInput[][], skipped: readonly DocumentInput[]): DocumentSections {
+function makeDocuments(
+  documentsOfContent: readonly DocumentInput[][],
+  skipped: readonly DocumentInput[],
+): DocumentSections {
   const groups = [...documentsOfContent, skipped];
   const contentFirstDocument = new Uint32Array(groups.length + 1);
   groups.forEach((group, i) => {
@@ -263,15 +290,19 @@ function makeDocuments(documentsOfContent: readonly DocumentInput[][], skipped: 
   documents.forEach((document, i) => {
     documentRepository[i] = repositories.numberOf.get(document.repositoryId) ?? 0;
     documentBranches[i] = document.branchMask;
-    documentInfo[i] = packDocumentInfo(languages.numberOf.get(document.language) ?? 0,
-      fileKindMaskOf(document.path.toString("latin1")), skipReasons[document.skipReason].code);
+    documentInfo[i] = packDocumentInfo(
+      languages.numberOf.get(document.language) ?? 0,
+      fileKindMaskOf(document.path.toString("latin1")),
+      skipReasons[document.skipReason].code,
+    );
     documentOids.write(document.oid, i * oidBytes, "hex");
     pathStart[i + 1] = pathStart[i] + document.path.length + 1;
   });
   const paths = Buffer.alloc(pathStart[count]);
   documents.forEach((document, i) => document.path.copy(paths, pathStart[i]));
-  const byPath = Uint32Array.from(documents.keys()).sort((a, b) =>
-    documentRepository[a] - documentRepository[b] || Buffer.compare(documents[a].path, documents[b].path));
+  const byPath = Uint32Array.from(documents.keys()).sort(
+    (a, b) => documentRepository[a] - documentRepository[b] || Buffer.compare(documents[a].path, documents[b].path),
+  );
   return {
     documentCount: count,
     oidBytes,
@@ -314,7 +345,13 @@ function layOut(order: readonly Section[], { bytesOf: lengths }: SectionParts): 
 }
 
 /** Writes the header, and those sections that are `copied`; the others are in place. */
-function assemble(bytes: Buffer, { counts, bytesOf: sources }: SectionParts, { offsets, totalBytes }: Layout, copied: readonly Section[], checksumOf: (source: Uint8Array) => number): void {
+function assemble(
+  bytes: Buffer,
+  { counts, bytesOf: sources }: SectionParts,
+  { offsets, totalBytes }: Layout,
+  copied: readonly Section[],
+  checksumOf: (source: Uint8Array) => number,
+): void {
   assert(bytes.length >= totalBytes && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
   bytes.fill(0, 0, headerBytes);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);

@@ -2,7 +2,14 @@ import { isAscii } from "node:buffer";
 import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
 import {
-  formatVersion, headerBytes, headerWordCount, headerWords, magic, sections, sectionWordCount, withoutPostings,
+  formatVersion,
+  headerBytes,
+  headerWordCount,
+  headerWords,
+  magic,
+  sections,
+  sectionWordCount,
+  withoutPostings,
   type Section,
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
@@ -19,7 +26,10 @@ const newline = 10;
  */
 export class ShardReader {
   readonly id: number;
-  /** Of the header, which holds those of the sections: equal for equal shards only, but for one chance in four thousand million. */
+  /**
+   * Of the header, which holds those of the sections: equal for equal shards only, but for one chance in four thousand
+   * million.
+   */
   readonly checksum: number;
   readonly contentCount: number;
   readonly documentCount: number;
@@ -35,7 +45,10 @@ export class ShardReader {
   readonly contentFirstUnit: Uint32Array;
   /** Newlines before the start of content i. */
   readonly contentFirstLine: Uint32Array;
-  /** Documents of content i are `[contentFirstDocument[i], contentFirstDocument[i + 1])`; i = contentCount: those without content. */
+  /**
+   * Documents of content i are `[contentFirstDocument[i], contentFirstDocument[i + 1])`; i = contentCount: those
+   * without content.
+   */
   readonly contentFirstDocument: Uint32Array;
   readonly documentRepository: Uint32Array;
   readonly documentBranches: Uint32Array;
@@ -112,7 +125,8 @@ export class ShardReader {
     sections.forEach((section, i) => {
       if ((section === "content") !== (part === "content")) return;
       const entry = headerWordCount + i * sectionWordCount;
-      if (crc32(this.#section(section)) !== this.#words[entry + 2]) this.#fail(`section ${section} has a wrong checksum`);
+      if (crc32(this.#section(section)) !== this.#words[entry + 2])
+        this.#fail(`section ${section} has a wrong checksum`);
     });
     const fault = part === "index" ? structureFault(this) : undefined;
     if (fault !== undefined) this.#fail(fault);
@@ -120,10 +134,14 @@ export class ShardReader {
 
   /** Throws `corrupt-shard` unless the shard has all of these units, which ascend. */
   requireUnits(units: Uint32Array): void {
-    if (units.length > 0 && units[units.length - 1] >= this.unitCount) this.#fail("a posting list names a unit that is not there");
+    if (units.length > 0 && units[units.length - 1] >= this.unitCount)
+      this.#fail("a posting list names a unit that is not there");
   }
 
-  /** Throws `corrupt-shard` when this is not the shard that the catalog means; undefined where the catalog does not know. */
+  /**
+   * Throws `corrupt-shard` when this is not the shard that the catalog means; undefined where the catalog does not
+   * know.
+   */
   requireChecksum(expected: number | undefined): void {
     if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
   }
@@ -140,7 +158,9 @@ export class ShardReader {
 
   /** The path where it is plain, so that its characters are the bytes of `pathOf`; else undefined. */
   plainPathOf(document: number): string | undefined {
-    return this.isPlainPath(document) ? this.paths.toString("latin1", this.pathStart[document], this.pathStart[document + 1] - 1) : undefined;
+    return this.isPlainPath(document)
+      ? this.paths.toString("latin1", this.pathStart[document], this.pathStart[document + 1] - 1)
+      : undefined;
   }
 
   oidOf(document: number): string {
@@ -181,14 +201,18 @@ export class ShardReader {
     const bytes = this.#bytes;
     if (bytes.length < headerBytes) this.#fail(`it has ${bytes.length} bytes, less than a header`);
     const words = new Uint32Array(bytes.buffer, bytes.byteOffset, headerBytes / 4);
-    if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1]) this.#fail("it does not begin as a shard does");
+    if (words[headerWords.magic0] !== magic[0] || words[headerWords.magic1] !== magic[1])
+      this.#fail("it does not begin as a shard does");
     if (words[headerWords.headerCrc] !== headerCrc(bytes)) this.#fail("its header has a wrong checksum");
     if (words[headerWords.version] !== formatVersion) {
-      throw new TrawlError("format-version",
-        `shard ${this.id} has format version ${words[headerWords.version]}; this program reads ${formatVersion}. Index it again, or use the program that wrote it.`);
+      throw new TrawlError(
+        "format-version",
+        `shard ${this.id} has format version ${words[headerWords.version]}; this program reads ${formatVersion}. Index it again, or use the program that wrote it.`,
+      );
     }
     if (words[headerWords.sectionCount] !== sections.length) this.#fail("it has another number of sections");
-    if (words[headerWords.totalBytes] > bytes.length) this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
+    if (words[headerWords.totalBytes] > bytes.length)
+      this.#fail(`it should have ${words[headerWords.totalBytes]} bytes and has ${bytes.length}`);
     return words;
   }
 
@@ -209,7 +233,10 @@ export class ShardReader {
   }
 
   #fail(what: string): never {
-    throw new TrawlError("corrupt-shard", `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` builds it again.`);
+    throw new TrawlError(
+      "corrupt-shard",
+      `shard ${this.id} is damaged: ${what}. \`trawl check --repair\` builds it again.`,
+    );
   }
 }
 

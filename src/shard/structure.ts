@@ -5,18 +5,20 @@ import type { ShardReader } from "./shard-reader.js";
 const trigramCount = 2 ** 21;
 
 /**
- * What is wrong with the sections of a shard; undefined when every position in one of them lies in the other that it is a
- * position in. The posting lists and the text are not read.
+ * What is wrong with the sections of a shard; undefined when every position in one of them lies in the other that it is
+ * a position in. The posting lists and the text are not read.
  *
- * A checksum tells that the bytes are those that were written, not that they were right: a fault of the program that wrote
- * them would be read by all. After this, code that follows positions need not check them. Costs less than the checksums.
+ * A checksum tells that the bytes are those that were written, not that they were right: a fault of the program that
+ * wrote them would be read by all. After this, code that follows positions need not check them. Costs less than the
+ * checksums.
  */
 export function structureFault(reader: ShardReader): string | undefined {
   return documentFault(reader) ?? contentFault(reader) ?? postingFault(reader) ?? newlineFault(reader);
 }
 
 function documentFault(reader: ShardReader): string | undefined {
-  const { documentCount, repositories, documentRepository, documentsByPath, contentFirstDocument, pathStart, paths } = reader;
+  const { documentCount, repositories, documentRepository, documentsByPath, contentFirstDocument, pathStart, paths } =
+    reader;
   const languageCount = reader.languages().length;
   if (!isAscending(contentFirstDocument, 0, documentCount)) return "documents of contents are not ascending";
   if (!isAscending(pathStart, 1, paths.length)) return "paths are not ascending";
@@ -31,14 +33,17 @@ function documentFault(reader: ShardReader): string | undefined {
 function contentFault(reader: ShardReader): string | undefined {
   const { contentCount, contentStart, contentFirstUnit, unitCount, foldExceptions } = reader;
   const textBytes = contentStart[contentCount];
-  if (!isAscending(contentStart, 0, textBytes) || textBytes + contentPaddingBytes > reader.content.length) return "contents are not ascending";
+  if (!isAscending(contentStart, 0, textBytes) || textBytes + contentPaddingBytes > reader.content.length)
+    return "contents are not ascending";
   if (!isAscending(contentFirstUnit, 0, unitCount)) return "units are not ascending";
   for (let content = 0; content < contentCount; content++) {
     const units = Math.ceil((contentStart[content + 1] - contentStart[content]) / unitBytes);
-    if (reader.hasPostings && contentFirstUnit[content + 1] - contentFirstUnit[content] !== units) return `content ${content} has another number of units`;
+    if (reader.hasPostings && contentFirstUnit[content + 1] - contentFirstUnit[content] !== units)
+      return `content ${content} has another number of units`;
   }
   for (let i = 0; i < foldExceptions.length; i++) {
-    if (foldExceptions[i] >= contentCount || (i > 0 && foldExceptions[i] <= foldExceptions[i - 1])) return "exceptions are not ascending";
+    if (foldExceptions[i] >= contentCount || (i > 0 && foldExceptions[i] <= foldExceptions[i - 1]))
+      return "exceptions are not ascending";
   }
   return undefined;
 }
@@ -52,10 +57,12 @@ function postingFault({ keys, postingStart, postings }: ShardReader): string | u
 }
 
 function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }: ShardReader): string | undefined {
-  if (newlines.length !== Math.floor(contentStart[contentCount] / newlineStepBytes) + 1) return "the table of newlines has another length";
+  if (newlines.length !== Math.floor(contentStart[contentCount] / newlineStepBytes) + 1)
+    return "the table of newlines has another length";
   for (let i = 0; i < newlines.length; i++) {
     const before = i === 0 ? 0 : newlines[i - 1];
-    if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes)) return "newlines are not ascending";
+    if (newlines[i] < before || newlines[i] - before > (i === 0 ? 0 : newlineStepBytes))
+      return "newlines are not ascending";
   }
   for (let content = 0; content < contentCount; content++) {
     const step = Math.floor(contentStart[content] / newlineStepBytes);

@@ -13,8 +13,8 @@ const dataFile = "data.mdb";
 const checksumFile = "sha256";
 
 /**
- * Copies of the record store, from which a damaged one is restored. Each is a folder named by its time with the store's file and
- * its checksum; it appears under its name when the disk has all of it.
+ * Copies of the record store, from which a damaged one is restored. Each is a folder named by its time with the store's
+ * file and its checksum; it appears under its name when the disk has all of it.
  */
 export class CatalogSnapshots {
   readonly #folder: string;
@@ -26,12 +26,15 @@ export class CatalogSnapshots {
   /** Names, the newest first. */
   names(): string[] {
     if (!existsSync(this.#folder)) return [];
-    return readdirSync(this.#folder).filter((name) => /^\d{8}T\d{9}Z$/.test(name)).sort().reverse();
+    return readdirSync(this.#folder)
+      .filter((name) => /^\d{8}T\d{9}Z$/.test(name))
+      .sort()
+      .reverse();
   }
 
   /**
-   * Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`, also when the store turns out to be
-   * damaged: earlier snapshots then stay.
+   * Copies the store as it is at one moment, and deletes the oldest copies. Rejects with `storage`, also when the store
+   * turns out to be damaged: earlier snapshots then stay.
    */
   async take(store: RecordStore, date: Date): Promise<void> {
     const name = date.toISOString().replaceAll(/[-:.]/g, "");
@@ -40,7 +43,8 @@ export class CatalogSnapshots {
       await mkdir(unfinished, { recursive: true, mode: 0o700 });
       await store.copyTo(unfinished);
       const state = await inspectStore("records", unfinished, "rewrite");
-      if (state.kind === "damaged") throw new TrawlError("storage", `it is damaged (${state.reason}): restart the daemon, which repairs it`);
+      if (state.kind === "damaged")
+        throw new TrawlError("storage", `it is damaged (${state.reason}): restart the daemon, which repairs it`);
       await rm(join(unfinished, "lock.mdb"), { force: true });
       await writeFile(join(unfinished, checksumFile), await checksumOf(join(unfinished, dataFile)));
       for (const path of [join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]) await sync(path);
@@ -56,17 +60,23 @@ export class CatalogSnapshots {
   /** Whether its file has the checksum that was written beside it. */
   async isWhole(name: string): Promise<boolean> {
     try {
-      return await checksumOf(join(this.#folder, name, dataFile)) === await readFile(join(this.#folder, name, checksumFile), "utf8");
+      return (
+        (await checksumOf(join(this.#folder, name, dataFile))) ===
+        (await readFile(join(this.#folder, name, checksumFile), "utf8"))
+      );
     } catch {
       return false;
     }
   }
 
-  /** Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` when its checksum is wrong. */
+  /**
+   * Copies a snapshot to the store's folder, which must be empty. Rejects with `storage` when its checksum is wrong.
+   */
   async restore(name: string, storeFolder: string): Promise<void> {
     const source = join(this.#folder, name, dataFile);
     const expected = await readFile(join(this.#folder, name, checksumFile), "utf8");
-    if (await checksumOf(source) !== expected) throw new TrawlError("storage", `the snapshot ${name} of the catalog has a wrong checksum`);
+    if ((await checksumOf(source)) !== expected)
+      throw new TrawlError("storage", `the snapshot ${name} of the catalog has a wrong checksum`);
     await mkdir(storeFolder, { recursive: true, mode: 0o700 });
     await cp(source, join(storeFolder, dataFile));
     await sync(join(storeFolder, dataFile));
@@ -75,7 +85,8 @@ export class CatalogSnapshots {
 
   async #deleteOld(): Promise<void> {
     const unfinished = readdirSync(this.#folder).filter((name) => name.startsWith("unfinished-"));
-    for (const name of [...this.names().slice(snapshotCountMax), ...unfinished]) await rm(join(this.#folder, name), { recursive: true, force: true });
+    for (const name of [...this.names().slice(snapshotCountMax), ...unfinished])
+      await rm(join(this.#folder, name), { recursive: true, force: true });
   }
 }
 

@@ -5,7 +5,10 @@ import { callAfter } from "../base/deadline.js";
 
 const probeFile = new URL("./store-probe.js", import.meta.url);
 
-/** A probe that takes longer is ended; the store is then taken as it is. Twenty shards of 64 MiB take 0.1 s, most of it Node's start. */
+/**
+ * A probe that takes longer is ended; the store is then taken as it is. Twenty shards of 64 MiB take 0.1 s, most of it
+ * Node's start.
+ */
 const probeTimeoutMs = 60_000;
 
 const messageLengthMax = 300;
@@ -24,16 +27,20 @@ export type StoreState =
   | { readonly kind: "damaged"; readonly reason: string };
 
 /**
- * Whether all of a store can be read, found out by a process of its own, as reading a damaged one may end the process. A whole store
- * of records can then be rewritten: its file holds no longer what was changed or deleted, such as secrets. `upgrade` does so, too, and
- * takes records of version 1 of the data directory, to which it gives checksums.
+ * Whether all of a store can be read, found out by a process of its own, as reading a damaged one may end the process.
+ * A whole store of records can then be rewritten: its file holds no longer what was changed or deleted, such as
+ * secrets. `upgrade` does so, too, and takes records of version 1 of the data directory, to which it gives checksums.
  * Caller guarantees: nobody has the store open.
  */
-export async function inspectStore(kind: "records" | "shards", folder: string, mode: "look" | "rewrite" | "upgrade" = "look"): Promise<StoreState> {
+export async function inspectStore(
+  kind: "records" | "shards",
+  folder: string,
+  mode: "look" | "rewrite" | "upgrade" = "look",
+): Promise<StoreState> {
   if (!existsSync(join(folder, "data.mdb"))) return { kind: "absent" };
   const { code, signal, out, err } = await runProbe(kind, folder, mode);
   if (signal === "SIGALRM") return { kind: "unknown" };
-  if (code === 0) return { kind: "whole", ...JSON.parse(out) as ProbeResult };
+  if (code === 0) return { kind: "whole", ...(JSON.parse(out) as ProbeResult) };
   return { kind: "damaged", reason: signal === null ? lastLine(err) : `reading it ends with ${signal}` };
 }
 
@@ -45,10 +52,17 @@ interface ProbeEnd {
 }
 
 function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
-  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode], { stdio: ["ignore", "pipe", "pipe"], env: {} });
+  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {},
+  });
   const texts = { out: "", err: "" };
-  child.stdout.on("data", (bytes: Buffer) => { texts.out += bytes.toString(); });
-  child.stderr.on("data", (bytes: Buffer) => { texts.err = (texts.err + bytes.toString()).slice(-4096); });
+  child.stdout.on("data", (bytes: Buffer) => {
+    texts.out += bytes.toString();
+  });
+  child.stderr.on("data", (bytes: Buffer) => {
+    texts.err = (texts.err + bytes.toString()).slice(-4096);
+  });
   const timer = callAfter(probeTimeoutMs, () => child.kill("SIGALRM"));
   return new Promise((resolve, reject) => {
     child.once("error", reject);

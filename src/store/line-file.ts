@@ -14,8 +14,8 @@ interface WaitingLine {
 /**
  * A file of lines that only its owner may read, each on the disk when its promise resolves.
  *
- * Lines that come while others are being written are written together, with one fdatasync: a line waits for two of them at
- * most, and thousands a second share some hundred. Writing and syncing happen on libuv's threads.
+ * Lines that come while others are being written are written together, with one fdatasync: a line waits for two of them
+ * at most, and thousands a second share some hundred. Writing and syncing happen on libuv's threads.
  */
 export class LineFile {
   readonly #path: string;
@@ -33,7 +33,12 @@ export class LineFile {
   /** Rejects with `storage` when the line cannot be written, and with `overloaded` when too many wait. */
   append(text: string): Promise<void> {
     if (this.#waiting.length >= waitingLinesMax) {
-      return Promise.reject(new TrawlError("overloaded", `${waitingLinesMax} lines wait to be written to ${this.#path}; try again in a moment`));
+      return Promise.reject(
+        new TrawlError(
+          "overloaded",
+          `${waitingLinesMax} lines wait to be written to ${this.#path}; try again in a moment`,
+        ),
+      );
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, resolve, reject });
@@ -56,7 +61,8 @@ export class LineFile {
 
   /** A file that was renamed, as logrotate does, or deleted is left, and the next line begins a new one. */
   async #closeIfMoved(): Promise<void> {
-    if (this.#handle === undefined || await identityOf(stat(this.#path, bigStat)).catch(() => "") === this.#identity) return;
+    if (this.#handle === undefined || (await identityOf(stat(this.#path, bigStat)).catch(() => "")) === this.#identity)
+      return;
     const handle = this.#handle;
     this.#handle = undefined;
     this.#endsInPart = false;

@@ -2,11 +2,12 @@ import { crc32 } from "node:zlib";
 import { TrawlError } from "../base/errors.js";
 
 /**
- * A stored record: four bytes of CRC-32, the least significant one first, over the key as UTF-8, a zero byte and the value; then the
- * value. LMDB has no checksums, so without them only damage that breaks the decoding of a value would be noticed.
+ * A stored record: four bytes of CRC-32, the least significant one first, over the key as UTF-8, a zero byte and the
+ * value; then the value. LMDB has no checksums, so without them only damage that breaks the decoding of a value would
+ * be noticed.
  *
- * One more record has the count of all others and the sum of their checksums. It is written with each change, in the same transaction,
- * and shows records that a damaged page no longer leads to.
+ * One more record has the count of all others and the sum of their checksums. It is written with each change, in the
+ * same transaction, and shows records that a damaged page no longer leads to.
  */
 const checksumBytes = 4;
 
@@ -32,7 +33,10 @@ export function sealed(key: string, value: Buffer): Buffer {
 export function unsealed(key: string, stored: Buffer): Buffer {
   const value = stored.subarray(checksumBytes);
   if (stored.length < checksumBytes || stored.readUInt32LE() !== checksumOf(key, value)) {
-    throw new TrawlError("storage", `the record ${JSON.stringify(key)} of the catalog has a wrong checksum: restart the daemon, which restores the catalog from its newest snapshot`);
+    throw new TrawlError(
+      "storage",
+      `the record ${JSON.stringify(key)} of the catalog has a wrong checksum: restart the daemon, which restores the catalog from its newest snapshot`,
+    );
   }
   return value;
 }

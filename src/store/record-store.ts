@@ -1,6 +1,15 @@
 import { open, type Database, type RootDatabase } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
-import { digestKey, digestWith, emptyDigest, sealed, sealedDigest, unsealed, unsealedDigest, type Digest } from "./record-format.js";
+import {
+  digestKey,
+  digestWith,
+  emptyDigest,
+  sealed,
+  sealedDigest,
+  unsealed,
+  unsealedDigest,
+  type Digest,
+} from "./record-format.js";
 import { writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
@@ -36,8 +45,16 @@ export class RecordStore {
 
   constructor(folder: string) {
     try {
-      // With event-turn batching a commit that fails rejects a promise that nobody can reach, which would end the process.
-      this.#root = open({ path: folder, mapSize: mapBytes, maxDbs: 2, maxReaders: 512, encoding: "binary", eventTurnBatching: false });
+      // With event-turn batching a commit that fails rejects a promise that nobody can reach, which would end the
+      // process.
+      this.#root = open({
+        path: folder,
+        mapSize: mapBytes,
+        maxDbs: 2,
+        maxReaders: 512,
+        encoding: "binary",
+        eventTurnBatching: false,
+      });
       this.#records = this.#root.openDB({ name: "records", encoding: "binary" });
       this.guard = new StoreGuard("the catalog", folder);
       this.#digest = this.#readDigest();
@@ -70,7 +87,8 @@ export class RecordStore {
         }
       });
       await this.#records.flushed;
-      // LMDB says nothing of the last page that it writes: the one that tells the next boot of the system that all before it is on the disk.
+      // LMDB says nothing of the last page that it writes: the one that tells the next boot of the system that all
+      // before it is on the disk.
       this.#readAnew();
       this.#digest = digest;
       this.#changeCount++;
@@ -93,7 +111,9 @@ export class RecordStore {
 
   /** What is to be stored, by key, with the digest of all records after it. */
   #stage(changes: readonly RecordChange[]): { stored: ReadonlyMap<string, Buffer | undefined>; digest: Digest } {
-    const stored = new Map(changes.map(({ key, value }) => [key, value === undefined ? undefined : sealed(key, value)]));
+    const stored = new Map(
+      changes.map(({ key, value }) => [key, value === undefined ? undefined : sealed(key, value)]),
+    );
     let digest = this.#digest;
     this.#records.resetReadTxn();
     for (const [key, bytes] of stored) {
@@ -114,11 +134,15 @@ export class RecordStore {
     return emptyDigest;
   }
 
-  /** A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows. */
+  /**
+   * A sync that fails does so after the transaction can be read: then the records are ahead of what their owner knows.
+   */
   #areVisible(changes: readonly RecordChange[]): boolean {
     try {
       this.#records.resetReadTxn();
-      return changes.every(({ key, value }) => (value === undefined ? this.get(key) === undefined : this.get(key)?.equals(value) === true));
+      return changes.every(({ key, value }) =>
+        value === undefined ? this.get(key) === undefined : this.get(key)?.equals(value) === true,
+      );
     } catch {
       return true;
     }
@@ -129,7 +153,10 @@ export class RecordStore {
     return this.#changeCount;
   }
 
-  /** Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. Rejects with `storage` when the file is damaged. */
+  /**
+   * Copies the file as it is at one moment to an empty folder, by a thread of LMDB's own. Rejects with `storage` when
+   * the file is damaged.
+   */
   async copyTo(folder: string): Promise<void> {
     this.guard.requireWhole();
     await this.#root.backup(folder, false);
@@ -149,7 +176,10 @@ export class RecordStore {
     }
   }
 
-  /** The same, some at a time. A transaction of LMDB lasts no longer than one batch, so work may come between them; what is written meanwhile may be among them. */
+  /**
+   * The same, some at a time. A transaction of LMDB lasts no longer than one batch, so work may come between them; what
+   * is written meanwhile may be among them.
+   */
   *batchesWithPrefix(prefix: string): Generator<readonly { key: string; value: Buffer }[]> {
     let start = prefix;
     for (;;) {

@@ -6,8 +6,8 @@ import { messageOf, TrawlError } from "../base/errors.js";
 const prefix = "stored:";
 
 /**
- * Secrets that came with the URL of a repository, each in a file of its own that only the daemon's account may read. The catalog has
- * the name of the file alone, so neither it nor its snapshots hold a secret.
+ * Secrets that came with the URL of a repository, each in a file of its own that only the daemon's account may read.
+ * The catalog has the name of the file alone, so neither it nor its snapshots hold a secret.
  */
 export class SecretFiles {
   readonly #folder: string;

@@ -67,7 +67,10 @@ export class ShardStore {
     }
   }
 
-  /** LMDB says nothing of the last page that it writes, which tells the next boot of the system that all before it is on the disk: it refuses what comes next. */
+  /**
+   * LMDB says nothing of the last page that it writes, which tells the next boot of the system that all before it is on
+   * the disk: it refuses what comes next.
+   */
   async #flushed(): Promise<void> {
     await this.#root.flushed;
     this.read().close();
@@ -79,7 +82,10 @@ export class ShardStore {
     const room = bavail * bsize - roomLeftBytes;
     if (byteCount <= room) return;
     const mebibytes = (bytes: number): string => `${Math.ceil(Math.max(0, bytes) / 2 ** 20)} MiB`;
-    throw new TrawlError("storage", `cannot write shards: no space left on the disk of ${this.#folder}: ${mebibytes(byteCount)} are needed, ${mebibytes(room)} are there`);
+    throw new TrawlError(
+      "storage",
+      `cannot write shards: no space left on the disk of ${this.#folder}: ${mebibytes(byteCount)} are needed, ${mebibytes(room)} are there`,
+    );
   }
 
   /** Deletes shards; ids that are not there are ignored. */
@@ -104,7 +110,9 @@ export class ShardStore {
     const ids: number[] = [];
     for (;;) {
       const last = ids.at(-1);
-      const keys = [...this.#shards.getKeys({ start: last ?? 0, exclusiveStart: last !== undefined, limit: idsOfStep })];
+      const keys = [
+        ...this.#shards.getKeys({ start: last ?? 0, exclusiveStart: last !== undefined, limit: idsOfStep }),
+      ];
       ids.push(...keys);
       yield;
       if (keys.length < idsOfStep) return ids;
@@ -112,8 +120,8 @@ export class ShardStore {
   }
 
   /**
-   * Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. Throws `store-lost` after a
-   * write whose outcome is unknown, in whichever thread that was.
+   * Starts a snapshot. While it lasts, pages freed by later deletions are not used again: keep it short. Throws
+   * `store-lost` after a write whose outcome is unknown, in whichever thread that was.
    */
   read(): ShardSnapshot {
     return new ShardSnapshot(this.#shards, this.guard);
@@ -176,5 +184,8 @@ export class ShardSnapshot {
 }
 
 function unreadable(id: number, reason: string): TrawlError {
-  return new TrawlError("corrupt-shard", `shard ${id} cannot be read: ${reason}. The next start of the daemon repairs the store.`);
+  return new TrawlError(
+    "corrupt-shard",
+    `shard ${id} cannot be read: ${reason}. The next start of the daemon repairs the store.`,
+  );
 }

@@ -7,12 +7,12 @@ const panic = "MDB_PANIC";
 const lossOf = /\bMDB_PANIC\b|\bEIO\b|Input\/output error/;
 
 /**
- * The error of a write that failed: `store-lost` where what the disk has is unknown. LMDB refuses all further transactions then, reads
- * too; and after a sync that failed the system may have dropped what it was to write, so that trying again proves nothing. Otherwise it
- * is `storage`, nothing has changed, and the next write may succeed.
+ * The error of a write that failed: `store-lost` where what the disk has is unknown. LMDB refuses all further
+ * transactions then, reads too; and after a sync that failed the system may have dropped what it was to write, so that
+ * trying again proves nothing. Otherwise it is `storage`, nothing has changed, and the next write may succeed.
  *
- * Of a meta page that could not be written LMDB says at first only what the system said, such as that the disk is full: `read` begins a
- * read, which then fails.
+ * Of a meta page that could not be written LMDB says at first only what the system said, such as that the disk is full:
+ * `read` begins a read, which then fails.
  */
 export function writeFailure(what: string, cause: unknown, read: () => void): TrawlError {
   const message = `${what}: ${messageOf(cause)}`;

@@ -3,8 +3,9 @@ import { TrawlError } from "../base/errors.js";
 import { FileGuard } from "../kernel/file-guard.js";
 
 /**
- * Notices that a store's file has lost bytes under the running process. LMDB has no checksums, and a commit would make such a file
- * longer again, with holes where pages were: so nothing is written any more, and the next start repairs the store.
+ * Notices that a store's file has lost bytes under the running process. LMDB has no checksums, and a commit would make
+ * such a file longer again, with holes where pages were: so nothing is written any more, and the next start repairs the
+ * store.
  */
 export class StoreGuard {
   readonly #name: string;
@@ -19,7 +20,9 @@ export class StoreGuard {
     this.#guard = new FileGuard(this.#file);
   }
 
-  /** Reads that got zeros. What was read while it grew is not to be trusted, and neither is what was verified before. */
+  /**
+   * Reads that got zeros. What was read while it grew is not to be trusted, and neither is what was verified before.
+   */
   get faultCount(): number {
     return this.#guard.faultCount;
   }
@@ -52,5 +55,8 @@ export class StoreGuard {
 }
 
 export function damagedStore(name: string, damage: string): TrawlError {
-  return new TrawlError("storage", `${name} is damaged, and nothing is written any more: ${damage}. Restart the daemon: it repairs the store as it starts.`);
+  return new TrawlError(
+    "storage",
+    `${name} is damaged, and nothing is written any more: ${damage}. Restart the daemon: it repairs the store as it starts.`,
+  );
 }

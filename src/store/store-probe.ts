@@ -1,20 +1,33 @@
 /**
- * Reads a whole store, and ends with 0 when that was possible. It is started as a process of its own, because LMDB trusts the pages
- * that it maps: a damaged one may end whoever reads it.
+ * Reads a whole store, and ends with 0 when that was possible. It is started as a process of its own, because LMDB
+ * trusts the pages that it maps: a damaged one may end whoever reads it.
  *
- * Arguments: `records` or `shards`, the folder, and `look`, `rewrite` or `upgrade`. The latter two are for records: they are then written
- * to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line of JSON.
+ * Arguments: `records` or `shards`, the folder, and `look`, `rewrite` or `upgrade`. The latter two are for records:
+ * they are then written to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line
+ * of JSON.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { messageOf } from "../base/errors.js";
 import type { ProbeResult } from "./inspect-store.js";
-import { digestKey, digestWith, emptyDigest, sealed, sealedDigest, unsealed, unsealedDigest, type Digest } from "./record-format.js";
+import {
+  digestKey,
+  digestWith,
+  emptyDigest,
+  sealed,
+  sealedDigest,
+  unsealed,
+  unsealedDigest,
+  type Digest,
+} from "./record-format.js";
 
 const [kind, folder, mode] = process.argv.slice(2);
 
-/** Values above this size are views over the map: of those the first and the last byte are read, which shows where the file ends. */
+/**
+ * Values above this size are views over the map: of those the first and the last byte are read, which shows where the
+ * file ends.
+ */
 const viewBytesMin = 16 * 1024 * 1024;
 
 interface ReadRecords {
@@ -24,7 +37,10 @@ interface ReadRecords {
   readonly digest: Digest;
 }
 
-/** Throws for a record whose checksum is wrong, and when records are missing; `upgrade` takes records of version 1, which have none. */
+/**
+ * Throws for a record whose checksum is wrong, and when records are missing; `upgrade` takes records of version 1,
+ * which have none.
+ */
 function readRecords(root: RootDatabase<Buffer, string>): ReadRecords {
   const records = root.openDB<Buffer, string>({ name: "records", encoding: "binary" });
   const sum = records.get(digestKey);
@@ -52,8 +68,8 @@ function requireDecodable(key: string, value: Buffer): void {
 }
 
 /**
- * Writes the records to a new file, which holds them and nothing of what was deleted or changed before, and puts it in the place of the
- * old one. A crash leaves one or the other.
+ * Writes the records to a new file, which holds them and nothing of what was deleted or changed before, and puts it in
+ * the place of the old one. A crash leaves one or the other.
  */
 async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
   const target = join(folder, "rewritten");
@@ -103,12 +119,14 @@ function sumOf(bytes: Uint8Array): number {
   return sum;
 }
 
-/** So much is written for a trial: more than most runs of free pages, so that many of LMDB's records of them are read. */
+/**
+ * So much is written for a trial: more than most runs of free pages, so that many of LMDB's records of them are read.
+ */
 const trialBytes = kind === "shards" ? 64 * 1024 * 1024 : 1024 * 1024;
 
 /**
- * Writes to the store as its owner would, and takes it back: LMDB ends the process where its records of free pages are damaged, and
- * nothing else reads them. A store that cannot be opened for writing is none that would end its owner so.
+ * Writes to the store as its owner would, and takes it back: LMDB ends the process where its records of free pages are
+ * damaged, and nothing else reads them. A store that cannot be opened for writing is none that would end its owner so.
  */
 async function tryToWrite(path: string): Promise<void> {
   const writable = openForTrial(path);

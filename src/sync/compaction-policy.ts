@@ -20,7 +20,10 @@ const deadShareMax = 0.4;
  * copied once per class (five times at most), and the number of shards below 64 MiB stays under thirty and some. A
  * shard with many dead documents is rewritten by itself. Shards that `isBusy` are left out.
  */
-export function chooseCompaction(shards: readonly LiveShard[], isBusy: (shard: LiveShard) => boolean): readonly LiveShard[] {
+export function chooseCompaction(
+  shards: readonly LiveShard[],
+  isBusy: (shard: LiveShard) => boolean,
+): readonly LiveShard[] {
   const free = shards.filter((shard) => !isBusy(shard));
   const dead = free.find((shard) => deadShare(shard) > deadShareMax);
   if (dead !== undefined) return [dead];

@@ -10,12 +10,19 @@ const namedRepositoriesMax = 5;
 /**
  * The records to write so that the catalog holds the configured repositories.
  *
- * A repository that vanished from the configuration is only marked as removed: nothing finds it any more, and its mirror and its
- * shards stay until the grace period ends. One that comes back in that time is whole again. A repository with another URL stays
- * searchable as it is until its new remote has been fetched.
+ * A repository that vanished from the configuration is only marked as removed: nothing finds it any more, and its
+ * mirror and its shards stay until the grace period ends. One that comes back in that time is whole again. A repository
+ * with another URL stays searchable as it is until its new remote has been fetched.
  */
-export function configuredRecords(catalog: Catalog, configured: readonly RepositoryConfig[], removedAt: string): Repository[] {
-  return [...vanished(catalog, configured).map((repository) => ({ ...repository, removedAt })), ...configured.flatMap((config) => recordOf(catalog, config) ?? [])];
+export function configuredRecords(
+  catalog: Catalog,
+  configured: readonly RepositoryConfig[],
+  removedAt: string,
+): Repository[] {
+  return [
+    ...vanished(catalog, configured).map((repository) => ({ ...repository, removedAt })),
+    ...configured.flatMap((config) => recordOf(catalog, config) ?? []),
+  ];
 }
 
 /** Throws `conflict` when the configuration lacks most of the repositories that it had. */
@@ -23,8 +30,14 @@ export function requireFewRemovals(catalog: Catalog, configured: readonly Reposi
   const gone = vanished(catalog, configured);
   const before = [...catalog.repositories()].filter(isConfigured).length;
   if (before === 0 || before - gone.length >= before * remainingShareMin) return;
-  const names = gone.slice(0, namedRepositoriesMax).map(({ name }) => name).join(", ");
-  throw new TrawlError("conflict", `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is meant, run \`trawl reload --yes\`.`);
+  const names = gone
+    .slice(0, namedRepositoriesMax)
+    .map(({ name }) => name)
+    .join(", ");
+  throw new TrawlError(
+    "conflict",
+    `this would remove ${gone.length} of ${before} configured repositories (${names}${gone.length > namedRepositoriesMax ? ", ..." : ""}). If that is meant, run \`trawl reload --yes\`.`,
+  );
 }
 
 export function vanished(catalog: Catalog, configured: readonly RepositoryConfig[]): Repository[] {
@@ -41,7 +54,9 @@ function recordOf(catalog: Catalog, config: RepositoryConfig): Repository | unde
   const known = catalog.repositoryByName(config.name);
   const metadata = { ...known?.addedMetadata, ...config.metadata };
   const wanted = { ...config, metadata, configured: true, removedAt: "" };
-  return known !== undefined && holds(known, wanted) ? undefined : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined };
+  return known !== undefined && holds(known, wanted)
+    ? undefined
+    : { ...(known ?? catalog.newRepository(config, true)), ...wanted, quarantine: undefined };
 }
 
 /** Whether the record says all that is wanted of it. */

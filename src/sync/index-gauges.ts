@@ -50,8 +50,10 @@ export class IndexGauges {
     this.#metrics.syncOldestSuccess.set(oldestFetched === Infinity ? 0 : oldestFetched);
     this.#metrics.quarantined.set({ kind: "file" }, fileCount);
     this.#metrics.quarantined.set({ kind: "repository" }, quarantinedCount);
-    for (const state of ["searchable", "failed"] as const) this.#metrics.repositoriesFailing.set({ state }, failing[state]);
-    for (const state of ["searchable", "failed", "pending", "removed"] as const) this.#metrics.repositories.set({ state }, counts[state]);
+    for (const state of ["searchable", "failed"] as const)
+      this.#metrics.repositoriesFailing.set({ state }, failing[state]);
+    for (const state of ["searchable", "failed", "pending", "removed"] as const)
+      this.#metrics.repositories.set({ state }, counts[state]);
   }
 
   *#countShards(): Generator<void, void> {

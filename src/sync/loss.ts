@@ -17,8 +17,8 @@ export type LossVerdict =
 /**
  * Decides what follows from the loss of threads that synced repositories.
  *
- * A thread that hung did so because of what it was at. One that ended by itself may have been an accident, so that counts
- * the second time at the same thing.
+ * A thread that hung did so because of what it was at. One that ended by itself may have been an accident, so that
+ * counts the second time at the same thing.
  */
 export class LossJudge {
   readonly #program: string;
@@ -29,7 +29,10 @@ export class LossJudge {
     this.#program = program;
   }
 
-  /** Which of the repositories of a task are to be suspected: the one that the thread was at, or all of them when it may have been any. */
+  /**
+   * Which of the repositories of a task are to be suspected: the one that the thread was at, or all of them when it may
+   * have been any.
+   */
   suspects(ids: readonly number[], { doing }: IngestLoss): readonly number[] {
     // Repositories are fetched side by side, so the thread may have been at another one.
     const isKnown = doing.state !== "" && ids.includes(doing.repositoryId);
@@ -39,7 +42,8 @@ export class LossJudge {
   /** Of the one repository that the task was about, or that is suspected. */
   judge(repository: Repository, loss: IngestLoss): LossVerdict {
     const { doing, reason } = loss;
-    if (reason !== "stalled" && !this.#isSecond(`${repository.id} ${doing.state} ${doing.oid}`)) return { kind: "again" };
+    if (reason !== "stalled" && !this.#isSecond(`${repository.id} ${doing.state} ${doing.oid}`))
+      return { kind: "again" };
     if (doing.state === "") return { kind: "failed" };
     const before = this.current(repository) ?? noQuarantine(this.#program);
     const isNew = doing.oid !== "" && !before.files.some(({ oid }) => oid === doing.oid);
@@ -55,10 +59,15 @@ export class LossJudge {
     return quarantine?.program === this.#program ? quarantine : undefined;
   }
 
-  /** What is left of the quarantine after a sync that indexed the repository: its commits are not those that are left out. */
+  /**
+   * What is left of the quarantine after a sync that indexed the repository: its commits are not those that are left
+   * out.
+   */
   afterSync(repository: Repository): Quarantine | undefined {
     const quarantine = this.current(repository);
-    return quarantine === undefined || quarantine.files.length === 0 ? undefined : { ...quarantine, state: "", stateReason: "" };
+    return quarantine === undefined || quarantine.files.length === 0
+      ? undefined
+      : { ...quarantine, state: "", stateReason: "" };
   }
 
   #isSecond(what: string): boolean {
@@ -71,8 +80,11 @@ export class LossJudge {
 function describe({ reason, doing }: IngestLoss): string {
   const where = doing.phase === "indexing" ? "indexing it" : doing.phase;
   switch (reason) {
-    case "memory": return `${where} took more memory than an ingest thread may have`;
-    case "died": return `the thread ended ${where}`;
-    default: return `${where} did not end`;
+    case "memory":
+      return `${where} took more memory than an ingest thread may have`;
+    case "died":
+      return `the thread ended ${where}`;
+    default:
+      return `${where} did not end`;
   }
 }

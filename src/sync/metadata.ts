@@ -13,14 +13,17 @@ export function changedMetadata(repository: Repository, change: MetadataChange):
   const { name, configured, metadata, addedMetadata } = repository;
   const isThere = Object.hasOwn(metadata, change.key);
   const keyText = JSON.stringify(change.key.slice(0, keyCharsMax));
-  if (change.kind === "add" && isThere) throw new TrawlError("conflict", `${name} has metadata with the key ${keyText} already; update it`);
-  if (change.kind !== "add" && !isThere) throw new TrawlError("not-found", `${name} has no metadata with the key ${keyText}`);
+  if (change.kind === "add" && isThere)
+    throw new TrawlError("conflict", `${name} has metadata with the key ${keyText} already; update it`);
+  if (change.kind !== "add" && !isThere)
+    throw new TrawlError("not-found", `${name} has no metadata with the key ${keyText}`);
   if (configured && isThere && !Object.hasOwn(addedMetadata, change.key)) {
     throw new TrawlError("conflict", `the configuration file says the metadata ${keyText} of ${name}: change it there`);
   }
   if (change.kind !== "delete") checkPair(change.key, change.value);
   const changed = withChange(metadata, change);
-  if (Object.keys(changed).length > pairCountMax) throw new TrawlError("bad-request", `a repository has at most ${pairCountMax} pairs of metadata`);
+  if (Object.keys(changed).length > pairCountMax)
+    throw new TrawlError("bad-request", `a repository has at most ${pairCountMax} pairs of metadata`);
   return changed;
 }
 
@@ -32,7 +35,11 @@ export function withChange(metadata: Metadata, change: MetadataChange): Metadata
 
 function checkPair(key: string, value: string | null): void {
   if (key === "" || key.length > keyCharsMax || /[\u0000-\u001f\u007f]/.test(key) || key === "__proto__") {
-    throw new TrawlError("bad-request", `a key of metadata has 1 to ${keyCharsMax} characters, and no control characters`);
+    throw new TrawlError(
+      "bad-request",
+      `a key of metadata has 1 to ${keyCharsMax} characters, and no control characters`,
+    );
   }
-  if (value !== null && value.length > valueCharsMax) throw new TrawlError("bad-request", `a value of metadata has at most ${valueCharsMax} characters`);
+  if (value !== null && value.length > valueCharsMax)
+    throw new TrawlError("bad-request", `a value of metadata has at most ${valueCharsMax} characters`);
 }

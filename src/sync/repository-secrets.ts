@@ -10,15 +10,22 @@ export class RepositorySecrets {
     this.#files = files;
   }
 
-  /** The same with a URL that holds no secret, whose credential says where it is; and whether that secret is another than before. */
-  async moved<T extends Pick<RepositoryConfig, "name" | "url" | "credential">>(config: T): Promise<{ readonly config: T; readonly isNew: boolean }> {
+  /**
+   * The same with a URL that holds no secret, whose credential says where it is; and whether that secret is another
+   * than before.
+   */
+  async moved<T extends Pick<RepositoryConfig, "name" | "url" | "credential">>(
+    config: T,
+  ): Promise<{ readonly config: T; readonly isNew: boolean }> {
     const { url, secret } = splitSecret(config.url);
     if (secret === undefined) return { config, isNew: false };
     const credential = SecretFiles.referenceOf(config.name);
     return { config: { ...config, url, credential }, isNew: await this.#files.keep(credential, secret) };
   }
 
-  async movedAll<T extends RepositoryConfig>(configs: readonly T[]): Promise<{ readonly configs: readonly T[]; readonly changedNames: ReadonlySet<string> }> {
+  async movedAll<T extends RepositoryConfig>(
+    configs: readonly T[],
+  ): Promise<{ readonly configs: readonly T[]; readonly changedNames: ReadonlySet<string> }> {
     const moved: T[] = [];
     const changedNames = new Set<string>();
     for (const config of configs) {

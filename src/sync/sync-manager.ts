@@ -13,7 +13,15 @@ import type { MetadataChange } from "../model/metadata-change.js";
 import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
 import { quarantineSentences, type Quarantine } from "../model/quarantine.js";
 import { repositoryState, type RepositoryStatus } from "../model/repository-status.js";
-import type { CheckTask, FetchSettings, IndexLimits, SyncInput, SyncOutcome, SyncProgress, SyncTaskResult } from "../worker/messages.js";
+import type {
+  CheckTask,
+  FetchSettings,
+  IndexLimits,
+  SyncInput,
+  SyncOutcome,
+  SyncProgress,
+  SyncTaskResult,
+} from "../worker/messages.js";
 import { IngestLoss, type IngestPool } from "../worker/pools.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { RepositorySecrets } from "./repository-secrets.js";
@@ -34,7 +42,10 @@ const namedRepositoriesMax = 20;
 /** At most this many repositories are synced by one task. */
 const batchCountMax = 64;
 
-/** Syncs of the start wait this long: whoever asked for it wants to search, and the first answers have the processor to themselves. */
+/**
+ * Syncs of the start wait this long: whoever asked for it wants to search, and the first answers have the processor to
+ * themselves.
+ */
 const startDelayMs = 1_000;
 
 /** One live shard is verified in the background each time this long has passed. */
@@ -163,16 +174,18 @@ export class SyncManager {
   }
 
   async #enqueueAll(): Promise<void> {
-    await resultInTurns(eachInSteps([...this.#catalog.repositories()], ({ id }) => {
-      const repository = this.#catalog.repository(id);
-      if (repository?.removedAt === "") this.#enqueue(id, this.#isOutdated(repository));
-    }));
+    await resultInTurns(
+      eachInSteps([...this.#catalog.repositories()], ({ id }) => {
+        const repository = this.#catalog.repository(id);
+        if (repository?.removedAt === "") this.#enqueue(id, this.#isOutdated(repository));
+      }),
+    );
   }
 
   /**
-   * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or differ
-   * are synced at once; those that vanished are hidden at once, and deleted when the grace period ends. Rejects with `conflict`
-   * when most of them vanished, unless `mayRemoveMost`.
+   * Makes the catalog hold exactly the configured repositories, beside those added by hand. Those that are new or
+   * differ are synced at once; those that vanished are hidden at once, and deleted when the grace period ends. Rejects
+   * with `conflict` when most of them vanished, unless `mayRemoveMost`.
    */
   async configure(configured: readonly RepositoryConfig[], mayRemoveMost: boolean): Promise<void> {
     const { configs, changedNames } = await this.#secrets.movedAll(configured);
@@ -194,8 +207,14 @@ export class SyncManager {
   #logRemovals(removed: readonly Repository[]): void {
     if (removed.length === 0) return;
     const days = this.#settings.removalGraceMs / dayMs;
-    this.#log.warn({ repositories: removed.slice(0, namedRepositoriesMax).map(({ name }) => name), count: removed.length, graceDays: days },
-      "repositories that the configuration no longer lists are hidden, and deleted when the grace period ends unless they are listed again");
+    this.#log.warn(
+      {
+        repositories: removed.slice(0, namedRepositoriesMax).map(({ name }) => name),
+        count: removed.length,
+        graceDays: days,
+      },
+      "repositories that the configuration no longer lists are hidden, and deleted when the grace period ends unless they are listed again",
+    );
   }
 
   /** Deletes the repositories whose grace period has ended. */
@@ -203,18 +222,27 @@ export class SyncManager {
     if (this.#suspended !== undefined) return;
     const nowMs = new Date().getTime();
     for (const repository of [...this.#catalog.repositories()]) {
-      if (repository.removedAt === "" || Date.parse(repository.removedAt) + this.#settings.removalGraceMs > nowMs) continue;
-      this.#log.info({ repository: repository.name, removedAt: repository.removedAt }, "a repository that was removed from the configuration is deleted");
+      if (repository.removedAt === "" || Date.parse(repository.removedAt) + this.#settings.removalGraceMs > nowMs)
+        continue;
+      this.#log.info(
+        { repository: repository.name, removedAt: repository.removedAt },
+        "a repository that was removed from the configuration is deleted",
+      );
       await this.#remove(repository);
     }
   }
 
-  /** Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed with. */
+  /**
+   * Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed
+   * with.
+   */
   async add(config: RepositoryConfig): Promise<Repository> {
     // Before anything is kept of it: a name that is taken has a secret of its own.
     this.#catalog.requireFree(config.name);
     const { config: without } = await this.#secrets.moved(config);
-    const { repositories: [repository] } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
+    const {
+      repositories: [repository],
+    } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
     await this.#syncSoon(repository.id);
     return this.#catalog.repository(repository.id) ?? repository;
   }
@@ -225,8 +253,8 @@ export class SyncManager {
   }
 
   /**
-   * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of another
-   * host. Rejects like `setFacts`, and with what the fetch failed with.
+   * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of
+   * another host. Rejects like `setFacts`, and with what the fetch failed with.
    */
   async setRemote(name: string, url: string | undefined, credential: string | undefined): Promise<SyncResult> {
     const known = this.#addedByHand(name);
@@ -234,15 +262,22 @@ export class SyncManager {
     const wanted = { name, url: url ?? known.url, credential: credential ?? "" };
     checkCredential(wanted.url, wanted.credential);
     const { config } = await this.#secrets.moved(wanted);
-    const remote = { url: config.url, credential: credential === undefined && config.credential === "" && isKept ? known.credential : config.credential };
-    const { repositories: [{ id }] } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...remote }] as const }));
+    const remote = {
+      url: config.url,
+      credential: credential === undefined && config.credential === "" && isKept ? known.credential : config.credential,
+    };
+    const {
+      repositories: [{ id }],
+    } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...remote }] as const }));
     if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
     return await this.#syncSoon(id);
   }
 
   /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
   async moveSecrets(): Promise<void> {
-    const withSecret = await resultInTurns(filterInSteps([...this.#catalog.repositories()], ({ url }) => url.includes("@")));
+    const withSecret = await resultInTurns(
+      filterInSteps([...this.#catalog.repositories()], ({ url }) => url.includes("@")),
+    );
     for (const repository of withSecret) {
       try {
         await this.#moveSecret(repository);
@@ -257,25 +292,37 @@ export class SyncManager {
   async #moveSecret(repository: Repository): Promise<void> {
     const { config } = await this.#secrets.moved(repository);
     if (config === repository) return;
-    await this.#catalog.commit(() => ({ repositories: [{ ...(this.#catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential }] }));
-    this.#log.warn({ repository: repository.name }, "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog");
+    await this.#catalog.commit(() => ({
+      repositories: [
+        { ...(this.#catalog.repository(repository.id) ?? repository), url: config.url, credential: config.credential },
+      ],
+    }));
+    this.#log.warn(
+      { repository: repository.name },
+      "the user and password of its URL are kept in the folder secrets of the data directory, and no longer in the catalog",
+    );
   }
 
   #addedByHand(name: string): Repository {
     const repository = this.#named(name);
     if (!repository.configured) return repository;
-    throw new TrawlError("conflict", `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`);
+    throw new TrawlError(
+      "conflict",
+      `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`,
+    );
   }
 
   /**
-   * Changes one pair of a repository's metadata. Rejects with `conflict` for one that the configuration file says, for a key
-   * that is added twice, and with `not-found` for a key that is not there.
+   * Changes one pair of a repository's metadata. Rejects with `conflict` for one that the configuration file says, for
+   * a key that is added twice, and with `not-found` for a key that is not there.
    */
   async changeMetadata(name: string, change: MetadataChange): Promise<void> {
     await this.#catalog.commit(() => {
       const repository = this.#named(name);
       const metadata = changedMetadata(repository, change);
-      const addedMetadata = repository.configured ? withChange(repository.addedMetadata, change) : repository.addedMetadata;
+      const addedMetadata = repository.configured
+        ? withChange(repository.addedMetadata, change)
+        : repository.addedMetadata;
       return { repositories: [{ ...repository, metadata, addedMetadata }] };
     });
   }
@@ -301,8 +348,8 @@ export class SyncManager {
   }
 
   /**
-   * The same, for whoever does not wait for it. However often it is asked for before it begins, it is done once; asked for
-   * while one runs, another one follows, since what is new may have come too late for the first.
+   * The same, for whoever does not wait for it. However often it is asked for before it begins, it is done once; asked
+   * for while one runs, another one follows, since what is new may have come too late for the first.
    */
   request(repositoryId: number): void {
     if (this.#catalog.repository(repositoryId)?.removedAt !== "" || Atomics.load(this.#stop, 0) !== 0) return;
@@ -331,7 +378,10 @@ export class SyncManager {
       state: repositoryState(repository),
       activity: this.#activities.get(repository.id) ?? "",
       error: repository.lastError,
-      deletedAfter: repository.removedAt === "" ? "" : new Date(Date.parse(repository.removedAt) + this.#settings.removalGraceMs).toISOString(),
+      deletedAfter:
+        repository.removedAt === ""
+          ? ""
+          : new Date(Date.parse(repository.removedAt) + this.#settings.removalGraceMs).toISOString(),
       lastFetched: repository.lastFetched,
       branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),
       documentCount: repository.documentCount,
@@ -385,7 +435,10 @@ export class SyncManager {
     this.#pump();
   }
 
-  /** Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that first. */
+  /**
+   * Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that
+   * first.
+   */
   async exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {
     while (this.#busy.has(id) && this.#tasks.size > 0) await Promise.race(this.#tasks);
     if (Atomics.load(this.#stop, 0) !== 0) throw new TrawlError("shutting-down", "the daemon is stopping");
@@ -403,7 +456,10 @@ export class SyncManager {
     return this.#stop;
   }
 
-  /** From here on nothing begins that would write; whoever waits for it is told why. What runs ends, and fails where it writes. */
+  /**
+   * From here on nothing begins that would write; whoever waits for it is told why. What runs ends, and fails where it
+   * writes.
+   */
   suspend(error: TrawlError): void {
     this.#suspended ??= error;
     this.#urgent.clear();
@@ -432,10 +488,15 @@ export class SyncManager {
   /** Deletes retired shards. */
   retire(shardIds: readonly number[]): void {
     if (shardIds.length === 0 || this.#suspended !== undefined) return;
-    this.#track(this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
-      this.#endIfLost(error);
-      this.#log.warn({ shards: shardIds, error: messageOf(error) }, "retired shards could not be deleted; the next start tries again");
-    }));
+    this.#track(
+      this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
+        this.#endIfLost(error);
+        this.#log.warn(
+          { shards: shardIds, error: messageOf(error) },
+          "retired shards could not be deleted; the next start tries again",
+        );
+      }),
+    );
   }
 
   /** Stops timers and running tasks; resolves when the latter have ended. */
@@ -447,7 +508,8 @@ export class SyncManager {
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {
       schedule.timer?.cancel();
-      for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("shutting-down", "the daemon is stopping"));
+      for (const waiter of waitersOf(schedule))
+        waiter.reject(new TrawlError("shutting-down", "the daemon is stopping"));
     }
     await this.idle();
   }
@@ -455,12 +517,17 @@ export class SyncManager {
   #named(name: string): Repository {
     const repository = this.#catalog.repositoryByName(name);
     if (repository !== undefined) return repository;
-    throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`);
+    throw new TrawlError(
+      "not-found",
+      `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`,
+    );
   }
 
   async #remove(repository: Repository): Promise<void> {
     await this.#catalog.commit(() => {
-      const alone = this.#catalog.shardsOf(repository.id).filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
+      const alone = this.#catalog
+        .shardsOf(repository.id)
+        .filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
       return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
     });
     this.#unschedule(repository.id);
@@ -483,8 +550,13 @@ export class SyncManager {
   }
 
   async #removeMirror(folder: string): Promise<void> {
-    await rm(join(this.#settings.dataFolder, "mirrors", folder), { recursive: true, force: true }).catch((error: unknown) =>
-      this.#log.warn({ mirror: folder, error: messageOf(error) }, "a mirror that is not needed could not be deleted; the next start tries again"));
+    await rm(join(this.#settings.dataFolder, "mirrors", folder), { recursive: true, force: true }).catch(
+      (error: unknown) =>
+        this.#log.warn(
+          { mirror: folder, error: messageOf(error) },
+          "a mirror that is not needed could not be deleted; the next start tries again",
+        ),
+    );
   }
 
   /** Deletes what a removal that was cut short left behind. */
@@ -514,7 +586,8 @@ export class SyncManager {
 
   #syncSoon(id: number): Promise<SyncResult> {
     if (this.#suspended !== undefined) return Promise.reject(this.#suspended);
-    if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(new TrawlError("not-found", "the repository was removed"));
+    if (this.#catalog.repository(id)?.removedAt !== "")
+      return Promise.reject(new TrawlError("not-found", "the repository was removed"));
     const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
     this.#urgent.add(id);
     this.#pump();
@@ -547,7 +620,10 @@ export class SyncManager {
     }
   }
 
-  /** All other threads may be waiting for remotes that are not known to be slow yet: what somebody waits for goes beside them. */
+  /**
+   * All other threads may be waiting for remotes that are not known to be slow yet: what somebody waits for goes beside
+   * them.
+   */
   #startUrgentBeside(): void {
     while (this.#slowTaskCount < this.#pool.slowWorkerCount && Atomics.load(this.#stop, 0) === 0) {
       const id = firstOf(this.#urgent, (urgent) => !this.#busy.has(urgent) && !this.#slow.has(urgent));
@@ -558,18 +634,27 @@ export class SyncManager {
 
   #startBeside(id: number, isPatient: boolean): void {
     this.#slowTaskCount++;
-    this.#track(this.#runSync(this.#take([id]), isPatient).finally(() => { this.#slowTaskCount--; }));
+    this.#track(
+      this.#runSync(this.#take([id]), isPatient).finally(() => {
+        this.#slowTaskCount--;
+      }),
+    );
   }
 
   #track(task: Promise<void>): void {
-    const tracked = task.catch((error: unknown) => this.#log.error({ error: messageOf(error) }, "a task of the index failed")).finally(() => {
-      this.#tasks.delete(tracked);
-      this.#pump();
-    });
+    const tracked = task
+      .catch((error: unknown) => this.#log.error({ error: messageOf(error) }, "a task of the index failed"))
+      .finally(() => {
+        this.#tasks.delete(tracked);
+        this.#pump();
+      });
     this.#tasks.add(tracked);
   }
 
-  /** The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several batches. */
+  /**
+   * The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several
+   * batches.
+   */
   #takeBatch(): Repository[] {
     for (const id of this.#urgent) {
       if (this.#busy.has(id) || this.#slow.has(id)) continue;
@@ -597,7 +682,13 @@ export class SyncManager {
     const inputs = repositories.map((repository) => this.#inputOf(repository));
     try {
       const result = await this.#pool.sync({
-        kind: "sync", shardIds: this.#shardIds, limits: this.#settings.limits, fetch: this.#settings.fetch, isPatient, stop: this.#stop, repositories: inputs,
+        kind: "sync",
+        shardIds: this.#shardIds,
+        limits: this.#settings.limits,
+        fetch: this.#settings.fetch,
+        isPatient,
+        stop: this.#stop,
+        repositories: inputs,
       });
       await this.#flip(result.shards, () => this.#changeOf(result));
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
@@ -618,15 +709,31 @@ export class SyncManager {
     if (recreate) this.#recreating.add(repository.id);
     schedule.attending.push(...schedule.waiters.splice(0));
     const isOutdated = this.#isOutdated(repository);
-    const shards = this.#catalog.shardsOf(repository.id).map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
-    return { repository: isOutdated ? { ...repository, quarantine: undefined } : repository, shards, rebuild, recreate };
+    const shards = this.#catalog
+      .shardsOf(repository.id)
+      .map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
+    return {
+      repository: isOutdated ? { ...repository, quarantine: undefined } : repository,
+      shards,
+      rebuild,
+      recreate,
+    };
   }
 
-  /** The thread of a task is gone. Whom it was not about goes on in another task; what it did not get past is not tried again. */
+  /**
+   * The thread of a task is gone. Whom it was not about goes on in another task; what it did not get past is not tried
+   * again.
+   */
   async #takeLoss(inputs: readonly SyncInput[], loss: IngestLoss): Promise<void> {
     this.retire(loss.doing.shardIds);
-    const suspects = this.#judge.suspects(inputs.map(({ repository }) => repository.id), loss);
-    for (const { repository: { id }, recreate } of inputs) {
+    const suspects = this.#judge.suspects(
+      inputs.map(({ repository }) => repository.id),
+      loss,
+    );
+    for (const {
+      repository: { id },
+      recreate,
+    } of inputs) {
       if (recreate) this.#scheduleOf(id).recreate = true;
       if (suspects.length === 1 && suspects[0] === id) await this.#takeVerdict(id, loss);
       else this.#tryAgain(id, suspects.includes(id));
@@ -638,7 +745,10 @@ export class SyncManager {
     if (repository === undefined) return;
     const verdict = this.#judge.judge(repository, loss);
     const { path, oid, phase } = loss.doing;
-    this.#log.error({ repository: repository.name, phase, path, blob: oid, reason: loss.reason, then: verdict.kind }, loss.message);
+    this.#log.error(
+      { repository: repository.name, phase, path, blob: oid, reason: loss.reason, then: verdict.kind },
+      loss.message,
+    );
     if (verdict.kind === "failed") return this.#noteFailure(id, loss);
     try {
       if (verdict.kind === "quarantine") await this.#setQuarantine(id, verdict.quarantine);
@@ -691,7 +801,9 @@ export class SyncManager {
 
   /** Repositories that failed, or were removed meanwhile, are hidden in the shards that hold a part of them. */
   #changeOf(result: SyncTaskResult): CatalogChange {
-    const changed = result.outcomes.filter((outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined) as ChangedOutcome[];
+    const changed = result.outcomes.filter(
+      (outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined,
+    ) as ChangedOutcome[];
     const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
     const addedShards = withOnly(result.shards, (id) => changedIds.has(id));
     const replaced = new Set(changed.filter((outcome) => outcome.replaces).map((outcome) => outcome.repositoryId));
@@ -705,20 +817,37 @@ export class SyncManager {
     }
     const tombstones = new Map<number, number[]>();
     for (const outcome of changed) {
-      for (const [shardId, documents] of outcome.tombstones) tombstones.set(shardId, [...(tombstones.get(shardId) ?? []), ...documents]);
+      for (const [shardId, documents] of outcome.tombstones)
+        tombstones.set(shardId, [...(tombstones.get(shardId) ?? []), ...documents]);
     }
-    return { repositories: changed.flatMap((outcome) => this.#updated(outcome)), addedShards, removedShardIds, hidden, tombstones };
+    return {
+      repositories: changed.flatMap((outcome) => this.#updated(outcome)),
+      addedShards,
+      removedShardIds,
+      hidden,
+      tombstones,
+    };
   }
 
   #updated(outcome: ChangedOutcome): Repository[] {
     const repository = this.#catalog.repository(outcome.repositoryId);
     if (repository === undefined) return [];
     const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched } = outcome;
-    return [{
-      ...repository, defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts,
-      generation: repository.generation + 1, lastFetched: fetched, lastChanged: fetched, lastError: "",
-      quarantine: this.#judge.afterSync(repository),
-    }];
+    return [
+      {
+        ...repository,
+        defaultBranch,
+        indexedBranches,
+        documentCount,
+        contentBytes,
+        skippedCounts,
+        generation: repository.generation + 1,
+        lastFetched: fetched,
+        lastChanged: fetched,
+        lastError: "",
+        quarantine: this.#judge.afterSync(repository),
+      },
+    ];
   }
 
   #settle(outcome: SyncOutcome, startedMs: number): void {
@@ -747,16 +876,30 @@ export class SyncManager {
       const { reads, replaces } = outcome;
       this.#metrics.syncReadBlobs.inc(reads.blobCount);
       this.#metrics.syncReadBytes.inc(reads.byteCount);
-      this.#log.info({ repository: repository.name, documents: repository.documentCount, contentBytes: repository.contentBytes, whole: replaces, blobsRead: reads.blobCount, ms: Math.round(performance.now() - startedMs) }, "indexed");
+      this.#log.info(
+        {
+          repository: repository.name,
+          documents: repository.documentCount,
+          contentBytes: repository.contentBytes,
+          whole: replaces,
+          blobsRead: reads.blobCount,
+          ms: Math.round(performance.now() - startedMs),
+        },
+        "indexed",
+      );
     }
     for (const waiter of schedule.attending.splice(0)) waiter.resolve(result);
-    if (outcome.kind === "changed" && outcome.lacksObjects && !this.#refetched.has(repository.id)) return this.#refetch(repository);
+    if (outcome.kind === "changed" && outcome.lacksObjects && !this.#refetched.has(repository.id))
+      return this.#refetch(repository);
     this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
   }
 
   /** What could be read of the mirror is searchable; the rest may come from the remote. */
   #refetch(repository: Repository): void {
-    this.#log.warn({ repository: repository.name, missing: repository.skippedCounts["missing"] }, "objects are missing from its mirror: everything is fetched anew");
+    this.#log.warn(
+      { repository: repository.name, missing: repository.skippedCounts["missing"] },
+      "objects are missing from its mirror: everything is fetched anew",
+    );
     this.#refetched.add(repository.id);
     this.#scheduleOf(repository.id).recreate = true;
     this.#enqueue(repository.id, true);
@@ -775,7 +918,10 @@ export class SyncManager {
     if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);
     this.#endIfLost(error);
     for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
-    this.#scheduleNext(repository, Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)));
+    this.#scheduleNext(
+      repository,
+      Math.min(this.#settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20)),
+    );
   }
 
   #endIfLost(error: unknown): void {
@@ -801,7 +947,10 @@ export class SyncManager {
 
   #startCompaction(): boolean {
     if (this.#isCompacting || monotonicMs() < this.#compactAgainMs) return false;
-    const shards = chooseCompaction(this.#catalog.shards(), ({ record }) => this.#unmergeable.has(record.id) || record.repositoryIds.some((id) => this.#busy.has(id)));
+    const shards = chooseCompaction(
+      this.#catalog.shards(),
+      ({ record }) => this.#unmergeable.has(record.id) || record.repositoryIds.some((id) => this.#busy.has(id)),
+    );
     if (shards.length === 0) return false;
     this.#isCompacting = true;
     this.#track(this.#compact(shards));
@@ -813,8 +962,15 @@ export class SyncManager {
     for (const id of ids) this.#busy.add(id);
     try {
       const result = await this.#pool.compact({
-        kind: "compact", shardIds: this.#shardIds, stop: this.#stop,
-        shards: shards.map(({ record, tombstones }) => ({ id: record.id, checksum: record.checksum, tombstones, repositoryIds: record.repositoryIds })),
+        kind: "compact",
+        shardIds: this.#shardIds,
+        stop: this.#stop,
+        shards: shards.map(({ record, tombstones }) => ({
+          id: record.id,
+          checksum: record.checksum,
+          tombstones,
+          repositoryIds: record.repositoryIds,
+        })),
       });
       await this.#flip(result.shards, () => ({
         addedShards: withOnly(result.shards, (id) => this.#catalog.repository(id) !== undefined),
@@ -826,7 +982,8 @@ export class SyncManager {
       this.#endIfLost(error);
       if (error instanceof IngestLoss) this.#leaveUnmerged(shards, error);
       if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#verify(shards, "whole");
-      else if (!(error instanceof TrawlError && error.code === "cancelled")) this.#log.error({ error: messageOf(error) }, "shards could not be merged");
+      else if (!(error instanceof TrawlError && error.code === "cancelled"))
+        this.#log.error({ error: messageOf(error) }, "shards could not be merged");
     } finally {
       this.#release(ids);
       this.#isCompacting = false;
@@ -848,9 +1005,14 @@ export class SyncManager {
     const repository = this.#catalog.repository(id);
     if (repository === undefined) return true;
     this.#busy.add(id);
-    this.#track(this.#pool.maintain({ kind: "maintain", repository, fetch: this.#settings.fetch, stop: this.#stop })
-      .catch((error: unknown) => this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${messageOf(error)}`))
-      .finally(() => this.#release([id])));
+    this.#track(
+      this.#pool
+        .maintain({ kind: "maintain", repository, fetch: this.#settings.fetch, stop: this.#stop })
+        .catch((error: unknown) =>
+          this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${messageOf(error)}`),
+        )
+        .finally(() => this.#release([id])),
+    );
     return true;
   }
 
@@ -878,7 +1040,8 @@ export class SyncManager {
   }
 
   #countRepairs(): void {
-    for (const id of this.#damaged) if (this.#catalog.shard(id) === undefined && this.#damaged.delete(id)) this.#metrics.shardsRepaired.inc();
+    for (const id of this.#damaged)
+      if (this.#catalog.shard(id) === undefined && this.#damaged.delete(id)) this.#metrics.shardsRepaired.inc();
     this.#metrics.indexCorruptShards.set(this.#damaged.size);
   }
 }
@@ -887,7 +1050,8 @@ type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
 
 /** The shards with all other repositories hidden; those that show none are left out. */
 function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number) => boolean): ShardRecord[] {
-  return shards.map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))
+  return shards
+    .map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))
     .filter((record) => record.repositoryIds.some((id) => id !== 0));
 }
 

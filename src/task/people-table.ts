@@ -13,7 +13,15 @@ export interface PeopleOfCommit {
 }
 
 /** Words of one commit, after a word that counts them. Places are in bytes from the start, equal ones for nothing. */
-const entryWords = { repositoryId: 0, commitHigh: 1, commitLow: 2, ownersFrom: 3, ownersTo: 4, contributorsFrom: 5, contributorsTo: 6 } as const;
+const entryWords = {
+  repositoryId: 0,
+  commitHigh: 1,
+  commitLow: 2,
+  ownersFrom: 3,
+  ownersTo: 4,
+  contributorsFrom: 5,
+  contributorsTo: 6,
+} as const;
 const entryWordCount = 7;
 
 /**
@@ -45,7 +53,10 @@ export class PeopleTable {
     };
     table.#words[0] = sorted.length;
     sorted.forEach((one, i) => {
-      table.#words.set([one.repositoryId, ...wordsOf(one.commit), ...append(one.codeOwners), ...append(one.contributors)], 1 + i * entryWordCount);
+      table.#words.set(
+        [one.repositoryId, ...wordsOf(one.commit), ...append(one.codeOwners), ...append(one.contributors)],
+        1 + i * entryWordCount,
+      );
     });
     return table;
   }
@@ -77,7 +88,8 @@ export class PeopleTable {
     while (low <= high) {
       const middle = (low + high) >>> 1;
       const entry = 1 + middle * entryWordCount;
-      const order = wanted[0] - this.#words[entry] || wanted[1] - this.#words[entry + 1] || wanted[2] - this.#words[entry + 2];
+      const order =
+        wanted[0] - this.#words[entry] || wanted[1] - this.#words[entry + 1] || wanted[2] - this.#words[entry + 2];
       if (order === 0) return entry;
       if (order > 0) low = middle + 1;
       else high = middle - 1;
@@ -90,7 +102,8 @@ export class PeopleTable {
 export function contributorFiltersOf(plan: SearchPlan): readonly ContributorFilter[] {
   const distinct = new Map<string, ContributorFilter>();
   for (const { text } of plan.alternatives) {
-    for (const filter of text?.people ?? []) if (filter.kind === "contributor") distinct.set(contributorKey(filter), filter);
+    for (const filter of text?.people ?? [])
+      if (filter.kind === "contributor") distinct.set(contributorKey(filter), filter);
   }
   return [...distinct.values()];
 }

@@ -19,7 +19,12 @@ export function makeRuleLimits(countMax: readonly (number | undefined)[]): RuleL
 }
 
 /** Takes up to `wanted` matches of what the rules leave, and notes in the control block when that is less. */
-export function takeMatches({ countMax, taken }: RuleLimits, rules: number, wanted: number, control: Int32Array): number {
+export function takeMatches(
+  { countMax, taken }: RuleLimits,
+  rules: number,
+  wanted: number,
+  control: Int32Array,
+): number {
   const limit = countMax[rules];
   const soFar = Atomics.load(taken, rules);
   if (soFar >= endedMark) return 0;

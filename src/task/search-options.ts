@@ -60,12 +60,16 @@ export interface FindCondition {
   readonly file: TextPlan;
   /** The repositories and branches that the answer is wanted of. */
   readonly selection: RepositorySelection;
-  /** In shared memory, by repository id: a bit for each branch in which such a file is found. Ids of chosen repositories are in it. */
+  /**
+   * In shared memory, by repository id: a bit for each branch in which such a file is found. Ids of chosen repositories
+   * are in it.
+   */
   readonly found: Int32Array;
 }
 
 /**
- * Words of the control block of one search, in shared memory: the main thread and the workers see each other through it.
+ * Words of the control block of one search, in shared memory: the main thread and the workers see each other through
+ * it.
  */
 export const controlWords = {
   /** One of `stopReasons`. */
@@ -112,7 +116,9 @@ export interface SearchStats {
   shardsSearched: number;
   /** Shards that the index ruled out, before they were opened or after. */
   shardsRuledOut: number;
-  /** Bytes of the shortest posting list of each literal looked up: what was decoded, without the lists merged into it. */
+  /**
+   * Bytes of the shortest posting list of each literal looked up: what was decoded, without the lists merged into it.
+   */
   postingBytes: number;
   /** Contents that the index could not rule out. */
   candidateContents: number;
@@ -127,7 +133,16 @@ export interface SearchStats {
 }
 
 export function noStats(): SearchStats {
-  return { shardsSearched: 0, shardsRuledOut: 0, postingBytes: 0, candidateContents: 0, scannedBytes: 0, documentsFiltered: 0, documentsMatched: 0, documentsTooCostly: 0 };
+  return {
+    shardsSearched: 0,
+    shardsRuledOut: 0,
+    postingBytes: 0,
+    candidateContents: 0,
+    scannedBytes: 0,
+    documentsFiltered: 0,
+    documentsMatched: 0,
+    documentsTooCostly: 0,
+  };
 }
 
 export function addStats(sum: SearchStats, other: SearchStats): void {

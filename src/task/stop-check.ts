@@ -2,8 +2,8 @@ import { TrawlError } from "../base/errors.js";
 import { controlWords, stopReasons } from "./search-options.js";
 
 /**
- * Ends work on a search that is stopped, from within: every loop over a text, a list of paths or a table calls `check` at least
- * every 5 ms. It costs 2 ns.
+ * Ends work on a search that is stopped, from within: every loop over a text, a list of paths or a table calls `check`
+ * at least every 5 ms. It costs 2 ns.
  */
 export class StopCheck {
   readonly #control: Int32Array;

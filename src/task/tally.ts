@@ -14,7 +14,14 @@ export interface Tally {
 }
 
 export function emptyTally(): Tally {
-  return { repositories: new Map(), languages: new Map(), fileKinds: [0, 0, 0, 0, 0, 0, 0, 0], contentMatches: 0, pathMatches: 0, unownedResults: 0 };
+  return {
+    repositories: new Map(),
+    languages: new Map(),
+    fileKinds: [0, 0, 0, 0, 0, 0, 0, 0],
+    contentMatches: 0,
+    pathMatches: 0,
+    unownedResults: 0,
+  };
 }
 
 export function addTally(sum: Tally, other: Tally): void {

@@ -9,18 +9,39 @@ export interface GitReadKinds {
   "read-commits": { readonly request: ReadCommits; readonly answer: { readonly commits: readonly CommitData[] } };
   "list-history": { readonly request: ListHistory; readonly answer: { readonly commits: readonly CommitData[] } };
   "find-first-commit": { readonly request: FindFirstCommit; readonly answer: { readonly commit: string | null } };
-  "list-contributors": { readonly request: ListContributors; readonly answer: { readonly contributors: readonly Contributor[]; readonly totalCount: number } };
+  "list-contributors": {
+    readonly request: ListContributors;
+    readonly answer: { readonly contributors: readonly Contributor[]; readonly totalCount: number };
+  };
   "compare-commits": { readonly request: CompareCommits; readonly answer: CommitComparison };
-  "list-refs": { readonly request: ListRefs; readonly answer: { readonly refs: readonly RefData[]; readonly totalCount: number } };
-  "read-entries": { readonly request: ReadEntries; readonly answer: { readonly entries: readonly (EntryData | null)[] } };
-  "list-directory": { readonly request: ListDirectory; readonly answer: { readonly entries: readonly EntryData[]; readonly totalCount: number } };
+  "list-refs": {
+    readonly request: ListRefs;
+    readonly answer: { readonly refs: readonly RefData[]; readonly totalCount: number };
+  };
+  "read-entries": {
+    readonly request: ReadEntries;
+    readonly answer: { readonly entries: readonly (EntryData | null)[] };
+  };
+  "list-directory": {
+    readonly request: ListDirectory;
+    readonly answer: { readonly entries: readonly EntryData[]; readonly totalCount: number };
+  };
   "print-directory": { readonly request: PrintDirectory; readonly answer: { readonly text: Uint8Array } };
   "list-file-names": { readonly request: ListFileNames; readonly answer: { readonly names: readonly string[] } };
   "read-files": { readonly request: ReadFiles; readonly answer: { readonly files: readonly FileAnswer[] } };
   "read-diff": { readonly request: ReadDiff; readonly answer: DiffPage };
-  "read-blame": { readonly request: ReadBlame; readonly answer: { readonly hunks: readonly BlameHunk[]; readonly startByte: number } };
-  "count-languages": { readonly request: CountLanguages; readonly answer: { readonly languages: readonly LanguageCount[] } };
-  "read-submodules": { readonly request: ReadSubmodules; readonly answer: { readonly urls: ReadonlyMap<string, string> } };
+  "read-blame": {
+    readonly request: ReadBlame;
+    readonly answer: { readonly hunks: readonly BlameHunk[]; readonly startByte: number };
+  };
+  "count-languages": {
+    readonly request: CountLanguages;
+    readonly answer: { readonly languages: readonly LanguageCount[] };
+  };
+  "read-submodules": {
+    readonly request: ReadSubmodules;
+    readonly answer: { readonly urls: ReadonlyMap<string, string> };
+  };
 }
 
 interface OfRepository {
@@ -129,18 +150,18 @@ export interface WantedFile {
 
 export type FileAnswer =
   | {
-    readonly kind: "file";
-    readonly byteCount: number;
-    readonly isBinary: boolean;
-    /** 0 for a binary file. */
-    readonly lineCount: number;
-    /** "" when not known. */
-    readonly language: string;
-    /** "" when only facts were wanted, and for a binary file. For HTML a row of a table for each line. */
-    readonly text: string;
-    /** Whether highlighting was given up. */
-    readonly aborted: boolean;
-  }
+      readonly kind: "file";
+      readonly byteCount: number;
+      readonly isBinary: boolean;
+      /** 0 for a binary file. */
+      readonly lineCount: number;
+      /** "" when not known. */
+      readonly language: string;
+      /** "" when only facts were wanted, and for a binary file. For HTML a row of a table for each line. */
+      readonly text: string;
+      /** Whether highlighting was given up. */
+      readonly aborted: boolean;
+    }
   | { readonly kind: "too-large"; readonly byteCount: number }
   | { readonly kind: "missing" };
 

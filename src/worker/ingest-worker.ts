@@ -17,7 +17,13 @@ import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
 import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
 import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
-import { entriesOfBranches, indexEntries, noCounts, type DocumentCounts, type IndexContext } from "../indexer/index-repository.js";
+import {
+  entriesOfBranches,
+  indexEntries,
+  noCounts,
+  type DocumentCounts,
+  type IndexContext,
+} from "../indexer/index-repository.js";
 import { ShardOutput, type ShardSink } from "../indexer/shard-output.js";
 import { loadKernel } from "../kernel/load.js";
 import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../model/repository.js";
@@ -25,8 +31,23 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { ShardStore } from "../store/shard-store.js";
 import type {
-  BackupTask, BackupTaskResult, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FetchSettings, IngestTask, MaintainTask, RemoveTask, ShardFailure, SyncInput, SyncOutcome,
-  SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
+  BackupTask,
+  BackupTaskResult,
+  CheckTask,
+  CheckTaskResult,
+  CompactTask,
+  CompactTaskResult,
+  FetchSettings,
+  IngestTask,
+  MaintainTask,
+  RemoveTask,
+  ShardFailure,
+  SyncInput,
+  SyncOutcome,
+  SyncProgress,
+  SyncTask,
+  SyncTaskResult,
+  WorkerSettings,
 } from "./messages.js";
 import { Rest } from "./rest.js";
 import { serveTasks } from "./serve.js";
@@ -44,8 +65,8 @@ const deltaPathShareMax = 0.3;
 const listTimeoutMs = 60_000;
 
 /**
- * Mirrors are fetched while repositories before them in the task are indexed, as a fetch mostly waits, for git and for the
- * network. Of small repositories on the same disk 50 a second are indexed, 38 without this.
+ * Mirrors are fetched while repositories before them in the task are indexed, as a fetch mostly waits, for git and for
+ * the network. Of small repositories on the same disk 50 a second are indexed, 38 without this.
  */
 const fetchAheadCount = 3;
 
@@ -53,17 +74,18 @@ const fetchAheadCount = 3;
 const beatMs = 500;
 
 /**
- * How long the thread may go without a beat: before its first file and between other steps, and at a file, to which each MiB of
- * text adds. A file of a MiB takes 0.05 s at most, a shard of 64 MiB 3 s; the rest is for a machine with other work.
+ * How long the thread may go without a beat: before its first file and between other steps, and at a file, to which
+ * each MiB of text adds. A file of a MiB takes 0.05 s at most, a shard of 64 MiB 3 s; the rest is for a machine with
+ * other work.
  */
 const stepAllowanceMs = 60_000;
 const fileAllowanceMs = 8_000;
 const mebibyteAllowanceMs = 250;
 
 /**
- * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task of its own, on a
- * thread for slow remotes. When some have done so, the rest get less, as has one that is alone in its task, since it keeps the thread
- * from other tasks and begins anew at little cost.
+ * A fetch that takes longer keeps the other repositories of its task waiting: it is stopped, and done again in a task
+ * of its own, on a thread for slow remotes. When some have done so, the rest get less, as has one that is alone in its
+ * task, since it keeps the thread from other tasks and begins anew at little cost.
  */
 const fetchPatienceMs = 10_000;
 const fetchPatienceMsMin = 3_000;
@@ -81,10 +103,18 @@ const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new Rest(() => undefined);
 export default serveTasks({ ingest: runIngestTask });
 
-/** Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use. */
+/**
+ * Errors of a comparison after which all is read from the mirror: no old commit any more, or a shard that is of no use.
+ */
 const repairedByReading: ReadonlySet<string> = new Set(["git", "not-found", "corrupt-shard", "format-version"]);
 
-async function runIngestTask({ task, activity: memory }: { readonly task: IngestTask; readonly activity: SharedArrayBuffer }): Promise<unknown> {
+async function runIngestTask({
+  task,
+  activity: memory,
+}: {
+  readonly task: IngestTask;
+  readonly activity: SharedArrayBuffer;
+}): Promise<unknown> {
   activity = new TaskActivity(memory);
   activity.enter("starting", 0, "", stepAllowanceMs);
   const beats = callEvery(beatMs, () => activity.beat());
@@ -126,8 +156,8 @@ function allowanceOf(byteCount: number): number {
 let keptBytes = 0;
 
 /**
- * Gives a shard's buffers back, which are outside V8's heap, and what pipes to git leave inside it, 200 KB a repository:
- * V8 alone lets a thread gather some hundred megabytes first. The answer to the task goes out before.
+ * Gives a shard's buffers back, which are outside V8's heap, and what pipes to git leave inside it, 200 KB a
+ * repository: V8 alone lets a thread gather some hundred megabytes first. The answer to the task goes out before.
  */
 function collectIfGrown(): void {
   if (heapBytes() < keptBytes + grownBytesMin) return;
@@ -139,12 +169,18 @@ function collectIfGrown(): void {
 
 function run(task: IngestTask): Promise<unknown> {
   switch (task.kind) {
-    case "sync": return sync(task);
-    case "maintain": return maintain(task);
-    case "compact": return merge(task);
-    case "check": return check(task);
-    case "remove": return remove(task);
-    case "backup": return copyForBackup(task);
+    case "sync":
+      return sync(task);
+    case "maintain":
+      return maintain(task);
+    case "compact":
+      return merge(task);
+    case "check":
+      return check(task);
+    case "remove":
+      return remove(task);
+    case "backup":
+      return copyForBackup(task);
   }
 }
 
@@ -157,12 +193,21 @@ function sync(task: SyncTask): Promise<SyncTaskResult> {
     let lateCount = 0;
     try {
       for (const [i, input] of repositories.entries()) {
-        while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount)) fetches.push(new RunningFetch(repositories[fetches.length], task));
+        while (fetches.length < Math.min(repositories.length, i + 1 + fetchAheadCount))
+          fetches.push(new RunningFetch(repositories[fetches.length], task));
         activity.enter("fetching", input.repository.id, "", stepAllowanceMs);
-        const patienceMs = task.isPatient ? Infinity : repositories.length > 1 && lateCount < lateCountMax ? fetchPatienceMs : fetchPatienceMsMin;
+        const patienceMs = task.isPatient
+          ? Infinity
+          : repositories.length > 1 && lateCount < lateCountMax
+            ? fetchPatienceMs
+            : fetchPatienceMsMin;
         const fetched = await fetches[i].within(patienceMs);
         if (fetched === undefined) lateCount++;
-        outcomes.push(fetched === undefined ? { kind: "deferred", repositoryId: input.repository.id } : await tryToIndex(input, fetched, task, output));
+        outcomes.push(
+          fetched === undefined
+            ? { kind: "deferred", repositoryId: input.repository.id }
+            : await tryToIndex(input, fetched, task, output),
+        );
       }
     } finally {
       // Nothing touches a mirror after its task.
@@ -230,7 +275,12 @@ async function tryToFetch(input: SyncInput, task: SyncTask, stop: StopSignal): P
  * Documents of a repository that failed may lie in the open shard or in written ones: the main thread hides them. A
  * shard that could not be written is different, as it holds documents of others too: then the whole task fails.
  */
-async function tryToIndex(input: SyncInput, outcome: FetchOutcome, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
+async function tryToIndex(
+  input: SyncInput,
+  outcome: FetchOutcome,
+  task: SyncTask,
+  output: ShardOutput,
+): Promise<SyncOutcome> {
   try {
     if (outcome.kind === "failed") throw outcome.error;
     return await indexOne(input, outcome.fetched, task, output);
@@ -252,7 +302,11 @@ async function withOutput<T>(shardIds: Int32Array, work: (output: ShardOutput) =
   }
 }
 
-async function fetchOne({ repository, rebuild, recreate }: SyncInput, fetch: FetchSettings, stop: StopSignal): Promise<Fetched> {
+async function fetchOne(
+  { repository, rebuild, recreate }: SyncInput,
+  fetch: FetchSettings,
+  stop: StopSignal,
+): Promise<Fetched> {
   const mirror = await openMirror(repository, fetch);
   const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
   const date = new Date().toISOString();
@@ -261,46 +315,84 @@ async function fetchOne({ repository, rebuild, recreate }: SyncInput, fetch: Fet
   return { mirror, state, remade: recreate || state.remade, date };
 }
 
-async function indexOne(given: SyncInput, { mirror, state, remade, date }: Fetched, task: SyncTask, output: ShardOutput): Promise<SyncOutcome> {
+async function indexOne(
+  given: SyncInput,
+  { mirror, state, remade, date }: Fetched,
+  task: SyncTask,
+  output: ShardOutput,
+): Promise<SyncOutcome> {
   const { repository } = given;
   const input = remade ? { ...given, rebuild: true } : given;
   const stop = stopOf(task);
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
-  if (!input.rebuild && repository.generation > 0 && isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)) {
+  if (
+    !input.rebuild &&
+    repository.generation > 0 &&
+    isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
+  ) {
     return { kind: "unchanged", repositoryId: repository.id, fetched: date };
   }
   const name = stateName(wanted);
-  if (repository.quarantine?.state === name) throw new TrawlError("quarantined", `not indexed until its branches or its configuration change: ${repository.quarantine.stateReason}`);
+  if (repository.quarantine?.state === name)
+    throw new TrawlError(
+      "quarantined",
+      `not indexed until its branches or its configuration change: ${repository.quarantine.stateReason}`,
+    );
   activity.enter("comparing", repository.id, name, stepAllowanceMs);
   const reads = { blobCount: 0, byteCount: 0 };
   const context: IndexContext = {
-    mirror: mirror.directory, repositoryId: repository.id, output, kernel, limits: contentLimitsOf(task.limits), stop, reads,
-    onProgress: (done, total) => post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
+    mirror: mirror.directory,
+    repositoryId: repository.id,
+    output,
+    kernel,
+    limits: contentLimitsOf(task.limits),
+    stop,
+    reads,
+    onProgress: (done, total) =>
+      post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
     onFile: (oid, path, byteCount) => activity.enterFile(oid, path, allowanceOf(byteCount)),
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
-  const { branches, counts, replaces, tombstones } = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
+  const { branches, counts, replaces, tombstones } =
+    (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
   const lacksObjects = (counts.skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
-  return { kind: "changed", repositoryId: repository.id, fetched: date, defaultBranch, indexedBranches: branches, ...counts, reads, replaces, tombstones, lacksObjects };
+  return {
+    kind: "changed",
+    repositoryId: repository.id,
+    fetched: date,
+    defaultBranch,
+    indexedBranches: branches,
+    ...counts,
+    reads,
+    replaces,
+    tombstones,
+    lacksObjects,
+  };
 }
 
 /**
- * The mirror as it is, so that a damaged shard is built again while the remote is away. Undefined when the mirror does not
- * know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
+ * The mirror as it is, so that a damaged shard is built again while the remote is away. Undefined when the mirror does
+ * not know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
  */
 async function stateToRebuild(repository: Repository, mirror: Mirror, stop: StopSignal): Promise<RefState | undefined> {
   const state = await mirror.state(stop).catch((error: unknown) => {
     if (error instanceof TrawlError && error.code === "git") return undefined;
     throw error;
   });
-  const isKnown = state !== undefined && repository.indexedBranches.every(({ name }) => (name === detachedName ? state.headCommit !== null : state.branches.has(name)));
+  const isKnown =
+    state !== undefined &&
+    repository.indexedBranches.every(({ name }) =>
+      name === detachedName ? state.headCommit !== null : state.branches.has(name),
+    );
   return isKnown ? state : undefined;
 }
 
 /** Names the branches and their commits. */
 function stateName(wanted: ReadonlyMap<string, string>): string {
-  return createHash("sha1").update(JSON.stringify([...wanted])).digest("hex");
+  return createHash("sha1")
+    .update(JSON.stringify([...wanted]))
+    .digest("hex");
 }
 
 function stopOf(task: { readonly stop: Int32Array }): StopSignal {
@@ -318,12 +410,27 @@ function beatingStop(task: { readonly stop: Int32Array }): () => boolean {
 function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirror> {
   const directory = join(settings.dataFolder, "mirrors", `${repository.id}.git`);
   const access = {
-    home: fetch.home || null, sshCommand: fetch.sshCommand || null, credentialHelper: fetch.credentialHelper || null, followRedirects: fetch.followRedirects,
+    home: fetch.home || null,
+    sshCommand: fetch.sshCommand || null,
+    credentialHelper: fetch.credentialHelper || null,
+    followRedirects: fetch.followRedirects,
   };
   return Mirror.open(directory, remoteOf(repository), {
-    access, listTimeoutMs, fetchTimeoutMs: fetch.timeoutMs, silenceMs: fetch.silenceMs,
-    fetchBytesMax: fetch.bytesMax, memoryBytesMax: fetch.memoryBytesMax, reserveBytes: fetch.reserveBytes,
-    onProgress: ({ percent }) => post({ kind: "progress", repositoryId: repository.id, phase: "fetching", done: percent ?? 0, total: percent === null ? 0 : 100 }),
+    access,
+    listTimeoutMs,
+    fetchTimeoutMs: fetch.timeoutMs,
+    silenceMs: fetch.silenceMs,
+    fetchBytesMax: fetch.bytesMax,
+    memoryBytesMax: fetch.memoryBytesMax,
+    reserveBytes: fetch.reserveBytes,
+    onProgress: ({ percent }) =>
+      post({
+        kind: "progress",
+        repositoryId: repository.id,
+        phase: "fetching",
+        done: percent ?? 0,
+        total: percent === null ? 0 : 100,
+      }),
   });
 }
 
@@ -343,13 +450,21 @@ interface IndexResult {
 }
 
 /** Indexes what differs from the last generation; undefined when that is not possible, or not worth it. */
-async function syncChanges(input: SyncInput, wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult | undefined> {
+async function syncChanges(
+  input: SyncInput,
+  wanted: ReadonlyMap<string, string>,
+  context: IndexContext,
+): Promise<IndexResult | undefined> {
   const { repository } = input;
   if (input.rebuild || repository.generation === 0) return undefined;
   const branches = carryBits(repository.indexedBranches, wanted);
   if (branches === undefined) return undefined;
   const delta = await findDeltaIfPossible(input, branches, context);
-  if (delta === undefined || delta.changedPathCount > Math.max(deltaPathCountMax, repository.documentCount * deltaPathShareMax)) return undefined;
+  if (
+    delta === undefined ||
+    delta.changedPathCount > Math.max(deltaPathCountMax, repository.documentCount * deltaPathShareMax)
+  )
+    return undefined;
   const counts: DocumentCounts = {
     documentCount: repository.documentCount - delta.dead.documentCount,
     contentBytes: Math.max(0, repository.contentBytes - delta.dead.contentBytes),
@@ -360,12 +475,27 @@ async function syncChanges(input: SyncInput, wanted: ReadonlyMap<string, string>
   return { branches, counts, replaces: false, tombstones: delta.tombstones };
 }
 
-/** Undefined after a force-push that took the old commit away, or when a shard is damaged: all is then read from the mirror. */
-async function findDeltaIfPossible(input: SyncInput, branches: readonly IndexedBranch[], context: IndexContext): Promise<Delta | undefined> {
+/**
+ * Undefined after a force-push that took the old commit away, or when a shard is damaged: all is then read from the
+ * mirror.
+ */
+async function findDeltaIfPossible(
+  input: SyncInput,
+  branches: readonly IndexedBranch[],
+  context: IndexContext,
+): Promise<Delta | undefined> {
   const snapshot = store.read();
   try {
-    return await findDelta(context.mirror, input.repository.id, input.repository.indexedBranches, branches, input.shards, snapshot,
-      (reader) => reader.verify("index"), context.stop);
+    return await findDelta(
+      context.mirror,
+      input.repository.id,
+      input.repository.indexedBranches,
+      branches,
+      input.shards,
+      snapshot,
+      (reader) => reader.verify("index"),
+      context.stop,
+    );
   } catch (error) {
     if (error instanceof TrawlError && repairedByReading.has(error.code)) return undefined;
     throw error;
@@ -374,7 +504,10 @@ async function findDeltaIfPossible(input: SyncInput, branches: readonly IndexedB
   }
 }
 
-function subtract(counts: Readonly<Record<string, number>>, less: Readonly<Record<string, number>>): Record<string, number> {
+function subtract(
+  counts: Readonly<Record<string, number>>,
+  less: Readonly<Record<string, number>>,
+): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).map(([reason, count]) => [reason, count - (less[reason] ?? 0)]));
 }
 
@@ -382,7 +515,11 @@ async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexCont
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
   const { entries, missingTreeCount } = await entriesOfBranches(context.mirror, branches, context.stop);
-  if (entries.length === 0 && missingTreeCount > 0) throw new TrawlError("git", "none of the directories of the indexed branches can be read: the repository is damaged");
+  if (entries.length === 0 && missingTreeCount > 0)
+    throw new TrawlError(
+      "git",
+      "none of the directories of the indexed branches can be read: the repository is damaged",
+    );
   if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
   activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
   await indexEntries(entries, context, counts);
@@ -398,13 +535,25 @@ function wantedBranches(state: RefState, configured: readonly string[]): Map<str
   }
   if (state.defaultBranch === null && state.headCommit !== null) wanted.set(detachedName, state.headCommit);
   if (wanted.size > branchCountMax) {
-    throw new TrawlError("bad-config", `${wanted.size} branches are to be indexed; ${branchCountMax} is the most. Shorten \`branches\` of this repository.`);
+    throw new TrawlError(
+      "bad-config",
+      `${wanted.size} branches are to be indexed; ${branchCountMax} is the most. Shorten \`branches\` of this repository.`,
+    );
   }
   return wanted;
 }
 
-function isSame(indexed: readonly IndexedBranch[], wanted: ReadonlyMap<string, string>, defaultBefore: string, defaultAfter: string): boolean {
-  return defaultBefore === defaultAfter && indexed.length === wanted.size && indexed.every((branch) => wanted.get(branch.name) === branch.commit);
+function isSame(
+  indexed: readonly IndexedBranch[],
+  wanted: ReadonlyMap<string, string>,
+  defaultBefore: string,
+  defaultAfter: string,
+): boolean {
+  return (
+    defaultBefore === defaultAfter &&
+    indexed.length === wanted.size &&
+    indexed.every((branch) => wanted.get(branch.name) === branch.commit)
+  );
 }
 
 function post(progress: SyncProgress): void {
@@ -464,9 +613,13 @@ async function copyForBackup(task: BackupTask): Promise<BackupTaskResult> {
 
 async function copyPart({ part, stop }: BackupTask, files: ContentFiles): Promise<BackupFile | undefined> {
   switch (part.kind) {
-    case "file": return files.addFile(part.path, part.source, stopWhenSet(stop));
-    case "shard": return copyShard(store, part.shard, files);
-    case "mirror": return copyMirror(join(settings.dataFolder, part.path), part.path, part.earlier, files, stopWhenSet(stop));
-    case "clean": return void await deleteUnneeded(part.entries, files);
+    case "file":
+      return files.addFile(part.path, part.source, stopWhenSet(stop));
+    case "shard":
+      return copyShard(store, part.shard, files);
+    case "mirror":
+      return copyMirror(join(settings.dataFolder, part.path), part.path, part.earlier, files, stopWhenSet(stop));
+    case "clean":
+      return void (await deleteUnneeded(part.entries, files));
   }
 }

@@ -60,7 +60,10 @@ export interface SearchPlace {
   readonly position: ShardPosition;
 }
 
-/** One slice of the look for repositories that a search has conditions on. It sends nothing: what is found is in the conditions. */
+/**
+ * One slice of the look for repositories that a search has conditions on. It sends nothing: what is found is in the
+ * conditions.
+ */
 export interface FindTask {
   readonly conditions: readonly FindCondition[];
   /** This and the filter are as of a `SearchTask`. */
@@ -83,7 +86,10 @@ export interface FindPlace {
   readonly content: number;
 }
 
-/** A file that a search left out: looking for the pattern in it takes too much work, or it has too many matches on a line. */
+/**
+ * A file that a search left out: looking for the pattern in it takes too much work, or it has too many matches on a
+ * line.
+ */
 export interface LeftOutFile {
   readonly shardId: number;
   readonly document: number;
@@ -145,7 +151,10 @@ export const firstSlotWord = 8;
 /** What an ingest worker is asked to do. */
 export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask;
 
-/** Copy one part of a backup, or delete what none of its parts needs. The result is what the manifest says of it; undefined for the latter. */
+/**
+ * Copy one part of a backup, or delete what none of its parts needs. The result is what the manifest says of it;
+ * undefined for the latter.
+ */
 export interface BackupTask {
   readonly kind: "backup";
   /** The folder of the contents of the backup. */
@@ -173,7 +182,9 @@ export interface SyncTask {
   readonly shardIds: Int32Array;
   readonly limits: IndexLimits;
   readonly fetch: FetchSettings;
-  /** Nobody waits for the thread: a fetch may take its time. Of other tasks one that does is put off, see `SyncOutcome`. */
+  /**
+   * Nobody waits for the thread: a fetch may take its time. Of other tasks one that does is put off, see `SyncOutcome`.
+   */
   readonly isPatient: boolean;
   /** Word 0 not 0: stop. */
   readonly stop: Int32Array;
@@ -237,22 +248,22 @@ export type SyncOutcome =
   /** Its remote kept the others of the task waiting: it is to be fetched in a task of its own. */
   | { readonly kind: "deferred"; readonly repositoryId: number }
   | {
-    readonly kind: "changed";
-    readonly repositoryId: number;
-    readonly fetched: string;
-    readonly defaultBranch: string;
-    readonly indexedBranches: readonly IndexedBranch[];
-    readonly documentCount: number;
-    readonly contentBytes: number;
-    readonly skippedCounts: Readonly<Record<string, number>>;
-    /** Blobs that had to be read from the mirror. */
-    readonly reads: { readonly blobCount: number; readonly byteCount: number };
-    /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
-    readonly replaces: boolean;
-    readonly tombstones: ReadonlyMap<number, readonly number[]>;
-    /** Objects are missing from the mirror that its source had: fetching everything anew may bring them. */
-    readonly lacksObjects: boolean;
-  };
+      readonly kind: "changed";
+      readonly repositoryId: number;
+      readonly fetched: string;
+      readonly defaultBranch: string;
+      readonly indexedBranches: readonly IndexedBranch[];
+      readonly documentCount: number;
+      readonly contentBytes: number;
+      readonly skippedCounts: Readonly<Record<string, number>>;
+      /** Blobs that had to be read from the mirror. */
+      readonly reads: { readonly blobCount: number; readonly byteCount: number };
+      /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
+      readonly replaces: boolean;
+      readonly tombstones: ReadonlyMap<number, readonly number[]>;
+      /** Objects are missing from the mirror that its source had: fetching everything anew may bring them. */
+      readonly lacksObjects: boolean;
+    };
 
 /** Repack a mirror if it has many packs or loose objects. */
 export interface MaintainTask {

@@ -22,7 +22,10 @@ export interface ThreadEvents {
   readonly onMessage: (message: unknown) => void;
   /** It runs no more. */
   readonly onExit: () => void;
-  /** Neither do its children: git might have written to a mirror still. `error` is what it ended with, if it said anything. */
+  /**
+   * Neither do its children: git might have written to a mirror still. `error` is what it ended with, if it said
+   * anything.
+   */
   readonly onGone: (error: unknown) => void;
 }
 
@@ -35,11 +38,11 @@ export interface ThreadOptions {
 }
 
 /**
- * One thread of a pool, and the processes that it starts. It keeps the process alive while it starts, as tasks may wait for it, and while
- * it runs one.
+ * One thread of a pool, and the processes that it starts. It keeps the process alive while it starts, as tasks may wait
+ * for it, and while it runs one.
  *
- * It is a Piscina of one thread. Piscina ends a thread of a larger pool only through an `AbortSignal` for each task, and it starts the
- * replacement at once, while children of the thread may still write to a mirror.
+ * It is a Piscina of one thread. Piscina ends a thread of a larger pool only through an `AbortSignal` for each task,
+ * and it starts the replacement at once, while children of the thread may still write to a mirror.
  */
 export class PoolThread {
   isStarted = false;
@@ -53,7 +56,11 @@ export class PoolThread {
 
   constructor({ entry, settings, heapMiB }: ThreadOptions, events: ThreadEvents) {
     this.#events = events;
-    const workerData: WorkerSettings & ThreadSettings = { ...settings, children: this.#children, heapWord: this.#heapWord };
+    const workerData: WorkerSettings & ThreadSettings = {
+      ...settings,
+      children: this.#children,
+      heapWord: this.#heapWord,
+    };
     this.#pool = new Piscina<TaskMessage, ResultMessage>({
       filename: entry.href,
       // The thread is started by its first task, and not replaced when it ends.
@@ -90,17 +97,22 @@ export class PoolThread {
   }
 
   #begin(): void {
-    this.#pool.run({ name: startTask, task: undefined }).then(() => {
-      this.isStarted = true;
-      this.#events.onStarted();
-    }, () => undefined);
+    this.#pool.run({ name: startTask, task: undefined }).then(
+      () => {
+        this.isStarted = true;
+        this.#events.onStarted();
+      },
+      () => undefined,
+    );
     const thread = this.#pool.threads.at(0);
     assert(thread !== undefined, "the first task starts the thread");
     this.#watch(thread);
   }
 
   #watch(thread: Worker): void {
-    thread.on("error", (error) => { this.#error = error; });
+    thread.on("error", (error) => {
+      this.#error = error;
+    });
     thread.on("exit", () => this.#takeExit());
   }
 

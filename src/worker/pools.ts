@@ -4,8 +4,26 @@ import { FairSemaphore, refusalError, shareLimits } from "../base/fair-semaphore
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type {
-  BackupTask, BackupTaskResult, BatchMessage, CheckTask, CheckTaskResult, CompactTask, CompactTaskResult, FindTask, FindTaskResult, IngestTask, LenderMessage, MaintainTask, RemoveTask, SearchTask, SearchTaskResult,
-  SearchWorkerSettings, SyncProgress, SyncTask, SyncTaskResult, WorkerSettings,
+  BackupTask,
+  BackupTaskResult,
+  BatchMessage,
+  CheckTask,
+  CheckTaskResult,
+  CompactTask,
+  CompactTaskResult,
+  FindTask,
+  FindTaskResult,
+  IngestTask,
+  LenderMessage,
+  MaintainTask,
+  RemoveTask,
+  SearchTask,
+  SearchTaskResult,
+  SearchWorkerSettings,
+  SyncProgress,
+  SyncTask,
+  SyncTaskResult,
+  WorkerSettings,
 } from "./messages.js";
 import { Lenders } from "./lenders.js";
 import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask, ReadWorkerSettings } from "./read-messages.js";
@@ -22,17 +40,26 @@ const readWorkerEntry = new URL("./read-worker.js", import.meta.url);
 const waitingReadsMax = 1_000;
 
 /**
- * Reads that may take long, whatever limits they have: they walk histories or whole trees, or highlight text of any kind. Of one
- * client they never have all threads. The others are over within moments, and clients take turns.
+ * Reads that may take long, whatever limits they have: they walk histories or whole trees, or highlight text of any
+ * kind. Of one client they never have all threads. The others are over within moments, and clients take turns.
  */
 const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
-  "count-languages", "find-first-commit", "highlight-texts", "list-contributors", "list-file-names", "list-history", "print-directory", "read-blame", "read-diff", "compare-commits",
+  "count-languages",
+  "find-first-commit",
+  "highlight-texts",
+  "list-contributors",
+  "list-file-names",
+  "list-history",
+  "print-directory",
+  "read-blame",
+  "read-diff",
+  "compare-commits",
 ]);
 
 /**
- * The JavaScript heap of a thread, in MiB; shards, texts and results are outside of it. A search worker holds 30 at a search of
- * everything, a read worker 150 while it compares trees of 400,000 paths. What exhausts the heap of a thread ends the thread, so with these
- * the process stays within the 400 MiB that one request may take.
+ * The JavaScript heap of a thread, in MiB; shards, texts and results are outside of it. A search worker holds 30 at a
+ * search of everything, a read worker 150 while it compares trees of 400,000 paths. What exhausts the heap of a thread
+ * ends the thread, so with these the process stays within the 400 MiB that one request may take.
  */
 const heapMiBOf = { search: 256, read: 320 } as const;
 
@@ -42,7 +69,10 @@ const graceMs = 2_000;
 /** git has 2 s to end by itself, and is waited for. */
 const ingestGraceMs = 4_000;
 
-/** Threads of the ingest pool for remotes that take their time, beside those for everybody else; they start when they are needed. */
+/**
+ * Threads of the ingest pool for remotes that take their time, beside those for everybody else; they start when they
+ * are needed.
+ */
 const slowWorkerCount = 2;
 
 /** What pools tell of their threads. */
@@ -67,15 +97,26 @@ export class SearchPool {
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
     this.workerCount = workerCount;
-    this.#pool = new WorkerPool({ name: "search", entry, settings, threadCountMin: workerCount, threadCountMax: workerCount, heapMiB: heapMiBOf.search }, log, {
-      onMessage: (message) => this.#receive(message as BatchMessage | LenderMessage),
-      onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
-    });
+    this.#pool = new WorkerPool(
+      {
+        name: "search",
+        entry,
+        settings,
+        threadCountMin: workerCount,
+        threadCountMax: workerCount,
+        heapMiB: heapMiBOf.search,
+      },
+      log,
+      {
+        onMessage: (message) => this.#receive(message as BatchMessage | LenderMessage),
+        onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
+      },
+    );
   }
 
   /**
-   * Resolves with the slice's result. Rejects with a `ThreadLoss` when its thread is gone: one that does not come back within 2 s
-   * after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is ended.
+   * Resolves with the slice's result. Rejects with a `ThreadLoss` when its thread is gone: one that does not come back
+   * within 2 s after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is ended.
    */
   run(task: SearchTask, deadlineMs = Infinity): Promise<SearchTaskResult> {
     return this.#run("slice", task, deadlineMs) as Promise<SearchTaskResult>;
@@ -118,12 +159,30 @@ export class IngestPool {
   readonly #start: () => WorkerPool<unknown>;
   #pool: WorkerPool<unknown> | undefined;
 
-  constructor(settings: WorkerSettings, workerCount: number, heapBytesMax: number, { log, metrics }: PoolReport, onProgress: (progress: SyncProgress) => void) {
+  constructor(
+    settings: WorkerSettings,
+    workerCount: number,
+    heapBytesMax: number,
+    { log, metrics }: PoolReport,
+    onProgress: (progress: SyncProgress) => void,
+  ) {
     this.workerCount = workerCount;
-    this.#start = () => new WorkerPool({ name: "ingest", entry: ingestWorkerEntry, settings, threadCountMin: workerCount, threadCountMax: workerCount + slowWorkerCount, heapMiB: heapBytesMax / 2 ** 20 }, log, {
-      onMessage: (message) => onProgress(message as SyncProgress),
-      onLoss: (reason) => metrics.workersLost.inc({ pool: "ingest", reason }),
-    });
+    this.#start = () =>
+      new WorkerPool(
+        {
+          name: "ingest",
+          entry: ingestWorkerEntry,
+          settings,
+          threadCountMin: workerCount,
+          threadCountMax: workerCount + slowWorkerCount,
+          heapMiB: heapBytesMax / 2 ** 20,
+        },
+        log,
+        {
+          onMessage: (message) => onProgress(message as SyncProgress),
+          onLoss: (reason) => metrics.workersLost.inc({ pool: "ingest", reason }),
+        },
+      );
   }
 
   sync(task: SyncTask): Promise<SyncTaskResult> {
@@ -164,7 +223,11 @@ export class IngestPool {
     this.#pool ??= this.#start();
     const activity = new TaskActivity();
     try {
-      return (await this.#pool.run("ingest", { task, activity: activity.memory }, { deadlineMs: Infinity, stops, graceMs: ingestGraceMs, activity })) as T;
+      return (await this.#pool.run(
+        "ingest",
+        { task, activity: activity.memory },
+        { deadlineMs: Infinity, stops, graceMs: ingestGraceMs, activity },
+      )) as T;
     } catch (error) {
       throw error instanceof ThreadLoss ? new IngestLoss(error, activity.doing()) : error;
     }
@@ -195,7 +258,8 @@ export interface ReadLimits {
  * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
  * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
  *
- * Clients are served in turn, and one that asks for much that takes long leaves a thread to the others, where there are two.
+ * Clients are served in turn, and one that asks for much that takes long leaves a thread to the others, where there are
+ * two.
  */
 export class ReadPool {
   readonly #start: () => WorkerPool<ReadOutcome>;
@@ -206,12 +270,24 @@ export class ReadPool {
 
   /** One client may have `sharePercent` of the reads that wait. */
   constructor(settings: ReadWorkerSettings, workerCount: number, sharePercent: number, { log, metrics }: PoolReport) {
-    this.#permits = new FairSemaphore({ ...shareLimits(workerCount, waitingReadsMax, sharePercent), clientCountMax: workerCount });
-    this.#longCountMax = Math.max(1, workerCount - 1);
-    this.#start = () => new WorkerPool({ name: "read", entry: readWorkerEntry, settings, threadCountMin: workerCount, threadCountMax: workerCount, heapMiB: heapMiBOf.read }, log, {
-      onMessage: () => undefined,
-      onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }),
+    this.#permits = new FairSemaphore({
+      ...shareLimits(workerCount, waitingReadsMax, sharePercent),
+      clientCountMax: workerCount,
     });
+    this.#longCountMax = Math.max(1, workerCount - 1);
+    this.#start = () =>
+      new WorkerPool(
+        {
+          name: "read",
+          entry: readWorkerEntry,
+          settings,
+          threadCountMin: workerCount,
+          threadCountMax: workerCount,
+          heapMiB: heapMiBOf.read,
+        },
+        log,
+        { onMessage: () => undefined, onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }) },
+      );
   }
 
   /** Starts the threads, so that the first read does not wait for them. */
@@ -220,10 +296,13 @@ export class ReadPool {
   }
 
   /**
-   * Throws `overloaded` or `too-many-requests` when too many reads wait, `cancelled` when stopped or too slow, and what the kind's
-   * handler throws. It rejects at the end of the time even if the worker does not notice it.
+   * Throws `overloaded` or `too-many-requests` when too many reads wait, `cancelled` when stopped or too slow, and what
+   * the kind's handler throws. It rejects at the end of the time even if the worker does not notice it.
    */
-  async run<Kind extends ReadKind>(request: ReadKinds[Kind]["request"] & { readonly kind: Kind }, { timeoutMs, stop, client }: ReadLimits): Promise<ReadAnswer<Kind>> {
+  async run<Kind extends ReadKind>(
+    request: ReadKinds[Kind]["request"] & { readonly kind: Kind },
+    { timeoutMs, stop, client }: ReadLimits,
+  ): Promise<ReadAnswer<Kind>> {
     const full = this.#permits.refusal(client);
     if (full !== undefined) throw refusalError(full, "reads of mirrors");
     const expired = new Int32Array(new SharedArrayBuffer(4));
@@ -234,9 +313,16 @@ export class ReadPool {
         leave();
         reject(new TrawlError("cancelled", `reading a mirror (${request.kind}) took longer than ${timeoutMs} ms`));
       });
-      const leave = this.#permits.acquire(client, (release) => {
-        this.#read({ request, stops: [stop, expired] }, deadlineMs).finally(release).then((answer) => resolve(answer as ReadAnswer<Kind>), reject).finally(() => timer.cancel());
-      }, longReads.has(request.kind) ? this.#longCountMax : undefined);
+      const leave = this.#permits.acquire(
+        client,
+        (release) => {
+          this.#read({ request, stops: [stop, expired] }, deadlineMs)
+            .finally(release)
+            .then((answer) => resolve(answer as ReadAnswer<Kind>), reject)
+            .finally(() => timer.cancel());
+        },
+        longReads.has(request.kind) ? this.#longCountMax : undefined,
+      );
     });
   }
 

@@ -11,7 +11,10 @@ export interface ReadKinds extends GitReadKinds {
   "commit-facts": { readonly request: ReadCommitFacts; readonly answer: CommitFacts };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
   "find-documents": { readonly request: FindDocuments; readonly answer: FoundDocuments };
-  "highlight-texts": { readonly request: HighlightTexts; readonly answer: { readonly texts: readonly HighlightedText[] } };
+  "highlight-texts": {
+    readonly request: HighlightTexts;
+    readonly answer: { readonly texts: readonly HighlightedText[] };
+  };
   "keep-documents": { readonly request: KeepDocuments; readonly answer: KeptDocuments };
 }
 
@@ -60,8 +63,13 @@ export type CommitQuestion =
   | HasFile
   /** The text of its CODEOWNERS file. */
   | { readonly kind: "code-owners" }
-  /** By path, who changed it in the history of the commit: a bit for each filter that some author matches. At most 32. */
-  | { readonly kind: "contributors"; readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[] };
+  /**
+   * By path, who changed it in the history of the commit: a bit for each filter that some author matches. At most 32.
+   */
+  | {
+      readonly kind: "contributors";
+      readonly filters: readonly { readonly source: string; readonly foldCase: boolean }[];
+    };
 
 /** Whether it has a file whose path and text both match; "" where nothing is asked. Case is ignored. RE2 sources. */
 export interface HasFile {
@@ -90,8 +98,16 @@ export interface CommitFacts {
 
 /** The answer to a question; one commit that fails does not touch the others. */
 export type CommitFact =
-  /** `bytes` is a text, or `encodePathMasks`; undefined when there is none. `unixSeconds` is of the commit's date, when that was asked. */
-  | { readonly kind: "known"; readonly holds: boolean; readonly bytes: Uint8Array | undefined; readonly unixSeconds?: number }
+  /**
+   * `bytes` is a text, or `encodePathMasks`; undefined when there is none. `unixSeconds` is of the commit's date, when
+   * that was asked.
+   */
+  | {
+      readonly kind: "known";
+      readonly holds: boolean;
+      readonly bytes: Uint8Array | undefined;
+      readonly unixSeconds?: number;
+    }
   | { readonly kind: "failed"; readonly error: SerializedError };
 /** Which documents of shards commits of one repository have, and which documents no shard has. */
 export interface FindDocuments {

@@ -41,12 +41,18 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
 
 async function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
-    case "commit-facts": return answerCommitFacts(request, context);
-    case "resolve-revisions": return answerResolveRevisions(request, context);
-    case "find-documents": return answerFindDocuments(request, context);
-    case "highlight-texts": return answerHighlightTexts(request, context);
-    case "keep-documents": return answerKeepDocuments(request, context);
-    default: return answerGitRead(request, context);
+    case "commit-facts":
+      return answerCommitFacts(request, context);
+    case "resolve-revisions":
+      return answerResolveRevisions(request, context);
+    case "find-documents":
+      return answerFindDocuments(request, context);
+    case "highlight-texts":
+      return answerHighlightTexts(request, context);
+    case "keep-documents":
+      return answerKeepDocuments(request, context);
+    default:
+      return answerGitRead(request, context);
   }
 }
 
@@ -62,5 +68,8 @@ function store(): ShardStore {
 /** Texts of live shards are taken here without a look at their checksums. */
 function requireNoFaults(shards: ShardStore | undefined): void {
   if (shards === undefined || shards.guard.faultCount === 0) return;
-  throw new TrawlError("corrupt-shard", "a part of the shard store could not be read; the next start of the daemon repairs it");
+  throw new TrawlError(
+    "corrupt-shard",
+    "a part of the shard store could not be read; the next start of the daemon repairs it",
+  );
 }

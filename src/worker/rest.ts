@@ -8,8 +8,8 @@ const restMs = 3_000;
 const heapBytesMin = 24 * 1024 * 1024;
 
 /**
- * Gives back what the tasks of a thread have left once it rests. V8 collects when a thread needs memory; one that rests needs
- * none, so it would keep garbage for as long as nobody asks for anything.
+ * Gives back what the tasks of a thread have left once it rests. V8 collects when a thread needs memory; one that rests
+ * needs none, so it would keep garbage for as long as nobody asks for anything.
  */
 export class Rest {
   readonly #letGo: () => void;

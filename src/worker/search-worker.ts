@@ -18,7 +18,21 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import { firstSlotWord, type BatchMessage, type FindPlace, type FindTask, type FindTaskResult, type KeptSight, type Lane, type LeftOutFile, type LenderMessage, type SearchTask, type SearchTaskResult, type SearchWorkerSettings, type ShardFailure } from "./messages.js";
+import {
+  firstSlotWord,
+  type BatchMessage,
+  type FindPlace,
+  type FindTask,
+  type FindTaskResult,
+  type KeptSight,
+  type Lane,
+  type LeftOutFile,
+  type LenderMessage,
+  type SearchTask,
+  type SearchTaskResult,
+  type SearchWorkerSettings,
+  type ShardFailure,
+} from "./messages.js";
 import { Rest } from "./rest.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
@@ -33,8 +47,9 @@ const sliceMsOf = { interactive: 8, exhaustive: 2 } as const;
 const flushAfterMs = 50;
 
 /**
- * The main thread goes first: what it has to do is short, and everybody waits for it. Beside 8 exhaustive streams the p99 of
- * 32 GraphQL clients was 6 ms with this and 10 without, and the streams were as fast (2 cores, 21 November 2026).
+ * The main thread goes first: what it has to do is short, and everybody waits for it. Beside 8 exhaustive streams the
+ * p99 of 32 GraphQL clients was 6 ms with this and 10 without, and the streams were as fast (2 cores, 21 November
+ * 2026).
  */
 const searchNiceness = 5;
 
@@ -101,7 +116,12 @@ class FindSlice {
       from = this.#findInShard(snapshot, from) ?? this.#nextShard();
       if (this.#mustPause()) break;
     }
-    return { resume: this.#isStopped ? undefined : from, stats: this.#stats, failures: this.#failures, leftOut: this.#leftOut };
+    return {
+      resume: this.#isStopped ? undefined : from,
+      stats: this.#stats,
+      failures: this.#failures,
+      leftOut: this.#leftOut,
+    };
   }
 
   get #isStopped(): boolean {
@@ -121,9 +141,15 @@ class FindSlice {
       const reader = openShard(snapshot, this.#table, place, this.#task.filter);
       const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place), sets: undefined };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
-        const find = new ShardFind(this.#task.conditions[condition], reader, sight, kernel,
+        const find = new ShardFind(
+          this.#task.conditions[condition],
+          reader,
+          sight,
+          kernel,
           () => verifyOnce(reader, this.#table, place, "content", contentVerified),
-          this.#stop, (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }));
+          this.#stop,
+          (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }),
+        );
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
@@ -147,8 +173,13 @@ function isOverdue(startedMs: number, lane: Lane): boolean {
 /** Files that one slice names at most as left out: a client is shown the first ten. */
 const leftOutCountMax = 1000;
 
-function noteLeftOut(leftOut: LeftOutFile[], reader: ShardReader, file: Pick<LeftOutFile, "document" | "repository" | "reason">): void {
-  if (leftOut.length < leftOutCountMax) leftOut.push({ ...file, shardId: reader.id, path: reader.pathOf(file.document).toString() });
+function noteLeftOut(
+  leftOut: LeftOutFile[],
+  reader: ShardReader,
+  file: Pick<LeftOutFile, "document" | "repository" | "reason">,
+): void {
+  if (leftOut.length < leftOutCountMax)
+    leftOut.push({ ...file, shardId: reader.id, path: reader.pathOf(file.document).toString() });
 }
 
 /** Whether work ended within because the search is stopped: that is no failure of the shard. */
@@ -175,7 +206,9 @@ class Slice {
   constructor(task: SearchTask) {
     this.#task = task;
     this.#table = new ShardTable(task.table);
-    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) => this.#take(batch));
+    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) =>
+      this.#take(batch),
+    );
   }
 
   /** What was read while the store had a fault may come from zeros: it is dropped, and its shards have failed. */
@@ -192,12 +225,20 @@ class Slice {
   #send(batch: ResultBatch): void {
     const { searchId, slice } = this.#task;
     this.#batchCount++;
-    const message: BatchMessage = { kind: "batch", searchId, slice, batch, lender: batch.isLent ? threadId : undefined, takenBackCount: buffers.takenBackCount };
+    const message: BatchMessage = {
+      kind: "batch",
+      searchId,
+      slice,
+      batch,
+      lender: batch.isLent ? threadId : undefined,
+      takenBackCount: buffers.takenBackCount,
+    };
     parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
   }
 
   #noteFailure(shardId: number, error: unknown): void {
-    if (!this.#failures.some((failure) => failure.shardId === shardId)) this.#failures.push({ shardId, error: serializeError(error) });
+    if (!this.#failures.some((failure) => failure.shardId === shardId))
+      this.#failures.push({ shardId, error: serializeError(error) });
   }
 
   /** Drops what was read while the store had a fault. */
@@ -233,7 +274,14 @@ class Slice {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
     this.#writer.close();
     const isEnd = resume === undefined || resume.shard >= this.#task.places.length || !this.#isWanted(resume.position);
-    return { resume: isEnd ? undefined : resume, stats: this.#stats, shardStats: this.#shardStats, batchCount: this.#batchCount, failures: this.#failures, leftOut: this.#leftOut };
+    return {
+      resume: isEnd ? undefined : resume,
+      stats: this.#stats,
+      shardStats: this.#shardStats,
+      batchCount: this.#batchCount,
+      failures: this.#failures,
+      leftOut: this.#leftOut,
+    };
   }
 
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
@@ -245,10 +293,18 @@ class Slice {
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
-      const { reader, cards, tombstones, checkContent } = place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
+      const { reader, cards, tombstones, checkContent } =
+        place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
       const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
-      const search = new ShardSearch(reader, sight, this.#task.options, kernel, this.#writer, checkContent,
-        (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }));
+      const search = new ShardSearch(
+        reader,
+        sight,
+        this.#task.options,
+        kernel,
+        this.#writer,
+        checkContent,
+        (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }),
+      );
       const next = search.run(position, stats, () => this.#mustPause());
       if (place < this.#table.count) requireFaultCount(faultCount, shardId);
       return next;
@@ -264,7 +320,9 @@ class Slice {
   #openLive(snapshot: ShardSnapshot, place: number): OpenShard {
     const reader = openShard(snapshot, this.#table, place, this.#task.filter);
     return {
-      reader, cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place),
+      reader,
+      cards: this.#table.cardsOf(place),
+      tombstones: this.#table.tombstonesOf(place),
       checkContent: () => verifyOnce(reader, this.#table, place, "content", contentVerified),
     };
   }
@@ -307,7 +365,11 @@ function openKept({ id, from, to, cards }: KeptSight): OpenShard {
 function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, filter: SharedArrayBuffer): ShardReader {
   const id = table.idOf(place);
   const bytes = snapshot.get(id);
-  if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`);
+  if (bytes === undefined)
+    throw new TrawlError(
+      "corrupt-shard",
+      `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`,
+    );
   const reader = readers.open(id, bytes, store.guard.faultCount);
   reader.requireChecksum(table.checksumOf(place));
   verifyOnce(reader, table, place, "index", indexVerified);
@@ -320,8 +382,17 @@ function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter
   filter.fill(column, columnTextOf(reader));
 }
 
-/** Checksums are verified at a shard's first use in the life of the process, and after a fault of the store, by whichever worker comes first. */
-function verifyOnce(reader: ShardReader, table: ShardTable, place: number, part: "index" | "content", mark: number): void {
+/**
+ * Checksums are verified at a shard's first use in the life of the process, and after a fault of the store, by
+ * whichever worker comes first.
+ */
+function verifyOnce(
+  reader: ShardReader,
+  table: ShardTable,
+  place: number,
+  part: "index" | "content",
+  mark: number,
+): void {
   const { faultCount } = store.guard;
   if (table.isVerified(place, mark, faultCount)) return;
   reader.verify(part);

@@ -15,7 +15,10 @@ export type ResultMessage =
 /** A function of the thread by name; it takes a task and returns its result, or a promise of it. */
 export type TaskHandlers = Readonly<Record<string, (task: never) => unknown>>;
 
-/** The task that a pool runs first, and that each thread has: it is answered once the modules are loaded and the stores are open. */
+/**
+ * The task that a pool runs first, and that each thread has: it is answered once the modules are loaded and the stores
+ * are open.
+ */
 export const startTask = "start";
 
 /** What an entry file exports as its default, for Piscina to call with each task: it never rejects. */
@@ -24,7 +27,10 @@ export function serveTasks(handlers: TaskHandlers): (message: TaskMessage) => Pr
   return (message) => answer(table, message);
 }
 
-async function answer(handlers: ReadonlyMap<string, (task: never) => unknown>, { name, task }: TaskMessage): Promise<ResultMessage> {
+async function answer(
+  handlers: ReadonlyMap<string, (task: never) => unknown>,
+  { name, task }: TaskMessage,
+): Promise<ResultMessage> {
   try {
     const handler = handlers.get(name);
     if (handler === undefined) throw new TrawlError("internal", `this thread has no task ${name}`);

@@ -29,7 +29,18 @@ const stateBytesMax = 64;
 const oidBytesMax = 64;
 const pathBytesMax = 1024;
 
-const phases = ["starting", "fetching", "comparing", "reading", "indexing", "writing", "merging", "checking", "repacking", "copying"] as const;
+const phases = [
+  "starting",
+  "fetching",
+  "comparing",
+  "reading",
+  "indexing",
+  "writing",
+  "merging",
+  "checking",
+  "repacking",
+  "copying",
+] as const;
 
 export type Phase = (typeof phases)[number];
 
@@ -48,11 +59,12 @@ export interface Doing {
 }
 
 /**
- * What a task does at this moment, in shared memory: the thread writes it, and the pool reads it to see whether the task goes on,
- * and, when it does not, what it was at.
+ * What a task does at this moment, in shared memory: the thread writes it, and the pool reads it to see whether the
+ * task goes on, and, when it does not, what it was at.
  *
- * A thread that is ended in the middle of a write to LMDB would leave its lock behind, and no other thread could write again.
- * So writes are between `beginWrite` and `endWrite`, and the pool ends a thread only after `lockForEnd` returned true.
+ * A thread that is ended in the middle of a write to LMDB would leave its lock behind, and no other thread could write
+ * again. So writes are between `beginWrite` and `endWrite`, and the pool ends a thread only after `lockForEnd` returned
+ * true.
  */
 export class TaskActivity {
   readonly memory: SharedArrayBuffer;
@@ -62,7 +74,11 @@ export class TaskActivity {
   readonly #oid: Buffer;
   readonly #path: Buffer;
 
-  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(4 * (headerWords + shardCountMax) + stateBytesMax + oidBytesMax + pathBytesMax)) {
+  constructor(
+    memory: SharedArrayBuffer = new SharedArrayBuffer(
+      4 * (headerWords + shardCountMax) + stateBytesMax + oidBytesMax + pathBytesMax,
+    ),
+  ) {
     this.memory = memory;
     this.#words = new Int32Array(memory, 0, headerWords);
     this.#shards = new Int32Array(memory, 4 * headerWords, shardCountMax);

@@ -17,8 +17,8 @@ export interface TaskLimits {
 /**
  * Decides when the thread of one task is to be ended.
  *
- * It counts looks, which come once a period, and not time: while the main thread is away, or the machine sleeps, there is
- * none, and a task whose answer waits for the main thread is not taken for one that hangs.
+ * It counts looks, which come once a period, and not time: while the main thread is away, or the machine sleeps, there
+ * is none, and a task whose answer waits for the main thread is not taken for one that hangs.
  */
 export class TaskWatch {
   readonly #limits: TaskLimits;

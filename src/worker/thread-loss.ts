@@ -18,7 +18,11 @@ export class ThreadLoss extends TrawlError {
   readonly reason: LossReason;
 
   constructor(reason: LossReason, cause: unknown) {
-    super(codes[reason] ?? "internal", `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`, { cause });
+    super(
+      codes[reason] ?? "internal",
+      `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`,
+      { cause },
+    );
     this.reason = reason;
   }
 }

@@ -54,12 +54,12 @@ interface Running<Result> extends Task<Result> {
 /**
  * Threads that run one entry file; one that ends is replaced.
  *
- * Each task has limits. A thread that does not come back within its task's grace after its deadline, after a stop flag was set or
- * after its activity stood still is ended, with its children, and replaced at once; the other threads go on. The task then
- * rejects with a `ThreadLoss`, when nothing of the thread runs any more.
+ * Each task has limits. A thread that does not come back within its task's grace after its deadline, after a stop flag
+ * was set or after its activity stood still is ended, with its children, and replaced at once; the other threads go on.
+ * The task then rejects with a `ThreadLoss`, when nothing of the thread runs any more.
  *
- * A thread is not ended before it has started: Node and LMDB's addon end the process when a thread is ended while it loads its
- * modules or opens a store.
+ * A thread is not ended before it has started: Node and LMDB's addon end the process when a thread is ended while it
+ * loads its modules or opens a store.
  */
 export class WorkerPool<Result> {
   readonly #options: PoolOptions;
@@ -101,7 +101,8 @@ export class WorkerPool<Result> {
     for (const { reject } of this.#queue.splice(0)) reject(closedError());
     const startedMs = monotonicMs();
     const isBusy = (): boolean => this.#running.size > 0 && monotonicMs() < startedMs + closeTimeoutMs;
-    const isBeginning = (): boolean => monotonicMs() < startedMs + beginTimeoutMs && [...this.#threads].some(({ isStarted }) => !isStarted);
+    const isBeginning = (): boolean =>
+      monotonicMs() < startedMs + beginTimeoutMs && [...this.#threads].some(({ isStarted }) => !isStarted);
     while (isBusy() || isBeginning()) await sleep(2);
     const endMs = monotonicMs() + endTimeoutMs;
     do {
@@ -114,8 +115,10 @@ export class WorkerPool<Result> {
   /** Starts as many threads as are missing, unless too many that were ended are still there: each holds memory. */
   #fill(): void {
     const { threadCountMin, threadCountMax } = this.#options;
-    const isMissing = (): boolean => this.#threads.size < threadCountMin
-      || (this.#threads.size < threadCountMax && this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
+    const isMissing = (): boolean =>
+      this.#threads.size < threadCountMin ||
+      (this.#threads.size < threadCountMax &&
+        this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
     while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) this.#start();
   }
 
@@ -188,7 +191,11 @@ export class WorkerPool<Result> {
   /** Its task fails though it is still there: it hangs in native code, or in the system. */
   #giveUp(thread: PoolThread): void {
     if (!this.#ending.has(thread)) return;
-    if (!this.#isClosed) this.#log.error({ pool: this.#options.name }, "a thread that was ended has not gone: it hangs in native code or in the system");
+    if (!this.#isClosed)
+      this.#log.error(
+        { pool: this.#options.name },
+        "a thread that was ended has not gone: it hangs in native code or in the system",
+      );
     this.#fail(thread, undefined);
   }
 
@@ -209,7 +216,11 @@ export class WorkerPool<Result> {
   #fail(thread: PoolThread, error: unknown): void {
     const running = this.#running.get(thread);
     if (running === undefined) {
-      if (error !== undefined && !this.#isClosed) this.#log.error({ pool: this.#options.name, error: messageOf(error) }, "a thread failed outside a task; it is replaced");
+      if (error !== undefined && !this.#isClosed)
+        this.#log.error(
+          { pool: this.#options.name, error: messageOf(error) },
+          "a thread failed outside a task; it is replaced",
+        );
       return;
     }
     this.#running.delete(thread);

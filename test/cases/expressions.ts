@@ -6,18 +6,44 @@ const inTools = "r:^acme/tools$ type:file";
 const inParser = "r:^parser$ type:file";
 const foundTarget = tools("src/mod.rs:L1,L2", "tools/build.py:L4,L5");
 const targetAndBuild = tools("tools/build.py:L4,L5");
-const unclear = [`${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter to quote patterns that contain parentheses`];
-const unclearKeyword = [`${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote patterns that contain parentheses`];
+const unclear = [
+  `${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter to quote patterns that contain parentheses`,
+];
+const unclearKeyword = [
+  `${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote patterns that contain parentheses`,
+];
 const mixed = [`${unable}I'm having trouble understanding that query. The combination of parentheses is the problem…`];
-const missing = [`${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`];
+const missing = [
+  `${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`,
+];
 
 const grammar = [
   ...rows("expressions", "standard", [
-    ["and binds tighter than or", `${inTools} target or port and start`, [...foundTarget, ...tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")]],
-    ["and binds tighter on the left", `${inTools} port and start or target`, [...foundTarget, ...tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")]],
-    ["a group on the left", `${inTools} (target or port) and start`, tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")],
-    ["a group on the right", `${inTools} start and (target or port)`, tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")],
-    ["groups on both sides", `${inTools} (target or port) and (build or start)`, tools("tools/build.py:L2,L4,L5", "web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")],
+    [
+      "and binds tighter than or",
+      `${inTools} target or port and start`,
+      [...foundTarget, ...tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")],
+    ],
+    [
+      "and binds tighter on the left",
+      `${inTools} port and start or target`,
+      [...foundTarget, ...tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2")],
+    ],
+    [
+      "a group on the left",
+      `${inTools} (target or port) and start`,
+      tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2"),
+    ],
+    [
+      "a group on the right",
+      `${inTools} start and (target or port)`,
+      tools("web/app.ts:L1,L2", "web/legacy/app.js:L1,L2"),
+    ],
+    [
+      "groups on both sides",
+      `${inTools} (target or port) and (build or start)`,
+      tools("tools/build.py:L2,L4,L5", "web/app.ts:L1,L2", "web/legacy/app.js:L1,L2"),
+    ],
     ["a group in a group", `${inTools} target and (build or (pub and static))`, foundTarget],
     ["a group around all", `${inTools} (target and build)`, targetAndBuild],
     ["groups around groups", `${inTools} (((target and build)))`, targetAndBuild],
@@ -59,16 +85,33 @@ const parentheses = [
     ["one that closes nothing", `${inTools} target)`, unclear],
     ["one that closes nothing, in front", `${inTools} ) target`, unclear],
     ["two that close one", `${inTools} (target or goal)) and build`, unclear],
-    ["one that opens nothing, before or", `${inTools} (target or export`, tools("tools/build.py:L4", "web/app.ts:L1,L2", "web/app.tsx:L1")],
+    [
+      "one that opens nothing, before or",
+      `${inTools} (target or export`,
+      tools("tools/build.py:L4", "web/app.ts:L1,L2", "web/app.tsx:L1"),
+    ],
     ["one that opens nothing, at the end", `${inTools} export (`, []],
     ["one that opens nothing, in a word", `${inTools} build(target`, tools("tools/build.py:L4")],
     ["one that opens nothing, in a word of several", `${inTools} start(port, port`, tools("web/legacy/app.js:L2")],
-    ["one that opens nothing, alone", `${inTools} (`, tools(
-      "lib/widget.h:L2", "src/mod.rs:L1", "tools/build.py:L4,L5", "web/app.ts:L2", "web/app.tsx:L1", "web/legacy/app.js:L2",
-    )],
+    [
+      "one that opens nothing, alone",
+      `${inTools} (`,
+      tools(
+        "lib/widget.h:L2",
+        "src/mod.rs:L1",
+        "tools/build.py:L4,L5",
+        "web/app.ts:L2",
+        "web/app.tsx:L1",
+        "web/legacy/app.js:L2",
+      ),
+    ],
     ["an operand missing in a group", `${inTools} (target and )`, targetAndBuild],
     ["an operand missing outside", `${inTools} (target or goal) and `, missing],
-    ["a closed group and one that is not", `${inTools} (target or goal) or (port`, tools("tools/build.py:L4", "web/app.ts:L2", "web/legacy/app.js:L2")],
+    [
+      "a closed group and one that is not",
+      `${inTools} (target or goal) or (port`,
+      tools("tools/build.py:L4", "web/app.ts:L2", "web/legacy/app.js:L2"),
+    ],
     ["escaped ones", `${inTools} build\\(target`, []],
     ["content: with one that opens nothing", `${inTools} content:"build(target"`, tools("tools/build.py:L4")],
     ["content: with one that closes nothing", `${inTools} content:"target):"`, tools("tools/build.py:L4")],
@@ -83,7 +126,11 @@ const parentheses = [
     ["one that closes nothing", `${inTools} target)`, unclearKeyword],
     ["two that close one", `${inTools} (target or goal)) build`, unclearKeyword],
     ["one that opens nothing, at the end", `${inTools} export (`, tools("web/app.ts:L1,L2", "web/app.tsx:L1")],
-    ["one that opens nothing, before or", `${inTools} (target or export`, tools("tools/build.py:L4", "web/app.ts:L1,L2", "web/app.tsx:L1")],
+    [
+      "one that opens nothing, before or",
+      `${inTools} (target or export`,
+      tools("tools/build.py:L4", "web/app.ts:L1,L2", "web/app.tsx:L1"),
+    ],
     ["one that opens nothing, in a word", `${inTools} build(target return`, targetAndBuild],
     ["quoted ones", `${inTools} "target)" ":"`, targetAndBuild],
   ]),
@@ -128,29 +175,75 @@ const hoisting = rows("what a filter is for", "standard", [
   ["in front of or and and: for all", `${inTools} goal or target and build`, targetAndBuild],
   ["on both sides: for all", "r:^acme/tools$ goal or target type:file", foundTarget],
   ["several on both sides", "r:^acme/tools$ type:file goal or target file:^src case:yes", tools("src/mod.rs:L1")],
-  ["behind a query that begins with a pattern: for its side only", "web or tokens type:file", [
-    ...tools("CODEOWNERS:L3,L4", "web/app.ts", "web/app.tsx", "web/legacy/app.js"), ...parser("src/parser.go:L3"),
-  ]],
-  ["between patterns: each side has its own", "r:^parser$ type:file tokens or r:^acme/tools$ type:file target", [...foundTarget, ...parser("src/parser.go:L3")]],
-  ["behind the first pattern: for its side only", "file:^src/ target type:file or r:^odd$ type:file end", [...tools("src/mod.rs:L1,L2"), "odd:no-newline.txt:L1"]],
+  [
+    "behind a query that begins with a pattern: for its side only",
+    "web or tokens type:file",
+    [...tools("CODEOWNERS:L3,L4", "web/app.ts", "web/app.tsx", "web/legacy/app.js"), ...parser("src/parser.go:L3")],
+  ],
+  [
+    "between patterns: each side has its own",
+    "r:^parser$ type:file tokens or r:^acme/tools$ type:file target",
+    [...foundTarget, ...parser("src/parser.go:L3")],
+  ],
+  [
+    "behind the first pattern: for its side only",
+    "file:^src/ target type:file or r:^odd$ type:file end",
+    [...tools("src/mod.rs:L1,L2"), "odd:no-newline.txt:L1"],
+  ],
   ["a filter as an operand", "r:^hidden$ or r:^odd$", ["hidden", "odd"]],
   ["filters as operands of and", "r:tools and file:mod", tools("src/mod.rs")],
   ["around and", "r:^acme/tools$ target and build type:file", targetAndBuild],
-  ["a group behind or says it: for its side only", "type:file r:^acme/tools$ pub or (r:^parser$ type:file tokens)", [...tools("src/mod.rs:L1"), ...parser("src/parser.go:L3")]],
-  ["case: of one side", `(${inTools} case:yes TARGET) or (${inParser} PACKAGE)`, [...tools("src/mod.rs:L2"), ...parser("src/parser.go:L1", "src/parser_test.go:L1")]],
+  [
+    "a group behind or says it: for its side only",
+    "type:file r:^acme/tools$ pub or (r:^parser$ type:file tokens)",
+    [...tools("src/mod.rs:L1"), ...parser("src/parser.go:L3")],
+  ],
+  [
+    "case: of one side",
+    `(${inTools} case:yes TARGET) or (${inParser} PACKAGE)`,
+    [...tools("src/mod.rs:L2"), ...parser("src/parser.go:L1", "src/parser_test.go:L1")],
+  ],
   ["a negated filter in front", "-r:parser -r:odd type:file nothing or secret", ["hidden:secret.txt:L1"]],
 ]);
 
 const plans = rows("filters under or", "standard", [
-  ["one file from two sides is one result", "(file:build.py type:file def) or (file:^tools type:file target)", targetAndBuild],
-  ["two groups multiply", "type:path (r:^acme/tools$ or r:^parser$) (file:mod.rs or file:lexer.h)", [...tools("src/mod.rs"), ...parser("src/lexer.h")]],
-  ["three groups", "type:path (r:^acme/tools$ or r:^parser$) (file:^src or file:^lib) (lang:rust or lang:go)", [...tools("src/mod.rs"), ...parser("src/parser.go", "src/parser_test.go")]],
-  ["a pattern group stays whole", "r:^acme/tools$ type:file (file:mod.rs or file:build.py) (target or goal)", foundTarget],
+  [
+    "one file from two sides is one result",
+    "(file:build.py type:file def) or (file:^tools type:file target)",
+    targetAndBuild,
+  ],
+  [
+    "two groups multiply",
+    "type:path (r:^acme/tools$ or r:^parser$) (file:mod.rs or file:lexer.h)",
+    [...tools("src/mod.rs"), ...parser("src/lexer.h")],
+  ],
+  [
+    "three groups",
+    "type:path (r:^acme/tools$ or r:^parser$) (file:^src or file:^lib) (lang:rust or lang:go)",
+    [...tools("src/mod.rs"), ...parser("src/parser.go", "src/parser_test.go")],
+  ],
+  [
+    "a pattern group stays whole",
+    "r:^acme/tools$ type:file (file:mod.rs or file:build.py) (target or goal)",
+    foundTarget,
+  ],
   ["languages", "type:file (lang:rust or lang:python) target", foundTarget],
-  ["types", "r:^acme/tools$ (type:path or type:repo) tools", ["acme/tools", ...tools("tools/build.py", "tools/release.sh")]],
+  [
+    "types",
+    "r:^acme/tools$ (type:path or type:repo) tools",
+    ["acme/tools", ...tools("tools/build.py", "tools/release.sh")],
+  ],
   ["a repository and files", "r:^hidden$ or (r:^odd$ file:crlf)", ["hidden", "odd:crlf.txt"]],
-  ["what once only may be given, in each of the sides", "(r:^acme/tools$ case:yes type:file TARGET) or (r:^acme/tools$ case:no type:file VECTOR)", tools("lib/widget.cpp:L2", "src/mod.rs:L2")],
-  ["not of a filter under or", "type:path r:^parser$ (-file:src or file:lexer.h)", parser("README.md", "docs/usage.md", "src/lexer.h")],
+  [
+    "what once only may be given, in each of the sides",
+    "(r:^acme/tools$ case:yes type:file TARGET) or (r:^acme/tools$ case:no type:file VECTOR)",
+    tools("lib/widget.cpp:L2", "src/mod.rs:L2"),
+  ],
+  [
+    "not of a filter under or",
+    "type:path r:^parser$ (-file:src or file:lexer.h)",
+    parser("README.md", "docs/usage.md", "src/lexer.h"),
+  ],
 ]);
 
 const outsideText = [

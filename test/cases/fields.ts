@@ -17,7 +17,9 @@ const falseWords = ["0", "f", "F", "FALSE", "false", "False"];
 const caseField = rows("case:", "standard", [
   ...values("case", ["y", "Y", "yes", "YES", "Yes", "yEs", ...trueWords], `${inTools} TARGET`, tools("src/mod.rs:L2")),
   ...values("case", ["n", "N", "no", "NO", "No", ...falseWords], `${inTools} TARGET`, foundTarget),
-  ...["maybe", "tRUE", "2", "only"].map((value): GivenRow => [value, `case:${value} a`, [`${unable}Invalid boolean "${value}"`]]),
+  ...["maybe", "tRUE", "2", "only"].map(
+    (value): GivenRow => [value, `case:${value} a`, [`${unable}Invalid boolean "${value}"`]],
+  ),
   ["without a value", "case: a", [`${unable}Invalid boolean ""`]],
   ["holds for regexps", `${inTools} case:yes /T[A-Z]+T/`, tools("src/mod.rs:L2")],
   ["holds for file:", "case:yes file:makefile", []],
@@ -37,12 +39,34 @@ const forkField = rows("fork: and archived:", "standard", [
   ...values("archived", ["y", "yes", "true"], "repo:^(old|odd)$ type:repo", ["odd", "old"]),
   ...values("archived", ["n", "no", "false"], "repo:^(old|odd)$ type:repo", ["odd"]),
   ...values("archived", ["o", "only"], "repo:^(old|odd)$ type:repo", ["old"]),
-  ...["fork", "archived", "index"].flatMap((field) => ["yEs", "maybe", "oNLY"].map((value): GivenRow =>
-    [`${field}:${value}`, `${field}:${value} a`, [`${unable}Invalid value "${value}" for field "${field}". Valid values are: yes, only, no`]])),
+  ...["fork", "archived", "index"].flatMap((field) =>
+    ["yEs", "maybe", "oNLY"].map(
+      (value): GivenRow => [
+        `${field}:${value}`,
+        `${field}:${value} a`,
+        [`${unable}Invalid value "${value}" for field "${field}". Valid values are: yes, only, no`],
+      ],
+    ),
+  ),
   ["fork: without a value", "fork: a", [`${unable}Invalid value "" for field "fork". Valid values are: yes, only, no`]],
-  ["a fork that is archived needs both: fork:yes", "repo:tools fork:yes type:repo", ["acme/tools"], ["excluded-archive"]],
-  ["a fork that is archived needs both: archived:yes", "repo:tools archived:yes type:repo", ["acme/tools"], ["repository-fork"]],
-  ["a fork that is archived needs both", "repo:tools archived:yes fork:yes type:repo", ["acme/tools", "acme/tools-mirror"], []],
+  [
+    "a fork that is archived needs both: fork:yes",
+    "repo:tools fork:yes type:repo",
+    ["acme/tools"],
+    ["excluded-archive"],
+  ],
+  [
+    "a fork that is archived needs both: archived:yes",
+    "repo:tools archived:yes type:repo",
+    ["acme/tools"],
+    ["repository-fork"],
+  ],
+  [
+    "a fork that is archived needs both",
+    "repo:tools archived:yes fork:yes type:repo",
+    ["acme/tools", "acme/tools-mirror"],
+    [],
+  ],
   ["a fork that is archived is in neither count", "repo:tools type:repo", ["acme/tools"], []],
   ["a fork that is archived: only both", "archived:only fork:only type:repo", ["acme/tools-mirror"], []],
   ["index:yes changes nothing", `${inTools} index:yes target`, foundTarget],
@@ -138,10 +162,22 @@ const typeField = rows("type:", "standard", [
   ["path and not", "type:path web not legacy", tools("web/app.ts", "web/app.tsx")],
   ["path and and", "type:path web and tsx", tools("web/app.tsx")],
   ["path and or", "type:path legacy or tsx", tools("web/app.tsx", "web/legacy/app.js")],
-  ["file and path: both in one file", "type:file type:path r:tools legacy", tools("CODEOWNERS:L4", "web/legacy/app.js")],
+  [
+    "file and path: both in one file",
+    "type:file type:path r:tools legacy",
+    tools("CODEOWNERS:L4", "web/legacy/app.js"),
+  ],
   ["file and repo", "type:file type:repo tools", ["acme/tools", ...tools(".hidden/config.yml:L2", "Makefile:L2")]],
-  ["all three", "type:file type:path type:repo tools", ["acme/tools", ...tools(".hidden/config.yml:L2", "Makefile:L2", "tools/build.py", "tools/release.sh")]],
-  ["none: all three", "tools", ["acme/tools", ...tools(".hidden/config.yml:L2", "Makefile:L2", "tools/build.py", "tools/release.sh")]],
+  [
+    "all three",
+    "type:file type:path type:repo tools",
+    ["acme/tools", ...tools(".hidden/config.yml:L2", "Makefile:L2", "tools/build.py", "tools/release.sh")],
+  ],
+  [
+    "none: all three",
+    "tools",
+    ["acme/tools", ...tools(".hidden/config.yml:L2", "Makefile:L2", "tools/build.py", "tools/release.sh")],
+  ],
   ["an unknown one beside a known one", "type:nonsense type:repo tools", ["acme/tools"]],
   ["twice the same", "type:repo type:repo tools", ["acme/tools"]],
   ["repo and content:", "content:tools", tools(".hidden/config.yml:L2", "Makefile:L2")],
@@ -155,8 +191,18 @@ const countField = rows("count: and timeout:", "standard", [
   ["exactly enough", `${inTools} count:4 target`, foundTarget, []],
   ["more than enough", `${inTools} count:2147483647 target`, foundTarget, []],
   ["with a plus", `${inTools} count:+4 target`, foundTarget, []],
-  ["a result is cut", "r:^acme/tools$ type:file file:legacy count:3 port", tools("web/legacy/app.js:L1,L2"), ["shard-match-limit"]],
-  ["a result is cut earlier", "r:^acme/tools$ type:file file:legacy count:2 port", tools("web/legacy/app.js:L1"), ["shard-match-limit"]],
+  [
+    "a result is cut",
+    "r:^acme/tools$ type:file file:legacy count:3 port",
+    tools("web/legacy/app.js:L1,L2"),
+    ["shard-match-limit"],
+  ],
+  [
+    "a result is cut earlier",
+    "r:^acme/tools$ type:file file:legacy count:2 port",
+    tools("web/legacy/app.js:L1"),
+    ["shard-match-limit"],
+  ],
   ["four in two lines", "r:^acme/tools$ type:file file:legacy count:4 port", tools("web/legacy/app.js:L1,L2"), []],
   ["a path counts one", "file:^web/app.ts$ count:1", tools("web/app.ts"), left],
   ["a repository counts one", "r:^odd$ count:1", ["odd"], []],
@@ -166,21 +212,77 @@ const countField = rows("count: and timeout:", "standard", [
   ["zero", "count:0 a", [`${unable}Field count requires a positive number`]],
   ["less than zero", "count:-1 a", [`${unable}Field count requires a positive number`]],
   ["too large", "count:2147483648 a", [`${unable}Field count has a value that is out of range, try making it smaller`]],
-  ["much too large", "count:99999999999999999999 a", [`${unable}Field count has a value that is out of range, try making it smaller`]],
-  ...["10s", "1m30s", "20000ms", "1.5m", "1h", "1m0.5s"].map((value): GivenRow => [`timeout:${value}`, `${inTools} timeout:${value} target`, foundTarget, []]),
-  ...["abc", "10", "1m30", "s", "10S", "1d", "10 s"].map((value): GivenRow =>
-    [`timeout:${value}`, `timeout:"${value}" a`, [`${unable}Invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`]]),
-  ["timeout: without a value", "timeout: a", [`${unable}Invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`]],
+  [
+    "much too large",
+    "count:99999999999999999999 a",
+    [`${unable}Field count has a value that is out of range, try making it smaller`],
+  ],
+  ...["10s", "1m30s", "20000ms", "1.5m", "1h", "1m0.5s"].map(
+    (value): GivenRow => [`timeout:${value}`, `${inTools} timeout:${value} target`, foundTarget, []],
+  ),
+  ...["abc", "10", "1m30", "s", "10S", "1d", "10 s"].map(
+    (value): GivenRow => [
+      `timeout:${value}`,
+      `timeout:"${value}" a`,
+      [`${unable}Invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`],
+    ],
+  ),
+  [
+    "timeout: without a value",
+    "timeout: a",
+    [`${unable}Invalid value for field 'timeout' (examples: "timeout:2s", "timeout:200ms")`],
+  ],
 ]);
 
-const negatable = ["type", "case", "fork", "archived", "index", "visibility", "rev", "select", "count", "timeout", "patterntype", "context", "before", "after", "repohascommitafter", "rule"];
-const once = { case: "yes", fork: "yes", archived: "yes", index: "yes", visibility: "any", select: "repo", count: "5", timeout: "10s", context: "global", patterntype: "standard" };
+const negatable = [
+  "type",
+  "case",
+  "fork",
+  "archived",
+  "index",
+  "visibility",
+  "rev",
+  "select",
+  "count",
+  "timeout",
+  "patterntype",
+  "context",
+  "before",
+  "after",
+  "repohascommitafter",
+  "rule",
+];
+const once = {
+  case: "yes",
+  fork: "yes",
+  archived: "yes",
+  index: "yes",
+  visibility: "any",
+  select: "repo",
+  count: "5",
+  timeout: "10s",
+  context: "global",
+  patterntype: "standard",
+};
 
 const rules = rows("rules of fields", "standard", [
-  ...negatable.map((field): GivenRow => [`-${field}:`, `-${field}:yes a`, [`${unable}Field "${field}" does not support negation`]]),
-  ...["type", "case", "count"].map((field): GivenRow => [`NOT ${field}:`, `NOT ${field}:yes a`, [`${unable}Field "${field}" does not support negation`]]),
-  ...Object.entries(once).map(([field, value]): GivenRow =>
-    [`${field}: twice`, `${field}:${value} ${field}:${value} a`, [`${unable}Field "${field}" may not be used more than once`]]),
+  ...negatable.map(
+    (field): GivenRow => [`-${field}:`, `-${field}:yes a`, [`${unable}Field "${field}" does not support negation`]],
+  ),
+  ...["type", "case", "count"].map(
+    (field): GivenRow => [
+      `NOT ${field}:`,
+      `NOT ${field}:yes a`,
+      [`${unable}Field "${field}" does not support negation`],
+    ],
+  ),
+  ...Object.entries(once).map(
+    ([field, value]): GivenRow => [
+      `${field}: twice`,
+      `${field}:${value} ${field}:${value} a`,
+      [`${unable}Field "${field}" may not be used more than once`],
+    ],
+  ),
   ["rev: twice", "repo:a rev:b rev:c", [`${unable}Field "rev" may not be used more than once`]],
   ["rev: and revision:", "repo:a rev:b revision:c", [`${unable}Field "rev" may not be used more than once`]],
   ["-revision: is -rev:", "-revision:x a", [`${unable}Field "rev" does not support negation`]],
@@ -197,5 +299,12 @@ const rules = rows("rules of fields", "standard", [
 ]);
 
 export const givenTypes: readonly CaseRow[] = [
-  caseField, forkField, visibilityField, fileField, languageField, typeField, countField, rules,
+  caseField,
+  forkField,
+  visibilityField,
+  fileField,
+  languageField,
+  typeField,
+  countField,
+  rules,
 ].flat();

@@ -4,7 +4,9 @@ import { parser, requestRows, rows, tools, unable, type CaseRow } from "./row.js
 
 const inTools = "r:^acme/tools$ type:file";
 const foundTarget = tools("src/mod.rs:L1,L2", "tools/build.py:L4,L5");
-const missing = [`${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`];
+const missing = [
+  `${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`,
+];
 
 /** Two words tell the types apart that join, and a text in slashes those that know regexps. */
 const two = "r:^parser$ type:file foo bar";
@@ -15,11 +17,26 @@ const anywhere = parser("docs/usage.md:L1,L2,L3,L4,L5");
 const mixed = [`${unable}I'm having trouble understanding that query. The combination of parentheses is the problem…`];
 
 export const versions: readonly CaseRow[] = [
-  requestRows("versions", "", [["nothing given is standard", two, asOneText], ["and knows regexps", slashes, onOneLine]]),
-  requestRows("versions", "v=", [["an empty one is none", slashes, onOneLine], ["two words", two, asOneText]]),
-  requestRows("versions", "v=V1", [["V1 is regexp", two, onOneLine], ["the query wins over V1", `${two} patterntype:standard`, asOneText]]),
-  requestRows("versions", "v=V2", [["V2 is literal", slashes, []], ["two words in V2", two, asOneText]]),
-  requestRows("versions", "v=V3", [["V3 is standard", slashes, onOneLine], ["two words in V3", two, asOneText]]),
+  requestRows("versions", "", [
+    ["nothing given is standard", two, asOneText],
+    ["and knows regexps", slashes, onOneLine],
+  ]),
+  requestRows("versions", "v=", [
+    ["an empty one is none", slashes, onOneLine],
+    ["two words", two, asOneText],
+  ]),
+  requestRows("versions", "v=V1", [
+    ["V1 is regexp", two, onOneLine],
+    ["the query wins over V1", `${two} patterntype:standard`, asOneText],
+  ]),
+  requestRows("versions", "v=V2", [
+    ["V2 is literal", slashes, []],
+    ["two words in V2", two, asOneText],
+  ]),
+  requestRows("versions", "v=V3", [
+    ["V3 is standard", slashes, onOneLine],
+    ["two words in V3", two, asOneText],
+  ]),
   requestRows("versions", "v=V9", [
     ["an unknown one", two, [`error: unrecognized version: want "V1", "V2", or "V3", got "V9"`]],
   ]),
@@ -40,11 +57,19 @@ export const versions: readonly CaseRow[] = [
     ["in single quotes", `${two} patterntype:'regexp'`, onOneLine],
     ["in front", `patterntype:regexp ${two}`, onOneLine],
     ["unknown: the request's", `${two} patterntype:nonsense`, anywhere],
-    ["in a text that literal refuses: the request's", "r:^acme/tools$ type:file (target or goal) build patterntype:literal", tools("tools/build.py:L4,L5")],
+    [
+      "in a text that literal refuses: the request's",
+      "r:^acme/tools$ type:file (target or goal) build patterntype:literal",
+      tools("tools/build.py:L4,L5"),
+    ],
   ]),
   requestRows("versions", "t=standard", [
     ["patterntype:keyword", `${two} patterntype:keyword`, anywhere],
-    ["in a text that literal refuses: standard, which refuses it too", `${inTools} (target or goal) build patterntype:keyword`, mixed],
+    [
+      "in a text that literal refuses: standard, which refuses it too",
+      `${inTools} (target or goal) build patterntype:keyword`,
+      mixed,
+    ],
   ]),
   requestRows("versions", "t=structural", [
     ["structural is switched off", "foo(...)", ["error: Structural search is disabled in the site configuration."]],
@@ -52,7 +77,11 @@ export const versions: readonly CaseRow[] = [
     ["structural with filters on files alone", "repo:^acme/tools$ file:mod", tools("src/mod.rs")],
   ]),
   requestRows("versions", "t=keyword&v=V3", [
-    ["patterntype:structural", "foo patterntype:structural", ["error: Structural search is disabled in the site configuration."]],
+    [
+      "patterntype:structural",
+      "foo patterntype:structural",
+      ["error: Structural search is disabled in the site configuration."],
+    ],
     ["patterntype:structural without a pattern", "repo:^odd$ patterntype:structural", ["odd"]],
   ]),
 ].flat();
@@ -60,7 +89,11 @@ export const versions: readonly CaseRow[] = [
 const operators = [
   ...rows("operator words", "standard", [
     ["or at the start is a word", "or target r:^acme/tools$ type:file", []],
-    ["or at the start, behind space", "  or file:^web/ type:file", tools("web/app.ts:L1,L2", "web/app.tsx:L1", "web/legacy/app.js:L1,L2")],
+    [
+      "or at the start, behind space",
+      "  or file:^web/ type:file",
+      tools("web/app.ts:L1,L2", "web/app.tsx:L1", "web/legacy/app.js:L1,L2"),
+    ],
     ["and at the start", "and file:^tools/ type:file", tools("tools/release.sh:L2")],
     ["or at the end is a word", `${inTools} target or`, []],
     ["not at the end is a word", `${inTools} # not`, tools("tools/release.sh:L2")],
@@ -111,11 +144,25 @@ const negations = [
     ["of content:", `${inTools} NOT content:target build`, tools("Makefile:L2")],
     ["of content:, as a minus", `${inTools} -content:target build`, tools("Makefile:L2")],
     ["before a parenthesis without space: a word", `${inTools} not(target)`, []],
-    ["before a group", `${inTools} NOT (target)`, [`${unable}It looks like you tried to use an expression after NOT. The NOT operator can only be used with simple search patterns or filters, and is not supported for expressions or subqueries`]],
-    ["before a group with an operator", `${inTools} build not (target or goal)`, [`${unable}It looks like you tried to use an expression after NOT…`]],
+    [
+      "before a group",
+      `${inTools} NOT (target)`,
+      [
+        `${unable}It looks like you tried to use an expression after NOT. The NOT operator can only be used with simple search patterns or filters, and is not supported for expressions or subqueries`,
+      ],
+    ],
+    [
+      "before a group with an operator",
+      `${inTools} build not (target or goal)`,
+      [`${unable}It looks like you tried to use an expression after NOT…`],
+    ],
     ["before a negated filter", "NOT -file:x", [`${unable}Unexpected NOT before "-file:x". Remove NOT and try again`]],
     ["of a word that matches nothing", `${inTools} python not nothing`, tools("Makefile:L2", "tools/build.py:L1")],
-    ["under or: the rest of the files, as paths", `${inTools} file:^(src|tools)/ python or not target`, tools("tools/build.py:L1", "tools/release.sh")],
+    [
+      "under or: the rest of the files, as paths",
+      `${inTools} file:^(src|tools)/ python or not target`,
+      tools("tools/build.py:L1", "tools/release.sh"),
+    ],
   ]),
   ...rows("not", "keyword", [
     ["before a group", `${inTools} NOT (target)`, [`${unable}It looks like you tried to use an expression after NOT…`]],
@@ -124,7 +171,10 @@ const negations = [
     ["of a phrase", `${inTools} build not "def build"`, tools("Makefile:L2")],
     ["between words", `${inTools} python not target all`, tools("Makefile:L1,L2")],
   ]),
-  ...rows("not", "regexp", [["of a regexp", `${inTools} build not ^def`, tools("Makefile:L2")], ["before a group", `${inTools} NOT (target)`, [`${unable}It looks like you tried to use an expression after NOT…`]]]),
+  ...rows("not", "regexp", [
+    ["of a regexp", `${inTools} build not ^def`, tools("Makefile:L2")],
+    ["before a group", `${inTools} NOT (target)`, [`${unable}It looks like you tried to use an expression after NOT…`]],
+  ]),
 ];
 
 const fieldNames = rows("field names", "standard", [
@@ -197,7 +247,11 @@ const patterns = [
     ["an arrow", `${inTools} () -> &'static`, tools("src/mod.rs:L1")],
     ["a call and what follows", `${inTools} listen(port); }`, tools("web/app.ts:L2")],
     ["a call that is not closed", `${inTools} listen(port`, tools("web/app.ts:L2")],
-    ["an operator inside a call", `${inTools} f(a or b)`, [`${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning…`]],
+    [
+      "an operator inside a call",
+      `${inTools} f(a or b)`,
+      [`${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning…`],
+    ],
     ["backslashes outside of quotes are text", `${inTools} \\"TARGET\\"`, []],
     ["an emoji", `${inTools} \u{1f600}`, []],
     ["letters outside ASCII", "type:file ü", ["odd:ü dir/grüße.txt:L1,L2"]],

@@ -7,21 +7,49 @@ import { rows } from "./row.js";
 
 const contents = rows("file:has.content", "standard", [
   ["alone: paths", "repo:^parser$ file:has.content(copy_from_user)", ["parser:src/lexer.c", "parser:src/parser.go"]],
-  ["what it matches is no result", "repo:^parser$ type:file file:has.content(copy_from_user) nil", ["parser:src/parser.go:L10"]],
-  ["unless the pattern matches it, too", "repo:^parser$ type:file file:has.content(nil) nil", ["parser:src/parser.go:L10"]],
-  ["a regexp", String.raw`repo:^parser$ type:file file:has.content(^func\s+parse[A-Z]) package`, ["parser:src/parser.go:L1"]],
-  ["spaces and parentheses", "repo:^parser$ type:file file:has.content(foo(a, b)|open \\() lex", ["parser:src/lexer.c:L1,L2,L4"]],
+  [
+    "what it matches is no result",
+    "repo:^parser$ type:file file:has.content(copy_from_user) nil",
+    ["parser:src/parser.go:L10"],
+  ],
+  [
+    "unless the pattern matches it, too",
+    "repo:^parser$ type:file file:has.content(nil) nil",
+    ["parser:src/parser.go:L10"],
+  ],
+  [
+    "a regexp",
+    String.raw`repo:^parser$ type:file file:has.content(^func\s+parse[A-Z]) package`,
+    ["parser:src/parser.go:L1"],
+  ],
+  [
+    "spaces and parentheses",
+    "repo:^parser$ type:file file:has.content(foo(a, b)|open \\() lex",
+    ["parser:src/lexer.c:L1,L2,L4"],
+  ],
   ["an older name", "repo:^parser$ type:file f:contains.content(strict) tokens", ["parser:src/parser.go:L3"]],
-  ["several all hold", "repo:^parser$ file:has.content(package) file:has.content(testing)", ["parser:src/parser_test.go"]],
+  [
+    "several all hold",
+    "repo:^parser$ file:has.content(package) file:has.content(testing)",
+    ["parser:src/parser_test.go"],
+  ],
   ["without regard to case", "repo:^parser$ file:has.content(PACKAGE) file:test", ["parser:src/parser_test.go"]],
   ["with regard to case", "repo:^parser$ case:yes file:has.content(PACKAGE)", []],
   ["a negated one", "repo:^parser$ -file:has.content(parse)", ["parser:src/lexer.c", "parser:src/lexer.h"]],
-  ["not, beside a pattern", "repo:^parser$ type:file not file:has.content(func) package or lex", ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"]],
+  [
+    "not, beside a pattern",
+    "repo:^parser$ type:file not file:has.content(func) package or lex",
+    ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"],
+  ],
   ["a file without indexed text", "repo:^odd$ -file:has.content(.) file:(nul|link)", ["odd:link", "odd:nul.bin"]],
   ["paths are looked at as before", "repo:^parser$ type:path file:has.content(main) lexer", ["parser:src/lexer.c"]],
   ["no path matches it", "repo:^parser$ file:has.content(lexer.c)", []],
   ["repositories are left out", "file:has.content(tokens) parser", ["parser:src/parser.go:L1"]],
-  ["for one side of or", "repo:^parser$ (file:has.content(strict) tokens) or (file:usage foo)", ["parser:docs/usage.md:L1,L2,L4,L5", "parser:src/parser.go:L3"]],
+  [
+    "for one side of or",
+    "repo:^parser$ (file:has.content(strict) tokens) or (file:usage foo)",
+    ["parser:docs/usage.md:L1,L2,L4,L5", "parser:src/parser.go:L3"],
+  ],
   ["on a branch", "repo:^parser$@dev file:has.content(development)", ["parser@dev:README.md"]],
 ]);
 
@@ -29,7 +57,12 @@ const left = ["repository-fork", "excluded-archive"];
 
 const repositories = rows("repositories that hold", "standard", [
   ["a path", String.raw`repo:has.path(\.go$)`, ["parser"], left],
-  ["a path, among forks and archived ones", String.raw`repo:has.path(\.go$) fork:yes archived:yes`, ["old", "parser", "parser-fork"], []],
+  [
+    "a path, among forks and archived ones",
+    String.raw`repo:has.path(\.go$) fork:yes archived:yes`,
+    ["old", "parser", "parser-fork"],
+    [],
+  ],
   ["a path, whatever its case", "case:yes repo:has.path(makefile)", ["acme/tools"]],
   ["a path of a file without indexed text", "repo:has.path(nul.bin)", ["odd"]],
   ["no such path", String.raw`-repo:has.path(\.(go|txt|py)$)`, ["empty"]],
@@ -50,20 +83,52 @@ const repositories = rows("repositories that hold", "standard", [
   ["a path without a name", "repo:has.file(^Makefile$)", ["acme/tools"]],
   ["older names", "repo:contains.file(path:lexer content:main) repo:contains(file:lexer content:int)", ["parser"]],
   ["no file with both", "-repo:has.file(path:go$ content:tokens) repo:^(parser|odd)$", ["odd"]],
-  ["files of such repositories", "repo:has.path(^Makefile$) type:file target", ["acme/tools:src/mod.rs:L1,L2", "acme/tools:tools/build.py:L4,L5"]],
+  [
+    "files of such repositories",
+    "repo:has.path(^Makefile$) type:file target",
+    ["acme/tools:src/mod.rs:L1,L2", "acme/tools:tools/build.py:L4,L5"],
+  ],
   ["beside a name", "repo:tools repo:has.path(widget) type:repo", ["acme/tools"]],
   ["none", "repo:has.path(^nowhere$) parse", ["alert: No repositories found: …"]],
-  ["at the branch that is searched", "repo:^parser$@dev repo:has.path(dev_only) type:file onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
+  [
+    "at the branch that is searched",
+    "repo:^parser$@dev repo:has.path(dev_only) type:file onlyOnDev",
+    ["parser@dev:src/dev_only.go:L3"],
+  ],
   ["not at another one", "repo:^parser$ repo:has.path(dev_only)", ["alert: No repositories found: …"]],
   ["of several branches those that have it", "repo:^parser$@main:dev repo:has.path(dev_only)", ["parser@dev"]],
   ["of several branches those that do not", "repo:^parser$@main:dev -repo:has.path(dev_only)", ["parser@main"]],
-  ["rev: beside it alone", "rev:dev repo:has.path(dev_only) file:dev_only", ["parser@dev:src/dev_only.go", "alert: Some repositories could not be searched: …"]],
-  ["a path at a commit that is not indexed", "repo:^acme/tools$@main~1:main repo:has.path(^web/app)", ["acme/tools@main"]],
+  [
+    "rev: beside it alone",
+    "rev:dev repo:has.path(dev_only) file:dev_only",
+    ["parser@dev:src/dev_only.go", "alert: Some repositories could not be searched: …"],
+  ],
+  [
+    "a path at a commit that is not indexed",
+    "repo:^acme/tools$@main~1:main repo:has.path(^web/app)",
+    ["acme/tools@main"],
+  ],
   ["no such path there", "repo:^acme/tools$@main~1:main -repo:has.path(^WEB/app)", ["acme/tools@main~1"]],
-  ["text at a commit that is not indexed", "repo:^acme/tools$@main~1:main~2 repo:has.content(os\\.path) file:Makefile", ["acme/tools@main~1:Makefile"]],
-  ["one file with both at a commit that is not indexed", "repo:^acme/tools$@main~1 repo:has.file(path:\\.py$ content:IMPORT) repo:has.path(widget)", ["acme/tools@main~1"]],
-  ["two files are not one there", "repo:^acme/tools$@main~1 repo:has.file(path:\\.sh$ content:import)", ["alert: No repositories found: …"]],
-  ["for each side of or", "(repo:has.path(README) type:repo) or (repo:has.path(Makefile) type:repo)", ["acme/tools", "parser"]],
+  [
+    "text at a commit that is not indexed",
+    "repo:^acme/tools$@main~1:main~2 repo:has.content(os\\.path) file:Makefile",
+    ["acme/tools@main~1:Makefile"],
+  ],
+  [
+    "one file with both at a commit that is not indexed",
+    "repo:^acme/tools$@main~1 repo:has.file(path:\\.py$ content:IMPORT) repo:has.path(widget)",
+    ["acme/tools@main~1"],
+  ],
+  [
+    "two files are not one there",
+    "repo:^acme/tools$@main~1 repo:has.file(path:\\.sh$ content:import)",
+    ["alert: No repositories found: …"],
+  ],
+  [
+    "for each side of or",
+    "(repo:has.path(README) type:repo) or (repo:has.path(Makefile) type:repo)",
+    ["acme/tools", "parser"],
+  ],
 ]);
 
 // Each repository's commits are one second apart, from 1,700,000,000 on, which is in the evening of 14 November 2023.
@@ -77,12 +142,32 @@ const histories = rows("repo:has.commit.after", "standard", [
   ["an older name", "repo:contains.commit.after(1700000000)", ["acme/tools"]],
   ["the oldest name", "repohascommitafter:1700000000", ["acme/tools"]],
   ["the oldest name, quoted", `repohascommitafter:"14 november 2023"`, ["acme/tools", "hidden", "odd", "parser"]],
-  ["at the branch that is searched", "repo:^parser$@main:dev repo:has.commit.after(1700000000) file:README", ["parser@dev:README.md"]],
-  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 repo:has.commit.after(1700000000) file:Makefile", ["acme/tools@main~1:Makefile"]],
-  ["not at an older one", "repo:^acme/tools$@main~2 repo:has.commit.after(1700000000) file:Makefile", ["alert: No repositories found: …"]],
-  ["files of such repositories", "repo:has.commit.after(1700000000) type:file target file:rs$", ["acme/tools:src/mod.rs:L1,L2"]],
+  [
+    "at the branch that is searched",
+    "repo:^parser$@main:dev repo:has.commit.after(1700000000) file:README",
+    ["parser@dev:README.md"],
+  ],
+  [
+    "at a commit that is not indexed",
+    "repo:^acme/tools$@main~1 repo:has.commit.after(1700000000) file:Makefile",
+    ["acme/tools@main~1:Makefile"],
+  ],
+  [
+    "not at an older one",
+    "repo:^acme/tools$@main~2 repo:has.commit.after(1700000000) file:Makefile",
+    ["alert: No repositories found: …"],
+  ],
+  [
+    "files of such repositories",
+    "repo:has.commit.after(1700000000) type:file target file:rs$",
+    ["acme/tools:src/mod.rs:L1,L2"],
+  ],
   ["beside a path", "repo:has.commit.after(1699999999) repo:has.path(README)", ["parser"]],
-  ["a date that cannot be read", "repo:has.commit.after(someday)", ["alert: Unable To Process Query: Invalid predicate value: invalid date format"]],
+  [
+    "a date that cannot be read",
+    "repo:has.commit.after(someday)",
+    ["alert: Unable To Process Query: Invalid predicate value: invalid date format"],
+  ],
 ]);
 
 const everyones = ["acme/tools:Makefile", "acme/tools:tools/release.sh"];
@@ -98,24 +183,58 @@ const owners = rows("file:has.owner", "standard", [
   ["nobody", "repo:^acme/tools$ -file:has.owner()", ["acme/tools:web/legacy/app.js"]],
   ["not this one", "repo:^acme/tools$ -file:has.owner(@ben) file:^web/", ["acme/tools:web/legacy/app.js"]],
   ["no result, and no alert", "file:has.owner(ben) no-such-text", [], left],
-  ["beside a pattern", "type:file file:has.owner(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
+  [
+    "beside a pattern",
+    "type:file file:has.owner(ben) port",
+    ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"],
+  ],
   ["in all repositories", "file:has.owner(ben)", bens],
   ["several all hold", "file:has.owner(ben) file:has.owner(ann@acme.test)", []],
-  ["a repository without the file", "repo:^parser$ -file:has.owner() file:lexer", ["parser:src/lexer.c", "parser:src/lexer.h"]],
-  ["for one side of or", "(file:has.owner(ben) type:path) or (file:lexer.c type:path)", [...bens, "parser:src/lexer.c"]],
-  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:has.owner(ann@acme.test)", ["acme/tools@main~1:tools/build.py"]],
-  ["there and on a branch", "repo:^acme/tools$@main~1:main file:has.owner(ben)", ["acme/tools@main:web/app.ts", "acme/tools@main:web/app.tsx"]],
-  ["at each commit by itself", "repo:^acme/tools$@release/1.0:main file:has.owner() file:Makefile", ["acme/tools@main:Makefile"]],
-  ["at each commit by itself, negated", "repo:^acme/tools$@release/1.0:main -file:has.owner() file:Makefile", ["acme/tools@release/1.0:Makefile"]],
+  [
+    "a repository without the file",
+    "repo:^parser$ -file:has.owner() file:lexer",
+    ["parser:src/lexer.c", "parser:src/lexer.h"],
+  ],
+  [
+    "for one side of or",
+    "(file:has.owner(ben) type:path) or (file:lexer.c type:path)",
+    [...bens, "parser:src/lexer.c"],
+  ],
+  [
+    "at a commit that is not indexed",
+    "repo:^acme/tools$@main~1 file:has.owner(ann@acme.test)",
+    ["acme/tools@main~1:tools/build.py"],
+  ],
+  [
+    "there and on a branch",
+    "repo:^acme/tools$@main~1:main file:has.owner(ben)",
+    ["acme/tools@main:web/app.ts", "acme/tools@main:web/app.tsx"],
+  ],
+  [
+    "at each commit by itself",
+    "repo:^acme/tools$@release/1.0:main file:has.owner() file:Makefile",
+    ["acme/tools@main:Makefile"],
+  ],
+  [
+    "at each commit by itself, negated",
+    "repo:^acme/tools$@release/1.0:main -file:has.owner() file:Makefile",
+    ["acme/tools@release/1.0:Makefile"],
+  ],
 ]);
 
 const ownersSelected = rows("select:file.owners", "standard", [
   ["each once", "repo:^acme/tools$ file:^web/app select:file.owners", ["owner:@ben"]],
-  ["of results without one, too", "repo:^acme/tools$ file:^(tools|web)/ select:file.owners", [
-    "owner:@acme/everyone", "owner:@ben", "owner:ann@acme.test", "alert: Some results have no owners: …",
-  ]],
+  [
+    "of results without one, too",
+    "repo:^acme/tools$ file:^(tools|web)/ select:file.owners",
+    ["owner:@acme/everyone", "owner:@ben", "owner:ann@acme.test", "alert: Some results have no owners: …"],
+  ],
   ["of a pattern's results", "type:file target select:file.owners", ["owner:@acme/everyone", "owner:ann@acme.test"]],
-  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:^tools/build select:file.owners", ["owner:ann@acme.test"]],
+  [
+    "at a commit that is not indexed",
+    "repo:^acme/tools$@main~1 file:^tools/build select:file.owners",
+    ["owner:ann@acme.test"],
+  ],
   ["counted as one each", "repo:^acme/tools$ file:^web/app select:file.owners count:1", ["owner:@ben"], []],
   ["no result, and no alert", "no-such-text select:file.owners", [], left],
   ["not of repositories", "acme select:file.owners repo:^acme/tools$ type:repo", []],
@@ -128,12 +247,28 @@ const contributors = rows("file:has.contributor", "standard", [
   ["with regard to case", "repo:^acme/tools$ case:yes file:has.contributor(ANN)", []],
   ["negated", "repo:^acme/tools$ -file:has.contributor(fixture)", ["acme/tools:tools/build.py", ...bens]],
   ["several all hold", "file:has.contributor(ann) file:has.contributor(ben)", []],
-  ["one and not another", "repo:^acme/tools$ file:has.contributor(acme) -file:has.contributor(ben)", ["acme/tools:tools/build.py"]],
-  ["beside a pattern, in all repositories", "type:file file:has.contributor(ben) port", ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"]],
+  [
+    "one and not another",
+    "repo:^acme/tools$ file:has.contributor(acme) -file:has.contributor(ben)",
+    ["acme/tools:tools/build.py"],
+  ],
+  [
+    "beside a pattern, in all repositories",
+    "type:file file:has.contributor(ben) port",
+    ["acme/tools:web/app.ts:L1,L2", "acme/tools:web/app.tsx:L1"],
+  ],
   ["no result, and no alert", "file:has.contributor(ann) no-such-text", [], left],
   ["beside an owner", "file:has.owner() file:has.contributor(ann)", ["acme/tools:tools/build.py"]],
-  ["at the branch that is searched", "repo:^acme/tools$@release/1.0 type:file file:has.contributor(ann) goal", ["acme/tools@release/1.0:tools/build.py:L3,L4"]],
-  ["at a commit that is not indexed", "repo:^acme/tools$@main~1 file:has.contributor(ann)", ["acme/tools@main~1:tools/build.py"]],
+  [
+    "at the branch that is searched",
+    "repo:^acme/tools$@release/1.0 type:file file:has.contributor(ann) goal",
+    ["acme/tools@release/1.0:tools/build.py:L3,L4"],
+  ],
+  [
+    "at a commit that is not indexed",
+    "repo:^acme/tools$@main~1 file:has.contributor(ann)",
+    ["acme/tools@main~1:tools/build.py"],
+  ],
   ["not before the author came", "repo:^acme/tools$@main~2 file:has.contributor(ann)", []],
   ["nobody", "file:has.contributor(nobody)", []],
 ]);

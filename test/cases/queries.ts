@@ -14,10 +14,21 @@ import { validation } from "./validation.js";
 const left = ["repository-fork", "excluded-archive"];
 
 const literals = rows("words", "standard", [
-  ["a word, whatever its case", "type:file Parse", [
-    "parser:README.md:L1,L3", "parser:docs/usage.md:L1", "parser:src/parser.go:L1,L3,L4,L5,L8", "parser:src/parser_test.go:L1,L3,L4,L5",
-  ]],
-  ["a word in this case", "type:file case:yes Parse", ["parser:README.md:L1", "parser:src/parser.go:L3,L4", "parser:src/parser_test.go:L3,L4,L5"]],
+  [
+    "a word, whatever its case",
+    "type:file Parse",
+    [
+      "parser:README.md:L1,L3",
+      "parser:docs/usage.md:L1",
+      "parser:src/parser.go:L1,L3,L4,L5,L8",
+      "parser:src/parser_test.go:L1,L3,L4,L5",
+    ],
+  ],
+  [
+    "a word in this case",
+    "type:file case:yes Parse",
+    ["parser:README.md:L1", "parser:src/parser.go:L3,L4", "parser:src/parser_test.go:L3,L4,L5"],
+  ],
   ["words are one text", "type:file foo bar", ["parser:docs/usage.md:L1"]],
   ["space between them counts once", "type:file foo    bar", ["parser:docs/usage.md:L1"]],
   ["quotes are text", `type:file "a b"`, ["parser:src/parser_test.go:L4"]],
@@ -63,8 +74,16 @@ const operators = rows("operators", "standard", [
   ["a group", "type:file (tokens or foo) and strict", ["parser:src/parser.go:L3,L8"]],
   ["and not", "type:file copy_from_user and not copy_to_user", ["parser:src/lexer.c:L2"]],
   ["not beside a word", "type:file lex not main", ["parser:src/lexer.h:L1"]],
-  ["not alone: paths", "type:file not parse file:src", ["acme/tools:src/mod.rs", "parser:src/lexer.c", "parser:src/lexer.h"]],
-  ["a not that is not needed adds no lines", "type:file tokens or not parse file:src/parser", ["parser:src/parser.go:L3"]],
+  [
+    "not alone: paths",
+    "type:file not parse file:src",
+    ["acme/tools:src/mod.rs", "parser:src/lexer.c", "parser:src/lexer.h"],
+  ],
+  [
+    "a not that is not needed adds no lines",
+    "type:file tokens or not parse file:src/parser",
+    ["parser:src/parser.go:L3"],
+  ],
   ["a word beside nested groups", "type:file lex and (main or (nothing and tokens))", ["parser:src/lexer.c:L1,L2,L4"]],
   ["three", "type:file package and input and strict", ["parser:src/parser.go:L1,L4,L5,L8"]],
 ]);
@@ -111,7 +130,10 @@ const typeInQuery = [
     ["patternType:regexp", "type:file foo.*bar patternType:regexp", ["parser:docs/usage.md:L1,L4"]],
     ["patternType:keyword", "type:file tokens nil patternType:keyword", ["parser:src/parser.go:L3,L10"]],
   ]),
-  ...rows("type in the query", "regexp", [["patterntype:literal", "type:file foo.*bar patterntype:literal", []], ["patterntype:standard", "type:file x.y patterntype:standard", ["parser:docs/usage.md:L6"]]]),
+  ...rows("type in the query", "regexp", [
+    ["patterntype:literal", "type:file foo.*bar patterntype:literal", []],
+    ["patterntype:standard", "type:file x.y patterntype:standard", ["parser:docs/usage.md:L6"]],
+  ]),
 ];
 
 const files = rows("files", "standard", [
@@ -139,16 +161,28 @@ const types = rows("types", "standard", [
   ["repo and a filter on files", "type:repo file:lexer", []],
   ["several", "type:file type:path lexer", ["parser:src/lexer.c:L1", "parser:src/lexer.h"]],
   ["unknown", "type:nonsense parse", []],
-  ["all of them", "parser", ["parser", "parser:README.md:L1,L3", "parser:src/parser.go:L1", "parser:src/parser_test.go:L1"]],
+  [
+    "all of them",
+    "parser",
+    ["parser", "parser:README.md:L1,L3", "parser:src/parser.go:L1", "parser:src/parser_test.go:L1"],
+  ],
   ["a path only", "parser.go", ["parser:src/parser.go"]],
   ["a path here, a content there", "lexer.h", ["parser:src/lexer.c:L1", "parser:src/lexer.h"]],
   ["contents do not look at paths", "type:file parser.go", []],
   ["content:", "content:lexer.h", ["parser:src/lexer.c:L1"]],
   ["content: with quotes", `content:"foo bar"`, ["parser:docs/usage.md:L1"]],
-  ["content: negated", "-content:parse file:src/", ["acme/tools:src/mod.rs", "parser:src/lexer.c", "parser:src/lexer.h"]],
+  [
+    "content: negated",
+    "-content:parse file:src/",
+    ["acme/tools:src/mod.rs", "parser:src/lexer.c", "parser:src/lexer.h"],
+  ],
   ["content: twice", "content:tokens content:nil", ["parser:src/parser.go:L3,L10"]],
   ["content: among paths: nothing", "type:path content:parse", []],
-  ["content: negated among paths: all that pass", "type:path -content:parse file:lexer", ["parser:src/lexer.c", "parser:src/lexer.h"]],
+  [
+    "content: negated among paths: all that pass",
+    "type:path -content:parse file:lexer",
+    ["parser:src/lexer.c", "parser:src/lexer.h"],
+  ],
   ["all repositories", "count:all", ["acme/tools", "empty", "hidden", "odd", "parser"]],
 ]);
 
@@ -156,15 +190,33 @@ const repositories = rows("repositories", "standard", [
   ["a part of the name", "repo:parser type:file tokens", ["parser:src/parser.go:L3"], ["repository-fork"]],
   ["a fork by its exact name", "repo:^parser-fork$ tokens", ["parser-fork:src/parser.go:L3"], []],
   ["an archived one by its exact name", "repo:^old$", ["old"], []],
-  ["the exact name excludes nothing else", "repo:^old$ repo:old", ["alert: No repositories found: Try altering the query…"]],
-  ["fork:yes", "repo:parser fork:yes type:file tokens", ["parser:src/parser.go:L3", "parser-fork:src/parser.go:L3"], []],
+  [
+    "the exact name excludes nothing else",
+    "repo:^old$ repo:old",
+    ["alert: No repositories found: Try altering the query…"],
+  ],
+  [
+    "fork:yes",
+    "repo:parser fork:yes type:file tokens",
+    ["parser:src/parser.go:L3", "parser-fork:src/parser.go:L3"],
+    [],
+  ],
   ["fork:only", "repo:parser fork:only type:file tokens", ["parser-fork:src/parser.go:L3"], []],
   ["fork:no is no accident", "repo:parser fork:no type:file tokens", ["parser:src/parser.go:L3"], []],
   ["archived:yes", "repo:old archived:yes", ["old"], []],
   ["archived:only", "archived:only", ["old"], ["repository-fork"]],
-  ["both", "fork:yes archived:yes type:file case:yes Parse() or forked", ["old:old.go:L3", "parser-fork:fork.txt:L1"], []],
+  [
+    "both",
+    "fork:yes archived:yes type:file case:yes Parse() or forked",
+    ["old:old.go:L3", "parser-fork:fork.txt:L1"],
+    [],
+  ],
   ["archived by default", "repo:old", ["alert: No repositories found: Try altering the query…"], ["excluded-archive"]],
-  ["no such repository", "repo:nothing", ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"]],
+  [
+    "no such repository",
+    "repo:nothing",
+    ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"],
+  ],
   ["excluded", "-repo:parser type:repo", ["acme/tools", "empty", "hidden", "odd"]],
   ["whatever its case", "repo:PARSER case:yes type:repo", ["parser"]],
   ["all have to match", "repo:par repo:ser type:repo", ["parser"]],
@@ -182,29 +234,63 @@ const revisions = rows("revisions", "standard", [
   ["a full ref, as typed", "repo:^parser$@refs/heads/dev onlyOnDev", ["parser@refs/heads/dev:src/dev_only.go:L3"]],
   ["the default branch does not have it", "onlyOnDev", []],
   ["HEAD", "repo:^parser$@HEAD type:file tokens", ["parser@HEAD:src/parser.go:L3"]],
-  ["two branches: each its own result", "repo:^parser$@main:dev type:file # Parser", ["parser@dev:README.md:L1", "parser@main:README.md:L1"]],
+  [
+    "two branches: each its own result",
+    "repo:^parser$@main:dev type:file # Parser",
+    ["parser@dev:README.md:L1", "parser@main:README.md:L1"],
+  ],
   ["what only one of them has", "repo:^parser$@main:dev development", ["parser@dev:README.md:L3"]],
   ["a repository at a branch", "repo:^parser$@dev", ["parser@dev"]],
   ["a repository at two", "repo:^parser$@main:dev", ["parser@dev", "parser@main"]],
-  ["the common ones of two filters", "repo:parser@main:dev repo:^parser$@dev type:file tokens", ["parser@dev:src/parser.go:L3"]],
-  ["an unknown one", "repo:^parser$@nope tokens", [
-    "alert: Some repositories could not be searched: The repository parser matched by your repo: filter could not be searched because it does not contain the revision \"nope\"…",
-  ]],
-  ["an unknown one beside a known one", "repo:^parser$@nope:dev onlyOnDev", ["parser@dev:src/dev_only.go:L3", "alert: Some repositories could not be searched: The repository parser…"]],
+  [
+    "the common ones of two filters",
+    "repo:parser@main:dev repo:^parser$@dev type:file tokens",
+    ["parser@dev:src/parser.go:L3"],
+  ],
+  [
+    "an unknown one",
+    "repo:^parser$@nope tokens",
+    [
+      'alert: Some repositories could not be searched: The repository parser matched by your repo: filter could not be searched because it does not contain the revision "nope"…',
+    ],
+  ],
+  [
+    "an unknown one beside a known one",
+    "repo:^parser$@nope:dev onlyOnDev",
+    ["parser@dev:src/dev_only.go:L3", "alert: Some repositories could not be searched: The repository parser…"],
+  ],
 ]);
 
 const languages = rows("languages", "standard", [
   ["by extension", "lang:go type:path", ["parser:src/parser.go", "parser:src/parser_test.go"]],
   ["by alias", "lang:golang -file:test", ["parser:src/parser.go"]],
-  ["an extension of several languages", "lang:c type:file lex", ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"]],
+  [
+    "an extension of several languages",
+    "lang:c type:file lex",
+    ["parser:src/lexer.c:L1,L2,L4", "parser:src/lexer.h:L1"],
+  ],
   ["excluded", "-lang:go -lang:c repo:parser type:path", ["parser:README.md", "parser:docs/usage.md"]],
   ["and a pattern", "l:markdown foo", ["parser:docs/usage.md:L1,L2,L4,L5"]],
   ["two: no file is both", "lang:go lang:markdown", []],
-  ["or", "lang:go or lang:c", ["acme/tools:lib/widget.h", "parser:src/lexer.c", "parser:src/lexer.h", "parser:src/parser.go", "parser:src/parser_test.go"]],
+  [
+    "or",
+    "lang:go or lang:c",
+    [
+      "acme/tools:lib/widget.h",
+      "parser:src/lexer.c",
+      "parser:src/lexer.h",
+      "parser:src/parser.go",
+      "parser:src/parser_test.go",
+    ],
+  ],
 ]);
 
 const oddities = rows("odd files", "standard", [
-  ["lines that end in CR LF, and none at the end", "type:file alpha", ["hidden:secret.txt:L1", "odd:crlf.txt:L1,L3", "odd:latin1.txt:L1", "odd:no-newline.txt:L1"]],
+  [
+    "lines that end in CR LF, and none at the end",
+    "type:file alpha",
+    ["hidden:secret.txt:L1", "odd:crlf.txt:L1,L3", "odd:latin1.txt:L1", "odd:no-newline.txt:L1"],
+  ],
   ["a line's end stands before LF", "type:file /alpha$/", ["odd:latin1.txt:L1"]],
   ["a line's end after the last byte", "type:file /end$/", ["acme/tools:lib/Widget.m:L2", "odd:no-newline.txt:L1"]],
   ["CR belongs to the line", "type:file repo:^odd$ /one$/", []],
@@ -227,7 +313,7 @@ const oddities = rows("odd files", "standard", [
   ["but not with case:yes", "type:file case:yes kelvin", []],
   ["a path with space", `file:"^ü dir/"`, ["odd:ü dir/grüße.txt"]],
   ["the case of a path with other letters", "file:^Ü", ["odd:ü dir/grüße.txt"]],
-  ["a path with a quote", "file:quote", ["odd:quote\".txt"]],
+  ["a path with a quote", "file:quote", ['odd:quote".txt']],
   ["a line of a megabyte", "type:file needle", ["odd:long.txt:L1,L2"]],
   ["the line behind it", "type:file second needle", ["odd:long.txt:L2"]],
 ]);
@@ -237,7 +323,11 @@ const selects = rows("select", "standard", [
   ["repo, each once", "select:repo parser", ["parser"]],
   ["repo, of paths", "select:repo file:lexer", ["parser"]],
   ["file: without lines", "select:file type:file tokens", ["parser:src/parser.go"]],
-  ["file: repositories go", "select:file parser", ["parser:README.md", "parser:src/parser.go", "parser:src/parser_test.go"]],
+  [
+    "file: repositories go",
+    "select:file parser",
+    ["parser:README.md", "parser:src/parser.go", "parser:src/parser_test.go"],
+  ],
   ["file.path", "select:file.path type:file tokens", ["parser:src/parser.go"]],
   ["file.directory", "select:file.directory type:file lex", ["parser:src/"]],
   ["file.directory of the root", "select:file.directory file:README", ["parser:./"]],
@@ -248,9 +338,17 @@ const selects = rows("select", "standard", [
 const scopes = rows("scope", "standard", [
   ["a filter before or holds for all", "repo:^parser$ tokens or nil", ["parser:src/parser.go:L3,L10"]],
   ["filters on both sides", "repo:^parser$ tokens or foo file:usage", ["parser:docs/usage.md:L1,L2,L4,L5"]],
-  ["filters of each side", "tokens file:parser or foo file:usage", ["parser:docs/usage.md:L1,L2,L4,L5", "parser:src/parser.go:L3"]],
+  [
+    "filters of each side",
+    "tokens file:parser or foo file:usage",
+    ["parser:docs/usage.md:L1,L2,L4,L5", "parser:src/parser.go:L3"],
+  ],
   ["one file found twice is one result", "(file:parser.go tokens) or (file:src nil)", ["parser:src/parser.go:L3,L10"]],
-  ["filters in groups multiply", "(file:lexer.c or file:lexer.h) (repo:^parser$ or repo:^odd$) type:path", ["parser:src/lexer.c", "parser:src/lexer.h"]],
+  [
+    "filters in groups multiply",
+    "(file:lexer.c or file:lexer.h) (repo:^parser$ or repo:^odd$) type:path",
+    ["parser:src/lexer.c", "parser:src/lexer.h"],
+  ],
 ]);
 
 const limits = rows("limits", "standard", [
@@ -267,17 +365,47 @@ const refused = [
     ["a count of nothing", "count:0 a", [`${unable}Field count requires a positive number`]],
     ["an unknown language", "lang:klingon x", [`${unable}Unknown language: "klingon"`]],
     ["no regexp", "/[/", [`${unable}Error parsing regexp: …`]],
-    ["a group beside a word", "(tokens or foo) strict", [
-      `${unable}I'm having trouble understanding that query. The combination of parentheses is the problem. Try using the content: filter to quote patterns that contain parentheses`,
-    ]],
-    ["an operator without its operand", "tokens or ", [`${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`]],
-    ["a parenthesis that closes nothing", "foo)", [`${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter…`]],
-    ["rev: without repo:", "rev:dev a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
+    [
+      "a group beside a word",
+      "(tokens or foo) strict",
+      [
+        `${unable}I'm having trouble understanding that query. The combination of parentheses is the problem. Try using the content: filter to quote patterns that contain parentheses`,
+      ],
+    ],
+    [
+      "an operator without its operand",
+      "tokens or ",
+      [`${unable}I'm having trouble understanding that query. Putting parentheses around the search pattern may help.`],
+    ],
+    [
+      "a parenthesis that closes nothing",
+      "foo)",
+      [
+        `${unable}Unsupported expression. The combination of parentheses in the query have an unclear meaning. Try using the content: filter…`,
+      ],
+    ],
+    [
+      "rev: without repo:",
+      "rev:dev a",
+      [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+    ],
     ["rev: and @", "repo:a@b rev:c", [`${unable}Invalid syntax. You specified both @ and rev:…`]],
-    ["a field of commits", "author:x a", [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`]],
+    [
+      "a field of commits",
+      "author:x a",
+      [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`],
+    ],
     ["what is not built yet", "type:symbol Parse", ["alert: Not Supported Yet: The filter type:symbol…"]],
   ]),
-  ...rows("refused", "keyword", [["a parenthesis that closes nothing", "foo)", [`${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote…`]]]),
+  ...rows("refused", "keyword", [
+    [
+      "a parenthesis that closes nothing",
+      "foo)",
+      [
+        `${unable}Unsupported expression. The combination of parentheses in the query has an unclear meaning. Use "..." to quote…`,
+      ],
+    ],
+  ]),
   ...rows("refused", "structural", [
     ["a template", "foo(:[x])", ["error: Structural search is disabled in the site configuration."]],
     ["without a pattern", "repo:^odd$", ["odd"]],
@@ -285,6 +413,28 @@ const refused = [
 ];
 
 export const cases: readonly CaseRow[] = [
-  literals, regexps, operators, keywords, literalType, regexpType, typeInQuery, files, types, repositories, revisions, languages, oddities, selects, scopes, limits, refused,
-  sideBySide, versions, lexing, expressions, givenTypes, validation, results,
+  literals,
+  regexps,
+  operators,
+  keywords,
+  literalType,
+  regexpType,
+  typeInQuery,
+  files,
+  types,
+  repositories,
+  revisions,
+  languages,
+  oddities,
+  selects,
+  scopes,
+  limits,
+  refused,
+  sideBySide,
+  versions,
+  lexing,
+  expressions,
+  givenTypes,
+  validation,
+  results,
 ].flat();

@@ -5,14 +5,32 @@ import { rows } from "./row.js";
  * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `row.ts`.
  */
 
-const context = (name: string, repositories: SearchContext["repositories"]): SearchContext =>
-  ({ name, description: "", public: true, repositories, query: "" });
-const contextOf = (name: string, query: string): SearchContext => ({ name, description: "", public: true, repositories: [], query });
+const context = (name: string, repositories: SearchContext["repositories"]): SearchContext => ({
+  name,
+  description: "",
+  public: true,
+  repositories,
+  query: "",
+});
+const contextOf = (name: string, query: string): SearchContext => ({
+  name,
+  description: "",
+  public: true,
+  repositories: [],
+  query,
+});
 
 /** What the daemon and the evaluator are asked with. */
 export const contexts: readonly SearchContext[] = [
-  context("team/core", [{ name: "parser", revisions: [] }, { name: "odd", revisions: [] }, { name: "gone", revisions: [] }]),
-  context("pinned", [{ name: "parser", revisions: ["dev"] }, { name: "odd", revisions: [] }]),
+  context("team/core", [
+    { name: "parser", revisions: [] },
+    { name: "odd", revisions: [] },
+    { name: "gone", revisions: [] },
+  ]),
+  context("pinned", [
+    { name: "parser", revisions: ["dev"] },
+    { name: "odd", revisions: [] },
+  ]),
   context("two.revs", [{ name: "parser", revisions: ["main", "dev"] }]),
   context("nothing", [{ name: "gone", revisions: [] }]),
   context("all_forks-1", [{ name: "parser-fork", revisions: [] }]),
@@ -40,7 +58,11 @@ const descriptions = rows("repo:has.description", "standard", [
   ["and a pattern", "repo:has.description(parser) tokens type:file", ["parser:src/parser.go:L3"]],
   ["nothing to look for", "repo:has.description()", [`${unable}has.description argument should not be empty`]],
   ["no regexp", "repo:has.description([)", [`${unable}has.description argument: error parsing regexp: …`]],
-  ["negated", "-repo:has.description(x)", [`${unable}search predicate "repo:has.description" does not support negation`]],
+  [
+    "negated",
+    "-repo:has.description(x)",
+    [`${unable}search predicate "repo:has.description" does not support negation`],
+  ],
 ]);
 
 const topics = rows("repo:has.topic", "standard", [
@@ -95,21 +117,85 @@ const olderNames = rows("older names of repo:has.meta", "standard", [
 ]);
 
 const rules = rows("select: and count: of one alternative", "standard", [
-  ["select: for one of two", "(repo:^odd$ type:repo) or (repo:^parser$ type:file select:file tokens)", ["odd", "parser:src/parser.go"]],
-  ["two that differ", "(repo:^parser$ type:file select:repo tokens) or (repo:^parser$ type:file select:file.directory nil)", ["parser", "parser:src/"]],
-  ["one file, selected and not", "(repo:^parser$ type:file select:file tokens) or (repo:^parser$ type:file nil)", ["parser:src/parser.go:L10"]],
-  ["lines of one, none of the other", "(repo:^parser$ type:file select:content nil) or (repo:^parser$ select:content lexer.h)", ["parser:src/lexer.c:L1", "parser:src/parser.go:L10"]],
-  ["what both select is one result", "(repo:^parser$ type:repo) or (repo:^parser$ type:file select:repo tokens)", ["parser"]],
-  ["at two branches it is two", "(repo:^parser$@main select:repo tokens) or (repo:^parser$@dev type:file select:repo tokens)", ["parser@dev", "parser@main"]],
-  ["a limit for one", "(repo:^hidden$ type:file count:1 a) or (repo:^parser$ type:file (tokens or nil))", ["hidden:secret.txt:L1", "parser:src/parser.go:L3,L10"], ["shard-match-limit"]],
-  ["a limit for one that suffices", "(repo:^hidden$ type:file count:1 secret) or (repo:^parser$ type:file tokens)", ["hidden:secret.txt:L1", "parser:src/parser.go:L3"], []],
-  ["a limit for one cuts its lines only", "(repo:^parser$ type:file count:2 file:lexer.c$ lex) or (repo:^parser$ type:file file:lexer.c$ main)", ["parser:src/lexer.c:L1,L2,L4"], ["shard-match-limit"]],
-  ["a limit for repositories", "(repo:^(odd|hidden)$ type:repo count:1) or (repo:^parser$ type:file tokens)", ["odd", "parser:src/parser.go:L3"], ["shard-match-limit"]],
+  [
+    "select: for one of two",
+    "(repo:^odd$ type:repo) or (repo:^parser$ type:file select:file tokens)",
+    ["odd", "parser:src/parser.go"],
+  ],
+  [
+    "two that differ",
+    "(repo:^parser$ type:file select:repo tokens) or (repo:^parser$ type:file select:file.directory nil)",
+    ["parser", "parser:src/"],
+  ],
+  [
+    "one file, selected and not",
+    "(repo:^parser$ type:file select:file tokens) or (repo:^parser$ type:file nil)",
+    ["parser:src/parser.go:L10"],
+  ],
+  [
+    "lines of one, none of the other",
+    "(repo:^parser$ type:file select:content nil) or (repo:^parser$ select:content lexer.h)",
+    ["parser:src/lexer.c:L1", "parser:src/parser.go:L10"],
+  ],
+  [
+    "what both select is one result",
+    "(repo:^parser$ type:repo) or (repo:^parser$ type:file select:repo tokens)",
+    ["parser"],
+  ],
+  [
+    "at two branches it is two",
+    "(repo:^parser$@main select:repo tokens) or (repo:^parser$@dev type:file select:repo tokens)",
+    ["parser@dev", "parser@main"],
+  ],
+  [
+    "a limit for one",
+    "(repo:^hidden$ type:file count:1 a) or (repo:^parser$ type:file (tokens or nil))",
+    ["hidden:secret.txt:L1", "parser:src/parser.go:L3,L10"],
+    ["shard-match-limit"],
+  ],
+  [
+    "a limit for one that suffices",
+    "(repo:^hidden$ type:file count:1 secret) or (repo:^parser$ type:file tokens)",
+    ["hidden:secret.txt:L1", "parser:src/parser.go:L3"],
+    [],
+  ],
+  [
+    "a limit for one cuts its lines only",
+    "(repo:^parser$ type:file count:2 file:lexer.c$ lex) or (repo:^parser$ type:file file:lexer.c$ main)",
+    ["parser:src/lexer.c:L1,L2,L4"],
+    ["shard-match-limit"],
+  ],
+  [
+    "a limit for repositories",
+    "(repo:^(odd|hidden)$ type:repo count:1) or (repo:^parser$ type:file tokens)",
+    ["odd", "parser:src/parser.go:L3"],
+    ["shard-match-limit"],
+  ],
   ["the limit counts what is selected", "repo:^parser$ type:file select:repo count:1 e", ["parser"], []],
-  ["of one alternative, too", "(repo:^parser$ type:file select:repo count:1 e) or (repo:^odd$ type:repo)", ["odd", "parser"], []],
-  ["a file is one, whatever its lines", "(repo:^parser$ file:parser.go$ type:file select:file count:1 e) or (repo:^odd$ type:repo)", ["odd", "parser:src/parser.go"], []],
-  ["directories", "(repo:^parser$ select:file.directory count:2 file:.) or (repo:^odd$ type:repo)", ["odd", "parser:./", "parser:docs/"], ["shard-match-limit"]],
-  ["a time for one", "(repo:^parser$ timeout:50s type:file tokens) or (repo:^odd$ timeout:40s type:repo)", ["odd", "parser:src/parser.go:L3"], []],
+  [
+    "of one alternative, too",
+    "(repo:^parser$ type:file select:repo count:1 e) or (repo:^odd$ type:repo)",
+    ["odd", "parser"],
+    [],
+  ],
+  [
+    "a file is one, whatever its lines",
+    "(repo:^parser$ file:parser.go$ type:file select:file count:1 e) or (repo:^odd$ type:repo)",
+    ["odd", "parser:src/parser.go"],
+    [],
+  ],
+  [
+    "directories",
+    "(repo:^parser$ select:file.directory count:2 file:.) or (repo:^odd$ type:repo)",
+    ["odd", "parser:./", "parser:docs/"],
+    ["shard-match-limit"],
+  ],
+  [
+    "a time for one",
+    "(repo:^parser$ timeout:50s type:file tokens) or (repo:^odd$ timeout:40s type:repo)",
+    ["odd", "parser:src/parser.go:L3"],
+    [],
+  ],
 ]);
 
 const wrong = "alert: Unable To Process Query: ";
@@ -119,29 +205,54 @@ const searchContexts = rows("context:", "standard", [
   ["a list and a pattern", "context:team/core alpha one", ["odd:crlf.txt:L1"]],
   ["a list and a filter: both hold", "context:team/core repo:r", ["parser"]],
   ["a list and an exclusion", "context:team/core -repo:parser", ["odd"]],
-  ["names of a list are names", "context:team/core repo:fork", ["alert: No repositories found for your query within the context team/core"]],
-  ["forks of a list are forks", "context:all_forks-1 type:repo", ["alert: No repositories found: Try altering the query…"], ["repository-fork"]],
+  [
+    "names of a list are names",
+    "context:team/core repo:fork",
+    ["alert: No repositories found for your query within the context team/core"],
+  ],
+  [
+    "forks of a list are forks",
+    "context:all_forks-1 type:repo",
+    ["alert: No repositories found: Try altering the query…"],
+    ["repository-fork"],
+  ],
   ["forks of a list, asked for", "context:all_forks-1 fork:yes", ["parser-fork"]],
   ["a revision of a list", "context:pinned onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
   ["a revision of a list, beside none", "context:pinned type:repo", ["odd", "parser@dev"]],
   ["two revisions of a list", "context:two.revs type:repo", ["parser@dev", "parser@main"]],
   ["revisions of a list and of a filter: those in both", "context:two.revs repo:parser@dev:v1", ["parser@dev"]],
-  ["none in both", "context:pinned repo:^parser$@main", ["alert: Some repositories could not be searched: The repository parser…"]],
+  [
+    "none in both",
+    "context:pinned repo:^parser$@main",
+    ["alert: Some repositories could not be searched: The repository parser…"],
+  ],
   ["a list of repositories that are not there", "context:nothing alpha", [none]],
-  ["and a filter", "context:nothing repo:parser", ["alert: No repositories found for your query within the context nothing"]],
+  [
+    "and a filter",
+    "context:nothing repo:parser",
+    ["alert: No repositories found for your query within the context nothing"],
+  ],
   ["a query with a filter on files", "context:go-files tokens", ["parser:src/parser.go:L3"]],
   ["which leaves out repositories", "context:go-files type:repo", []],
   ["a query alone", "context:go-files", ["parser:src/parser.go", "parser:src/parser_test.go"]],
   ["a query with or", "context:either type:repo", ["hidden", "odd"]],
   ["a query with or, and a pattern", "context:either type:file alpha secret", ["hidden:secret.txt:L1"]],
   ["a query and a filter", "context:either repo:odd", ["odd"]],
-  ["a query and a filter that excludes all", "context:either repo:parser", ["alert: No repositories found for your query within the context either"]],
+  [
+    "a query and a filter that excludes all",
+    "context:either repo:parser",
+    ["alert: No repositories found for your query within the context either"],
+  ],
   ["a query that takes forks", "context:forks type:repo", ["parser", "parser-fork"], []],
   ["the query's own filter wins", "context:forks fork:no type:repo", ["parser"]],
   ["a query with a revision", "context:at-dev onlyOnDev", ["parser@dev:src/dev_only.go:L3"]],
   ["the query's own revision wins", "context:at-dev rev:main", ["parser@main"]],
   ["a query with case:yes", "context:exact-case type:file PARSE", []],
-  ["whatever case is asked for wins", "context:exact-case case:no type:file file:README PARSE", ["parser:README.md:L1,L3"]],
+  [
+    "whatever case is asked for wins",
+    "context:exact-case case:no type:file file:README PARSE",
+    ["parser:README.md:L1,L3"],
+  ],
   ["one for each side of or", "(context:team/core repo:odd) or (context:either repo:hidden)", ["hidden", "odd"]],
   ["quoted", `context:"team/core" repo:odd`, ["odd"]],
   ["global", "context:global repo:^odd$", ["odd"]],
@@ -151,7 +262,11 @@ const searchContexts = rows("context:", "standard", [
   ["of a user", "context:@me/x", [`${wrong}Search context "@me/x" not found`]],
   ["negated", "-context:either a", [`${wrong}Field "context" does not support negation`]],
   ["twice", "context:either context:team/core a", [`${wrong}Field "context" may not be used more than once`]],
-  ["@ beside a context's rev:", "context:at-dev repo:parser@main", [`${wrong}Invalid syntax. You specified both @ and rev:…`]],
+  [
+    "@ beside a context's rev:",
+    "context:at-dev repo:parser@main",
+    [`${wrong}Invalid syntax. You specified both @ and rev:…`],
+  ],
 ]);
 
 const invalid = "alert: Invalid revision syntax: The revision ";
@@ -171,11 +286,28 @@ const manyPatterns = rows("repository names and many patterns", "standard", [
   ["any of many", `type:repo ${many((i) => `none${i}`)} or odd or hid or parser`, ["hidden", "odd", "parser"]],
   ["any of many regexps", `type:repo ${many((i) => `/^n${i}[a-c]/`)} or /^o.d$/`, ["odd"]],
   ["with regard to case", `case:yes type:repo ${many((i) => `none${i}`)} or ODD`, []],
-  ["none of many", `type:repo d and not (${many((i) => `none${i}`)})`, [`${wrong}It looks like you tried to use an expression after NOT…`]],
-  ["one, and not many others", `type:repo d ${Array.from({ length: 50 }, (_, i) => `not x${i}`).join(" ")} not odd`, ["hidden"]],
+  [
+    "none of many",
+    `type:repo d and not (${many((i) => `none${i}`)})`,
+    [`${wrong}It looks like you tried to use an expression after NOT…`],
+  ],
+  [
+    "one, and not many others",
+    `type:repo d ${Array.from({ length: 50 }, (_, i) => `not x${i}`).join(" ")} not odd`,
+    ["hidden"],
+  ],
   ["a text longer than any name", `type:repo odd or ${"x".repeat(300)}`, ["odd"]],
   ["a regexp too long for names", `type:repo odd or /${"x?".repeat(600)}/`, ["odd"]],
   ["many filters, in turns before the search", `(${many((i) => `repo:^none${i}$`)} or repo:^odd$) type:repo`, ["odd"]],
 ]);
 
-export const repositoryCases = [manyPatterns, descriptions, topics, metadata, olderNames, rules, searchContexts, revisionSyntax].flat();
+export const repositoryCases = [
+  manyPatterns,
+  descriptions,
+  topics,
+  metadata,
+  olderNames,
+  rules,
+  searchContexts,
+  revisionSyntax,
+].flat();

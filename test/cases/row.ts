@@ -5,9 +5,9 @@ export type CaseType = "standard" | "keyword" | "literal" | "regexp" | "structur
  * One question and its answer.
  *
  * An answer is one string for each result, in any order: `repository:path:L3,L7` for a content result with the lines
- * that hold a match, `repository:path` for a path result, `repository` for a repository result. A revision that was asked
- * for follows the repository, as in `parser@dev:README.md:L1`. `alert: title: description` and `error: message` are
- * answers too; one that ends in "…" tells how the text begins.
+ * that hold a match, `repository:path` for a path result, `repository` for a repository result. A revision that was
+ * asked for follows the repository, as in `parser@dev:README.md:L1`. `alert: title: description` and `error: message`
+ * are answers too; one that ends in "…" tells how the text begins.
  */
 export interface CaseRow {
   readonly name: string;

@@ -13,8 +13,16 @@ const order = rows("which error comes first", "standard", [
   ["filters before regexps", "count:0 /[/", [`${unable}Field count requires a positive number`]],
   ["filters before regexps that stand first", "/[/ count:0", [`${unable}Field count requires a positive number`]],
   ["regexps before rev:", "rev:x /[/", [`${unable}Error parsing regexp: …`]],
-  ["rev: before fields of commits", "rev:x author:y a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["type:symbol before fields of commits", "repohasfile:x type:symbol author:y a", [`${unable}Repohasfile is not compatible for type:symbol`]],
+  [
+    "rev: before fields of commits",
+    "rev:x author:y a",
+    [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+  ],
+  [
+    "type:symbol before fields of commits",
+    "repohasfile:x type:symbol author:y a",
+    [`${unable}Repohasfile is not compatible for type:symbol`],
+  ],
   ["the text before the filters", "lang:klingon a)", [`${unable}Unsupported expression. …`]],
   ["negation before the value", "-count:many a", [`${unable}Field "count" does not support negation`]],
   ["twice before the value", "count:5 count:many a", [`${unable}Field "count" may not be used more than once`]],
@@ -24,18 +32,49 @@ const order = rows("which error comes first", "standard", [
   ["a filter before a predicate", "lang:klingon repo:has.topic()", [`${unable}Unknown language: "klingon"`]],
 ]);
 
-const commitFields = ["author:x", "before:yesterday", "until:yesterday", "after:yesterday", "since:yesterday", "message:x", "m:x", "msg:x"];
+const commitFields = [
+  "author:x",
+  "before:yesterday",
+  "until:yesterday",
+  "after:yesterday",
+  "since:yesterday",
+  "message:x",
+  "m:x",
+  "msg:x",
+];
 const canonical: Readonly<Record<string, string>> = { until: "before", since: "after", m: "message", msg: "message" };
 
 const commits = rows("fields of commits", "standard", [
   ...commitFields.map((field): GivenRow => {
     const typed = field.slice(0, field.indexOf(":"));
-    return [`${typed}: without a type`, `${field} a`, [`${unable}Your query contains the field '${canonical[typed] ?? typed}', which requires type:commit or type:diff in the query`]];
+    return [
+      `${typed}: without a type`,
+      `${field} a`,
+      [
+        `${unable}Your query contains the field '${canonical[typed] ?? typed}', which requires type:commit or type:diff in the query`,
+      ],
+    ];
   }),
-  ["the last of several is named", "author:x message:y a", [`${unable}Your query contains the field 'message', which requires type:commit or type:diff in the query`]],
-  ["the last of several, in another order", "message:y author:x a", [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`]],
-  ["with type:file it is missing still", "type:file author:x a", [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`]],
-  ["a negated one", "-author:x a", [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`]],
+  [
+    "the last of several is named",
+    "author:x message:y a",
+    [`${unable}Your query contains the field 'message', which requires type:commit or type:diff in the query`],
+  ],
+  [
+    "the last of several, in another order",
+    "message:y author:x a",
+    [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`],
+  ],
+  [
+    "with type:file it is missing still",
+    "type:file author:x a",
+    [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`],
+  ],
+  [
+    "a negated one",
+    "-author:x a",
+    [`${unable}Your query contains the field 'author', which requires type:commit or type:diff in the query`],
+  ],
   ["a date that is none", "type:commit before:sometime a", [`${unable}Invalid date format`]],
   ["another date that is none", "type:diff after:2021-13-01 a", [`${unable}Invalid date format`]],
   ["an author that is no regexp", "type:commit author:[ a", [`${unable}Error parsing regexp: …`]],
@@ -43,14 +82,50 @@ const commits = rows("fields of commits", "standard", [
 ]);
 
 const revisions = rows("revisions that cannot be", "standard", [
-  ["rev: without repo:", "rev:main a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["revision: without repo:", "revision:main a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["rev: with -repo: only", "-repo:x rev:main a", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["rev: with an empty repo:", "repo: rev:main a", [`${unable}Invalid syntax. The query contains \`rev:\` but \`repo:\` is empty. Add a non-empty \`repo:\` filter and try again`]],
-  ["rev: and @", "repo:a@b rev:c x", [`${unable}Invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. Remove either @ or rev: and try again`]],
-  ["rev: in one side, repo: in the other", "(rev:main a) or (repo:x b)", [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`]],
-  ["a glob and index:only", "repo:x@*refs/heads/* index:only a", [`${unable}Invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)`]],
-  ["a glob in rev: and index:only", "repo:x rev:*refs/heads/* index:only a", [`${unable}Invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)`]],
+  [
+    "rev: without repo:",
+    "rev:main a",
+    [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+  ],
+  [
+    "revision: without repo:",
+    "revision:main a",
+    [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+  ],
+  [
+    "rev: with -repo: only",
+    "-repo:x rev:main a",
+    [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+  ],
+  [
+    "rev: with an empty repo:",
+    "repo: rev:main a",
+    [
+      `${unable}Invalid syntax. The query contains \`rev:\` but \`repo:\` is empty. Add a non-empty \`repo:\` filter and try again`,
+    ],
+  ],
+  [
+    "rev: and @",
+    "repo:a@b rev:c x",
+    [
+      `${unable}Invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. Remove either @ or rev: and try again`,
+    ],
+  ],
+  [
+    "rev: in one side, repo: in the other",
+    "(rev:main a) or (repo:x b)",
+    [`${unable}Invalid syntax. The query contains \`rev:\` without \`repo:\`. Add a \`repo:\` filter and try again`],
+  ],
+  [
+    "a glob and index:only",
+    "repo:x@*refs/heads/* index:only a",
+    [`${unable}Invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)`],
+  ],
+  [
+    "a glob in rev: and index:only",
+    "repo:x rev:*refs/heads/* index:only a",
+    [`${unable}Invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)`],
+  ],
 ]);
 
 const regexps = [
@@ -85,9 +160,17 @@ const regexps = [
 const selects = rows("select: that leads nowhere", "standard", [
   ["an unknown word", "select:nothing a", [`${unable}Invalid field "nothing" on select path "nothing"`]],
   ["an unknown second word", "select:file.size a", [`${unable}Invalid field "size" on select path "file.size"`]],
-  ["an unknown third word", "select:commit.diff.changed a", [`${unable}Invalid field "changed" on select path "commit.diff.changed"`]],
+  [
+    "an unknown third word",
+    "select:commit.diff.changed a",
+    [`${unable}Invalid field "changed" on select path "commit.diff.changed"`],
+  ],
   ["a word behind repo", "select:repo.name a", [`${unable}Invalid field "name" on select path "repo.name"`]],
-  ["an unknown kind of symbol", "select:symbol.thing a", [`${unable}Invalid field "thing" on select path "symbol.thing"`]],
+  [
+    "an unknown kind of symbol",
+    "select:symbol.thing a",
+    [`${unable}Invalid field "thing" on select path "symbol.thing"`],
+  ],
   ["no value", "select: a", [`${unable}Invalid field "" on select path ""`]],
 ]);
 
@@ -111,18 +194,42 @@ const predicates = rows("predicates that cannot be", "standard", [
   ["has.meta without a key", "repo:has.meta(:value)", predicate("key cannot be empty")],
   ["has.meta with too much", `repo:has.meta("a":"b" c)`, predicate("unexpected extra content")],
   ["has without a value", "repo:has(key)", predicate("expected params of the form key:value")],
-  ["has.description, negated", "-repo:has.description(a)", predicate(`search predicate "repo:has.description" does not support negation`)],
+  [
+    "has.description, negated",
+    "-repo:has.description(a)",
+    predicate(`search predicate "repo:has.description" does not support negation`),
+  ],
   ["has.description of no regexp", "repo:has.description([)", predicate("…")],
   ["file:has.content of nothing", "file:has.content()", predicate("contains.content argument should not be empty")],
-  ["file:has.content of no regexp", "file:has.content([)", predicate("contains.content argument: error parsing regexp: …")],
-  ["file:contains.content of nothing", "f:contains.content()", predicate("contains.content argument should not be empty")],
-  ["has.contributor of no regexp", "file:has.contributor([)", predicate("the file:has.contributor() predicate has invalid argument: …")],
+  [
+    "file:has.content of no regexp",
+    "file:has.content([)",
+    predicate("contains.content argument: error parsing regexp: …"),
+  ],
+  [
+    "file:contains.content of nothing",
+    "f:contains.content()",
+    predicate("contains.content argument should not be empty"),
+  ],
+  [
+    "has.contributor of no regexp",
+    "file:has.contributor([)",
+    predicate("the file:has.contributor() predicate has invalid argument: …"),
+  ],
   ["at.time of no date", "repo:a rev:at.time(sometime)", predicate("…")],
   ["at.time of too much", "repo:a rev:at.time(yesterday, main, x)", predicate("…")],
-  ["an unknown name is a regexp", "repo:has.nothing(a)", ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"]],
+  [
+    "an unknown name is a regexp",
+    "repo:has.nothing(a)",
+    ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"],
+  ],
   ["a name of another field is a regexp", "file:has.topic(a)", []],
   ["space before the parenthesis: no predicate", "file:has.content (a)", []],
-  ["in other case: no predicate", "repo:HAS.topic(a)", ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"]],
+  [
+    "in other case: no predicate",
+    "repo:HAS.topic(a)",
+    ["alert: No repositories found: Try using a different `repo:<regexp>` filter to see results"],
+  ],
 ]);
 
 const right = rows("queries that only look wrong", "standard", [

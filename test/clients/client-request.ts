@@ -22,5 +22,6 @@ export interface ClientRequest {
   readonly error?: RegExp;
 }
 
-export const mainGo = "package main\n\nimport \"fmt\"\n\n// greet says hello.\nfunc greet(name string) {\n\tfmt.Println(\"hello\", name)\n}\n";
+export const mainGo =
+  'package main\n\nimport "fmt"\n\n// greet says hello.\nfunc greet(name string) {\n\tfmt.Println("hello", name)\n}\n';
 export const readme = "# Demo\n\nSays hello.\n";

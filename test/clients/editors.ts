@@ -14,7 +14,11 @@ const searchContexts = `query ListSearchContexts($first: Int!, $after: String, $
 
 /** The VS Code search extension. */
 export const vscode: readonly ClientRequest[] = [
-  { name: "SiteProductVersion", query: "query SiteProductVersion { site { productVersion } }", data: () => ({ site: { productVersion: /^.{1,8}$/ } }) },
+  {
+    name: "SiteProductVersion",
+    query: "query SiteProductVersion { site { productVersion } }",
+    data: () => ({ site: { productVersion: /^.{1,8}$/ } }),
+  },
   {
     name: "CurrentAuthState",
     query: `query CurrentAuthState { currentUser {
@@ -29,13 +33,17 @@ export const vscode: readonly ClientRequest[] = [
   },
   {
     name: "BlobContent",
-    query: "query BlobContent($repository: String!, $revision: String!, $path: String!) { repository(name: $repository) { id commit(rev: $revision) { blob(path: $path) { content binary byteSize } } } }",
+    query:
+      "query BlobContent($repository: String!, $revision: String!, $path: String!) { repository(name: $repository) { id commit(rev: $revision) { blob(path: $path) { content binary byteSize } } } }",
     variables: ({ name }) => ({ repository: name, revision: "", path: "src/main.go" }),
     data: () => ({ repository: { commit: { blob: { content: mainGo, binary: false, byteSize: mainGo.length } } } }),
   },
   {
-    name: "FileNames", query: "query FileNames($repository: String!, $revision: String!) { repository(name: $repository) { commit(rev: $revision) { fileNames } } }",
-    variables: ({ name, head }) => ({ repository: name, revision: head }), data: () => ({ repository: { commit: { fileNames: ["README.md", "src/main.go", "src/util.go"] } } }),
+    name: "FileNames",
+    query:
+      "query FileNames($repository: String!, $revision: String!) { repository(name: $repository) { commit(rev: $revision) { fileNames } } }",
+    variables: ({ name, head }) => ({ repository: name, revision: head }),
+    data: () => ({ repository: { commit: { fileNames: ["README.md", "src/main.go", "src/util.go"] } } }),
   },
   {
     name: "RepositoryMetadata",
@@ -45,7 +53,11 @@ export const vscode: readonly ClientRequest[] = [
     } }`,
     variables: ({ name }) => ({ repositoryName: name }),
     data: ({ name, head }) => ({
-      repositoryRedirect: { mirrorInfo: { cloned: true, cloneProgress: null }, commit: { oid: head, abbreviatedOID: head.slice(0, 7), tree: { url: `/${name}` } }, defaultBranch: { abbrevName: "main" } },
+      repositoryRedirect: {
+        mirrorInfo: { cloned: true, cloneProgress: null },
+        commit: { oid: head, abbreviatedOID: head.slice(0, 7), tree: { url: `/${name}` } },
+        defaultBranch: { abbrevName: "main" },
+      },
     }),
   },
   {
@@ -53,19 +65,67 @@ export const vscode: readonly ClientRequest[] = [
     query: `query HighlightedFileVSCE($repoName: String!, $commitID: String!, $filePath: String!, $disableTimeout: Boolean!, $ranges: [HighlightLineRange!]!) {
       repository(name: $repoName) { commit(rev: $commitID) { file(path: $filePath) { isDirectory richHTML highlight(disableTimeout: $disableTimeout) { aborted lineRanges(ranges: $ranges) } } } }
     }`,
-    variables: ({ name, head }) => ({ repoName: name, commitID: head, filePath: "src/main.go", disableTimeout: false, ranges: [{ startLine: 0, endLine: 1 }] }),
-    data: () => ({ repository: { commit: { file: { isDirectory: false, highlight: { aborted: false, lineRanges: [[/^<tr>.*data-line="1".*<span class="hljs-keyword">package<\/span> main/s]] } } } } }),
+    variables: ({ name, head }) => ({
+      repoName: name,
+      commitID: head,
+      filePath: "src/main.go",
+      disableTimeout: false,
+      ranges: [{ startLine: 0, endLine: 1 }],
+    }),
+    data: () => ({
+      repository: {
+        commit: {
+          file: {
+            isDirectory: false,
+            highlight: {
+              aborted: false,
+              lineRanges: [[/^<tr>.*data-line="1".*<span class="hljs-keyword">package<\/span> main/s]],
+            },
+          },
+        },
+      },
+    }),
   },
-  { name: "ListSearchContexts", query: searchContexts, variables: () => ({ first: 50, query: "", namespaces: [], orderBy: "SEARCH_CONTEXT_SPEC", descending: false }), data: () => ({ searchContexts: { nodes: [{ spec: "global", autoDefined: true }] } }) },
-  { name: "IsSearchContextAvailable", query: "query IsSearchContextAvailable($spec: String!) { isSearchContextAvailable(spec: $spec) }", variables: () => ({ spec: "global" }), data: () => ({ isSearchContextAvailable: true }) },
-  { name: "ViewerSettings", query: "query ViewerSettings { viewerSettings { __typename subjects { __typename id settingsURL viewerCanAdminister } final } }", data: () => ({ viewerSettings: { final: "{}" } }) },
   {
-    name: "highlightCode", query: "query highlightCode($code: String!, $fuzzyLanguage: String!, $disableTimeout: Boolean!) { highlightCode(code: $code, fuzzyLanguage: $fuzzyLanguage, disableTimeout: $disableTimeout) }",
-    variables: () => ({ code: "a < b", fuzzyLanguage: "go", disableTimeout: false }), data: () => ({ highlightCode: /<table>.*a &lt; b/s }),
+    name: "ListSearchContexts",
+    query: searchContexts,
+    variables: () => ({ first: 50, query: "", namespaces: [], orderBy: "SEARCH_CONTEXT_SPEC", descending: false }),
+    data: () => ({ searchContexts: { nodes: [{ spec: "global", autoDefined: true }] } }),
   },
   {
-    name: "LogEvents", query: "mutation LogEvents($events: [Event!]) { logEvents(events: $events) { alwaysNil } }",
-    variables: () => ({ events: [{ event: "SearchSubmitted", userCookieID: "c", url: "https://e", source: "IDEEXTENSION", argument: "{}", insertID: "1" }] }),
+    name: "IsSearchContextAvailable",
+    query: "query IsSearchContextAvailable($spec: String!) { isSearchContextAvailable(spec: $spec) }",
+    variables: () => ({ spec: "global" }),
+    data: () => ({ isSearchContextAvailable: true }),
+  },
+  {
+    name: "ViewerSettings",
+    query:
+      "query ViewerSettings { viewerSettings { __typename subjects { __typename id settingsURL viewerCanAdminister } final } }",
+    data: () => ({ viewerSettings: { final: "{}" } }),
+  },
+  {
+    name: "highlightCode",
+    query:
+      "query highlightCode($code: String!, $fuzzyLanguage: String!, $disableTimeout: Boolean!) { highlightCode(code: $code, fuzzyLanguage: $fuzzyLanguage, disableTimeout: $disableTimeout) }",
+    variables: () => ({ code: "a < b", fuzzyLanguage: "go", disableTimeout: false }),
+    data: () => ({ highlightCode: /<table>.*a &lt; b/s }),
+  },
+  {
+    name: "LogEvents",
+    query: "mutation LogEvents($events: [Event!]) { logEvents(events: $events) { alwaysNil } }",
+    variables: () => ({
+      events: [
+        {
+          event: "SearchSubmitted",
+          userCookieID: "c",
+          url: "https://e",
+          source: "IDEEXTENSION",
+          argument: "{}",
+          insertID: "1",
+        },
+      ],
+    }),
     data: () => ({ logEvents: { alwaysNil: null } }),
   },
 ];
@@ -82,42 +142,92 @@ export const jetbrains: readonly ClientRequest[] = [
   },
   {
     name: "BlobContent",
-    query: "query BlobContent($repoName: String!, $commitID: String!, $filePath: String!) { repository(name: $repoName) { commit(rev: $commitID) { file(path: $filePath) { content highlight(disableTimeout: false) { aborted } } } } }",
-    variables: ({ name, head }) => ({ repoName: name, commitID: head, filePath: "src/main.go" }), data: () => ({ repository: { commit: { file: { content: mainGo, highlight: { aborted: false } } } } }),
+    query:
+      "query BlobContent($repoName: String!, $commitID: String!, $filePath: String!) { repository(name: $repoName) { commit(rev: $commitID) { file(path: $filePath) { content highlight(disableTimeout: false) { aborted } } } } }",
+    variables: ({ name, head }) => ({ repoName: name, commitID: head, filePath: "src/main.go" }),
+    data: () => ({ repository: { commit: { file: { content: mainGo, highlight: { aborted: false } } } } }),
   },
-  { name: "ListSearchContexts", query: searchContexts, variables: () => ({ first: 10, query: "none of these" }), data: () => ({ searchContexts: { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false } } }) },
+  {
+    name: "ListSearchContexts",
+    query: searchContexts,
+    variables: () => ({ first: 10, query: "none of these" }),
+    data: () => ({ searchContexts: { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false } } }),
+  },
 ];
 
 /** sg.nvim: any error, and any missing value that it expects, is a failure. */
 export const nvim: readonly ClientRequest[] = [
-  { name: "VersionQuery", query: "query VersionQuery { site { productVersion buildVersion } }", data: () => ({ site: { productVersion: /./, buildVersion: /./ } }) },
-  { name: "EnterpriseUserQuery", query: "query EnterpriseUserQuery { currentUser { id username } }", data: () => ({ currentUser: null }) },
-  { name: "CommitQuery", query: "query CommitQuery($name: String!, $rev: String!) { repository(name: $name) { commit(rev: $rev) { oid } } }", variables: ({ name }) => ({ name, rev: "HEAD~1" }), data: ({ parent }) => ({ repository: { commit: { oid: parent } } }) },
   {
-    name: "FileQuery", query: "query FileQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { commit(rev: $rev) { file(path: $path) { __typename content } } } }",
-    variables: ({ name }) => ({ name, rev: "feature", path: "src/feature.go" }), data: () => ({ repository: { commit: { file: { __typename: "GitBlob", content: "package main\n" } } } }),
+    name: "VersionQuery",
+    query: "query VersionQuery { site { productVersion buildVersion } }",
+    data: () => ({ site: { productVersion: /./, buildVersion: /./ } }),
   },
   {
-    name: "ListFilesQuery", query: "query ListFilesQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { commit(rev: $rev) { abbreviatedOID tree(path: $path, recursive: false) { entries { __typename path isDirectory url } } } } }",
+    name: "EnterpriseUserQuery",
+    query: "query EnterpriseUserQuery { currentUser { id username } }",
+    data: () => ({ currentUser: null }),
+  },
+  {
+    name: "CommitQuery",
+    query: "query CommitQuery($name: String!, $rev: String!) { repository(name: $name) { commit(rev: $rev) { oid } } }",
+    variables: ({ name }) => ({ name, rev: "HEAD~1" }),
+    data: ({ parent }) => ({ repository: { commit: { oid: parent } } }),
+  },
+  {
+    name: "FileQuery",
+    query:
+      "query FileQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { commit(rev: $rev) { file(path: $path) { __typename content } } } }",
+    variables: ({ name }) => ({ name, rev: "feature", path: "src/feature.go" }),
+    data: () => ({ repository: { commit: { file: { __typename: "GitBlob", content: "package main\n" } } } }),
+  },
+  {
+    name: "ListFilesQuery",
+    query:
+      "query ListFilesQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { commit(rev: $rev) { abbreviatedOID tree(path: $path, recursive: false) { entries { __typename path isDirectory url } } } } }",
     variables: ({ name, head }) => ({ name, rev: head, path: "" }),
     data: ({ name, head }) => ({
-      repository: { commit: { tree: { entries: [{ __typename: "GitTree", path: "src", isDirectory: true, url: `/${name}@${head}/-/tree/src` }, { __typename: "GitBlob", path: "README.md", isDirectory: false }] } } },
+      repository: {
+        commit: {
+          tree: {
+            entries: [
+              { __typename: "GitTree", path: "src", isDirectory: true, url: `/${name}@${head}/-/tree/src` },
+              { __typename: "GitBlob", path: "README.md", isDirectory: false },
+            ],
+          },
+        },
+      },
     }),
   },
   {
-    name: "PathInfoQuery", query: "query PathInfoQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { name commit(rev: $rev) { abbreviatedOID path(path: $path) { __typename ... on GitBlob { path isDirectory } ... on GitTree { path isDirectory } } } } }",
-    variables: ({ name }) => ({ name, rev: "main", path: "src" }), data: ({ name }) => ({ repository: { name, commit: { path: { __typename: "GitTree", path: "src", isDirectory: true } } } }),
+    name: "PathInfoQuery",
+    query:
+      "query PathInfoQuery($name: String!, $rev: String!, $path: String!) { repository(name: $name) { name commit(rev: $rev) { abbreviatedOID path(path: $path) { __typename ... on GitBlob { path isDirectory } ... on GitTree { path isDirectory } } } } }",
+    variables: ({ name }) => ({ name, rev: "main", path: "src" }),
+    data: ({ name }) => ({
+      repository: { name, commit: { path: { __typename: "GitTree", path: "src", isDirectory: true } } },
+    }),
   },
   {
     name: "SearchQuery",
     query: `query SearchQuery($query: String!) { search(query: $query, version: V2) { results { results {
       __typename ... on FileMatch { repository { name } file { path } lineMatches { preview lineNumber } symbols { name kind location { range { start { line character } } } } }
     } } } }`,
-    variables: () => ({ query: "func greet(" }), data: ({ name }) => ({ search: { results: { results: [{ repository: { name }, file: { path: "src/main.go" }, lineMatches: [{ lineNumber: 5 }], symbols: [] }] } } }),
+    variables: () => ({ query: "func greet(" }),
+    data: ({ name }) => ({
+      search: {
+        results: {
+          results: [
+            { repository: { name }, file: { path: "src/main.go" }, lineMatches: [{ lineNumber: 5 }], symbols: [] },
+          ],
+        },
+      },
+    }),
   },
   {
     name: "SearchDefinitionQuery",
-    query: "query SearchDefinitionQuery($query: String!) { search(query: $query, patternType: regexp) { results { results { ... on FileMatch { symbols { name canonicalURL location { range { start { line } end { line } } } } } } } } }",
-    variables: () => ({ query: "^func" }), data: () => ({ search: { results: { results: [{ symbols: [] }] } } }),
+    query:
+      "query SearchDefinitionQuery($query: String!) { search(query: $query, patternType: regexp) { results { results { ... on FileMatch { symbols { name canonicalURL location { range { start { line } end { line } } } } } } } } }",
+    variables: () => ({ query: "^func" }),
+    data: () => ({ search: { results: { results: [{ symbols: [] }] } } }),
   },
 ];

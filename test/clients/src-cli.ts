@@ -58,26 +58,53 @@ const searchJobs: readonly ClientRequest[] = [
     query: `query SearchJobs($first: Int!, $descending: Boolean!, $orderBy: SearchJobsOrderBy!) { searchJobs(first: $first, orderBy: $orderBy, descending: $descending) { nodes { ...SearchJobFields } } } ${searchJobFields}`,
     variables: () => ({ first: 10, orderBy: "CREATED_AT", descending: true }),
   },
-  { name: "search-jobs create, first", query: "query ValidateSearchJob($query: String!) { validateSearchJob(query: $query) { alwaysNil } }", variables: () => ({ query: "greet" }) },
-  { name: "search-jobs create", query: `mutation CreateSearchJob($query: String!) { createSearchJob(query: $query) { ...SearchJobFields } } ${searchJobFields}`, variables: () => ({ query: "greet" }) },
-  { name: "search-jobs get", query: `query SearchJob($id: ID!) { node(id: $id) { ... on SearchJob { ...SearchJobFields } } } ${searchJobFields}`, variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
-  { name: "search-jobs cancel", query: "mutation CancelSearchJob($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }", variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
-  { name: "search-jobs delete", query: "mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }", variables: () => ({ id: "U2VhcmNoSm9iOjY5" }) },
+  {
+    name: "search-jobs create, first",
+    query: "query ValidateSearchJob($query: String!) { validateSearchJob(query: $query) { alwaysNil } }",
+    variables: () => ({ query: "greet" }),
+  },
+  {
+    name: "search-jobs create",
+    query: `mutation CreateSearchJob($query: String!) { createSearchJob(query: $query) { ...SearchJobFields } } ${searchJobFields}`,
+    variables: () => ({ query: "greet" }),
+  },
+  {
+    name: "search-jobs get",
+    query: `query SearchJob($id: ID!) { node(id: $id) { ... on SearchJob { ...SearchJobFields } } } ${searchJobFields}`,
+    variables: () => ({ id: "U2VhcmNoSm9iOjY5" }),
+  },
+  {
+    name: "search-jobs cancel",
+    query: "mutation CancelSearchJob($id: ID!) { cancelSearchJob(id: $id) { alwaysNil } }",
+    variables: () => ({ id: "U2VhcmNoSm9iOjY5" }),
+  },
+  {
+    name: "search-jobs delete",
+    query: "mutation DeleteSearchJob($id: ID!) { deleteSearchJob(id: $id) { alwaysNil } }",
+    variables: () => ({ id: "U2VhcmNoSm9iOjY5" }),
+  },
 ].map((request) => ({ ...request, error: /^search jobs are not available yet/ }));
 
 const repositoryId = (): string => Buffer.from("Repository:1").toString("base64");
 
-/** What describes repositories. Each is sent twice, so one that may not be repeated finds what it did the first time. */
+/**
+ * What describes repositories. Each is sent twice, so one that may not be repeated finds what it did the first time.
+ */
 const metadata: readonly ClientRequest[] = [
   {
     name: "repos update-metadata of a key that is not there",
-    query: "mutation updateRepoMetadata($repo: ID!, $key: String!, $value: String) { updateRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
-    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }), asAdmin: true, error: /./,
+    query:
+      "mutation updateRepoMetadata($repo: ID!, $key: String!, $value: String) { updateRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
+    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }),
+    asAdmin: true,
+    error: /./,
   },
   {
     name: "repos add-metadata, not signed in",
-    query: "mutation addRepoMetadata($repo: ID!, $key: String!, $value: String) { addRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
-    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }), error: /^(not authenticated|must be site admin)$/,
+    query:
+      "mutation addRepoMetadata($repo: ID!, $key: String!, $value: String) { addRepoKeyValuePair(repo: $repo, key: $key, value: $value) { alwaysNil } }",
+    variables: () => ({ repo: repositoryId(), key: "owner", value: "core" }),
+    error: /^(not authenticated|must be site admin)$/,
   },
   {
     name: "repos add-metadata, update and delete",
@@ -86,15 +113,26 @@ const metadata: readonly ClientRequest[] = [
       update: updateRepoKeyValuePair(repo: $repo, key: $key, value: "core") { alwaysNil }
       delete: deleteRepoKeyValuePair(repo: $repo, key: $key) { alwaysNil }
     }`,
-    variables: () => ({ repo: repositoryId(), key: "owner" }), data: () => ({ add: { alwaysNil: null }, update: { alwaysNil: null }, delete: { alwaysNil: null } }), asAdmin: true,
+    variables: () => ({ repo: repositoryId(), key: "owner" }),
+    data: () => ({ add: { alwaysNil: null }, update: { alwaysNil: null }, delete: { alwaysNil: null } }),
+    asAdmin: true,
   },
   {
-    name: "repos delete of one that is not there", query: "mutation DeleteRepository($repository: ID!) { deleteRepository(repository: $repository) { alwaysNil } }",
-    variables: () => ({ repository: Buffer.from("Repository:999").toString("base64") }), asAdmin: true, error: /./,
+    name: "repos delete of one that is not there",
+    query: "mutation DeleteRepository($repository: ID!) { deleteRepository(repository: $repository) { alwaysNil } }",
+    variables: () => ({ repository: Buffer.from("Repository:999").toString("base64") }),
+    asAdmin: true,
+    error: /./,
   },
   {
-    name: "extsvc list", query: "query ($first: Int!) { externalServices(first: $first) { nodes { id kind displayName config createdAt updatedAt } totalCount pageInfo { hasNextPage } } }",
-    variables: () => ({ first: 1000 }), data: () => ({ externalServices: { totalCount: 1, nodes: [{ kind: "OTHER", config: /./ }], pageInfo: { hasNextPage: false } } }), asAdmin: true,
+    name: "extsvc list",
+    query:
+      "query ($first: Int!) { externalServices(first: $first) { nodes { id kind displayName config createdAt updatedAt } totalCount pageInfo { hasNextPage } } }",
+    variables: () => ({ first: 1000 }),
+    data: () => ({
+      externalServices: { totalCount: 1, nodes: [{ kind: "OTHER", config: /./ }], pageInfo: { hasNextPage: false } },
+    }),
+    asAdmin: true,
   },
 ];
 
@@ -109,39 +147,89 @@ export const srcCli: readonly ClientRequest[] = [
       hover(line: $line, character: $character) { markdown { text } range { start { line character } end { line character } } }
       references(line: $line, character: $character, first: 100) { nodes { resource { path repository { name } commit { oid } } range { start { line character } } } pageInfo { endCursor hasNextPage } }
     } } } } }`,
-    variables: ({ name, head }) => ({ repository: name, commit: head, path: "src/main.go", line: 5, character: 6 }), data: () => ({ repository: { commit: { blob: { lsif: null } } } }),
+    variables: ({ name, head }) => ({ repository: name, commit: head, path: "src/main.go", line: 5, character: 6 }),
+    data: () => ({ repository: { commit: { blob: { lsif: null } } } }),
   },
   {
     name: "codeowners get",
     query: `query GetCodeownersFile($repoName: String!) { repository(name: $repoName) { ingestedCodeowners { ...CodeownersFileFields } } }
       fragment CodeownersFileFields on CodeownersIngestedFile { contents repository { name } }`,
-    variables: ({ name }) => ({ repoName: name }), data: () => ({ repository: { ingestedCodeowners: null } }),
+    variables: ({ name }) => ({ repoName: name }),
+    data: () => ({ repository: { ingestedCodeowners: null } }),
   },
   { name: "login", query: "query CurrentUser { currentUser { username } }", data: () => ({ currentUser: null }) },
-  { name: "instance", query: "query InstanceInfo { site { productVersion } }", data: () => ({ site: { productVersion: /^\d+\.\d+\.\d+$/ } }) },
   {
-    name: "search", query: searchResults, variables: () => ({ query: "gre+t\\(" }),
+    name: "instance",
+    query: "query InstanceInfo { site { productVersion } }",
+    data: () => ({ site: { productVersion: /^\d+\.\d+\.\d+$/ } }),
+  },
+  {
+    name: "search",
+    query: searchResults,
+    variables: () => ({ query: "gre+t\\(" }),
     data: ({ name, head }) => ({
       site: { buildVersion: /\d{4}-\d{2}-\d{2}/ },
       search: {
         results: {
-          limitHit: false, resultCount: 1, alert: null, cloning: [], missing: [], timedout: [],
-          results: [{
-            __typename: "FileMatch", repository: { name, url: `/${name}` },
-            file: { name: "main.go", path: "src/main.go", url: `/${name}/-/blob/src/main.go`, content: mainGo, commit: { oid: head } },
-            lineMatches: [{ preview: "func greet(name string) {", lineNumber: 5, offsetAndLengths: [[5, 6]], limitHit: false }],
-          }],
+          limitHit: false,
+          resultCount: 1,
+          alert: null,
+          cloning: [],
+          missing: [],
+          timedout: [],
+          results: [
+            {
+              __typename: "FileMatch",
+              repository: { name, url: `/${name}` },
+              file: {
+                name: "main.go",
+                path: "src/main.go",
+                url: `/${name}/-/blob/src/main.go`,
+                content: mainGo,
+                commit: { oid: head },
+              },
+              lineMatches: [
+                { preview: "func greet(name string) {", lineNumber: 5, offsetAndLengths: [[5, 6]], limitHit: false },
+              ],
+            },
+          ],
         },
       },
     }),
   },
   {
-    name: "search for repositories", query: searchResults, variables: () => ({ query: "demo type:repo" }),
-    data: ({ name }) => ({ search: { results: { results: [{ __typename: "Repository", name, url: `/${name}`, externalURLs: [], label: { html: /<a href="\/example.org\/demo"/ } }] } } }),
+    name: "search for repositories",
+    query: searchResults,
+    variables: () => ({ query: "demo type:repo" }),
+    data: ({ name }) => ({
+      search: {
+        results: {
+          results: [
+            {
+              __typename: "Repository",
+              name,
+              url: `/${name}`,
+              externalURLs: [],
+              label: { html: /<a href="\/example.org\/demo"/ },
+            },
+          ],
+        },
+      },
+    }),
   },
   {
-    name: "search that is no query", query: searchResults, variables: () => ({ query: "count:many greet" }),
-    data: () => ({ search: { results: { results: [], resultCount: 0, alert: { title: "Unable To Process Query", description: /./, proposedQueries: null } } } }),
+    name: "search that is no query",
+    query: searchResults,
+    variables: () => ({ query: "count:many greet" }),
+    data: () => ({
+      search: {
+        results: {
+          results: [],
+          resultCount: 0,
+          alert: { title: "Unable To Process Query", description: /./, proposedQueries: null },
+        },
+      },
+    }),
   },
   {
     name: "repos list",
@@ -150,36 +238,68 @@ export const srcCli: readonly ClientRequest[] = [
         nodes { ...RepositoryFields }
       }
     } ${repositoryFields}`,
-    variables: () => ({ first: 1000, query: "", cloned: true, notCloned: true, indexed: true, notIndexed: true, orderBy: "REPOSITORY_NAME", descending: false }),
+    variables: () => ({
+      first: 1000,
+      query: "",
+      cloned: true,
+      notCloned: true,
+      indexed: true,
+      notIndexed: true,
+      orderBy: "REPOSITORY_NAME",
+      descending: false,
+    }),
     data: ({ name }) => ({
       repositories: {
-        nodes: [{
-          id: /^[A-Za-z0-9+/]+=*$/, name, url: `/${name}`, description: "", createdAt: /^\d{4}-\d\d-\d\dT.*Z$/, viewerCanAdminister: false,
-          externalRepository: { id: name, serviceType: "other" }, defaultBranch: { name: "refs/heads/main", displayName: "main" }, keyValuePairs: [],
-        }],
+        nodes: [
+          {
+            id: /^[A-Za-z0-9+/]+=*$/,
+            name,
+            url: `/${name}`,
+            description: "",
+            createdAt: /^\d{4}-\d\d-\d\dT.*Z$/,
+            viewerCanAdminister: false,
+            externalRepository: { id: name, serviceType: "other" },
+            defaultBranch: { name: "refs/heads/main", displayName: "main" },
+            keyValuePairs: [],
+          },
+        ],
       },
     }),
   },
   {
-    name: "repos get", query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
-    variables: ({ name }) => ({ name }), data: ({ name }) => ({ repository: { name, defaultBranch: { displayName: "main" } } }),
+    name: "repos get",
+    query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
+    variables: ({ name }) => ({ name }),
+    data: ({ name }) => ({ repository: { name, defaultBranch: { displayName: "main" } } }),
   },
   {
-    name: "repos get of none", query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
-    variables: () => ({ name: "example.org/none" }), data: () => ({ repository: null }),
+    name: "repos get of none",
+    query: `query Repository($name: String!) { repository(name: $name) { ...RepositoryFields } } ${repositoryFields}`,
+    variables: () => ({ name: "example.org/none" }),
+    data: () => ({ repository: null }),
   },
   {
     name: "config list",
     query: `query ViewerSettings { viewerSettings { subjects { ...SettingsSubjectFields } final } }
       fragment SettingsSubjectFields on SettingsSubject { id latestSettings { id contents author { id username } createdAt } settingsURL viewerCanAdminister }`,
-    data: () => ({ viewerSettings: { subjects: [{ latestSettings: null, viewerCanAdminister: false }, { settingsURL: /^\// }], final: /^\{/ } }),
+    data: () => ({
+      viewerSettings: {
+        subjects: [{ latestSettings: null, viewerCanAdminister: false }, { settingsURL: /^\// }],
+        final: /^\{/,
+      },
+    }),
   },
   {
-    name: "validate install", query: "query Search($query: String!) { search(query: $query, version: V2, patternType: literal) { results { matchCount } } }",
-    variables: () => ({ query: "greet" }), data: () => ({ search: { results: { matchCount: 2 } } }),
+    name: "validate install",
+    query:
+      "query Search($query: String!) { search(query: $query, version: V2, patternType: literal) { results { matchCount } } }",
+    variables: () => ({ query: "greet" }),
+    data: () => ({ search: { results: { matchCount: 2 } } }),
   },
   {
-    name: "validate install, clone status", query: "query ($name: String!) { repository(name: $name) { name mirrorInfo { cloned cloneInProgress } } }",
-    variables: ({ name }) => ({ name }), data: () => ({ repository: { mirrorInfo: { cloned: true, cloneInProgress: false } } }),
+    name: "validate install, clone status",
+    query: "query ($name: String!) { repository(name: $name) { name mirrorInfo { cloned cloneInProgress } } }",
+    variables: ({ name }) => ({ name }),
+    data: () => ({ repository: { mirrorInfo: { cloned: true, cloneInProgress: false } } }),
   },
 ];

@@ -12,21 +12,53 @@ export const web: readonly ClientRequest[] = [
     data: ({ head, parent, name }) => ({
       node: {
         __typename: "Repository",
-        commit: { ancestors: { nodes: [{ oid: head, subject: "Greet", body: "People like it.", parents: [{ oid: parent }], canonicalURL: `/${name}/-/commit/${head}` }], pageInfo: { hasNextPage: true, endCursor: "1" } } },
+        commit: {
+          ancestors: {
+            nodes: [
+              {
+                oid: head,
+                subject: "Greet",
+                body: "People like it.",
+                parents: [{ oid: parent }],
+                canonicalURL: `/${name}/-/commit/${head}`,
+              },
+            ],
+            pageInfo: { hasNextPage: true, endCursor: "1" },
+          },
+        },
       },
     }),
   },
   {
-    name: "ancestors by message", query: "query ($name: String!) { repository(name: $name) { commit(rev: \"main\") { ancestors(query: \"first\") { nodes { oid } totalCount } } } }",
-    variables: ({ name }) => ({ name }), data: ({ parent }) => ({ repository: { commit: { ancestors: { nodes: [{ oid: parent }], totalCount: 1 } } } }),
+    name: "ancestors by message",
+    query:
+      'query ($name: String!) { repository(name: $name) { commit(rev: "main") { ancestors(query: "first") { nodes { oid } totalCount } } } }',
+    variables: ({ name }) => ({ name }),
+    data: ({ parent }) => ({ repository: { commit: { ancestors: { nodes: [{ oid: parent }], totalCount: 1 } } } }),
   },
   {
-    name: "RepositoryGitRefs", query: "query ($name: String!) { repository(name: $name) { gitRefs(first: 10) { nodes { name abbrevName type prefix url target { oid commit { subject } } } totalCount } branches(query: \"FEAT\") { nodes { displayName } } tags { nodes { displayName target { commit { oid } } } } } }",
+    name: "RepositoryGitRefs",
+    query:
+      'query ($name: String!) { repository(name: $name) { gitRefs(first: 10) { nodes { name abbrevName type prefix url target { oid commit { subject } } } totalCount } branches(query: "FEAT") { nodes { displayName } } tags { nodes { displayName target { commit { oid } } } } } }',
     variables: ({ name }) => ({ name }),
     data: ({ name, head, parent }) => ({
       repository: {
-        gitRefs: { nodes: [{ name: "refs/heads/feature" }, { name: "refs/heads/main", type: "GIT_BRANCH", prefix: "refs/heads/", url: `/${name}@main`, target: { oid: head, commit: { subject: "Greet" } } }, { type: "GIT_TAG" }], totalCount: 3 },
-        branches: { nodes: [{ displayName: "feature" }] }, tags: { nodes: [{ displayName: "v1.0", target: { commit: { oid: parent } } }] },
+        gitRefs: {
+          nodes: [
+            { name: "refs/heads/feature" },
+            {
+              name: "refs/heads/main",
+              type: "GIT_BRANCH",
+              prefix: "refs/heads/",
+              url: `/${name}@main`,
+              target: { oid: head, commit: { subject: "Greet" } },
+            },
+            { type: "GIT_TAG" },
+          ],
+          totalCount: 3,
+        },
+        branches: { nodes: [{ displayName: "feature" }] },
+        tags: { nodes: [{ displayName: "v1.0", target: { commit: { oid: parent } } }] },
       },
     }),
   },
@@ -44,31 +76,86 @@ export const web: readonly ClientRequest[] = [
     data: ({ parent, feature }) => ({
       repository: {
         comparison: {
-          range: { expr: "main...feature", mergeBase: { oid: parent } }, commits: { nodes: [{ oid: feature }] },
-          fileDiffs: { totalCount: 1, diffStat: { added: 1, deleted: 0 }, rawDiff: /^diff --git/, nodes: [{ oldPath: null, newPath: "src/feature.go", oldFile: null, newFile: { content: "package main\n" }, hunks: [{ newRange: { startLine: 1, lines: 1 }, body: "+package main\n" }] }] },
+          range: { expr: "main...feature", mergeBase: { oid: parent } },
+          commits: { nodes: [{ oid: feature }] },
+          fileDiffs: {
+            totalCount: 1,
+            diffStat: { added: 1, deleted: 0 },
+            rawDiff: /^diff --git/,
+            nodes: [
+              {
+                oldPath: null,
+                newPath: "src/feature.go",
+                oldFile: null,
+                newFile: { content: "package main\n" },
+                hunks: [{ newRange: { startLine: 1, lines: 1 }, body: "+package main\n" }],
+              },
+            ],
+          },
         },
       },
     }),
   },
   {
-    name: "commit diff", query: "query ($name: String!, $rev: String!) { repository(name: $name) { commit(rev: $rev) { diff { range { base { __typename ... on GitRevSpecExpr { object { oid } } } } fileDiffs { nodes { newPath hunks { body } } } } behindAhead(revspec: \"feature\") { behind ahead } } } }",
-    variables: ({ name, head }) => ({ name, rev: head }), data: ({ parent }) => ({ repository: { commit: { diff: { range: { base: { object: { oid: parent } } }, fileDiffs: { nodes: [{ newPath: "src/main.go" }] } }, behindAhead: { behind: 1, ahead: 1 } } } }),
+    name: "commit diff",
+    query:
+      'query ($name: String!, $rev: String!) { repository(name: $name) { commit(rev: $rev) { diff { range { base { __typename ... on GitRevSpecExpr { object { oid } } } } fileDiffs { nodes { newPath hunks { body } } } } behindAhead(revspec: "feature") { behind ahead } } } }',
+    variables: ({ name, head }) => ({ name, rev: head }),
+    data: ({ parent }) => ({
+      repository: {
+        commit: {
+          diff: { range: { base: { object: { oid: parent } } }, fileDiffs: { nodes: [{ newPath: "src/main.go" }] } },
+          behindAhead: { behind: 1, ahead: 1 },
+        },
+      },
+    }),
   },
   {
-    name: "blame", query: "query ($name: String!) { repository(name: $name) { commit(rev: \"main\") { blob(path: \"src/main.go\") { blame(startLine: 1, endLine: 8) { startLine endLine startByte endByte rev message author { person { email } date } commit { oid parents { oid } } filename } } } } }",
+    name: "blame",
+    query:
+      'query ($name: String!) { repository(name: $name) { commit(rev: "main") { blob(path: "src/main.go") { blame(startLine: 1, endLine: 8) { startLine endLine startByte endByte rev message author { person { email } date } commit { oid parents { oid } } filename } } } } }',
     variables: ({ name }) => ({ name }),
-    data: ({ head, parent }) => ({ repository: { commit: { blob: { blame: [{ startLine: 1, endLine: 5, startByte: 0, endByte: 28, rev: parent, filename: "src/main.go" }, { startLine: 5, endLine: 9, startByte: 28, rev: head, commit: { parents: [{ oid: parent }] } }] } } } }),
+    data: ({ head, parent }) => ({
+      repository: {
+        commit: {
+          blob: {
+            blame: [
+              { startLine: 1, endLine: 5, startByte: 0, endByte: 28, rev: parent, filename: "src/main.go" },
+              { startLine: 5, endLine: 9, startByte: 28, rev: head, commit: { parents: [{ oid: parent }] } },
+            ],
+          },
+        },
+      },
+    }),
   },
   {
-    name: "contributors", query: "query ($name: String!) { repository(name: $name) { contributors(first: 5) { totalCount nodes { count person { name email } commits(first: 1) { nodes { oid } } } pageInfo { hasNextPage } } firstEverCommit { oid } } }",
-    variables: ({ name }) => ({ name }), data: ({ head, parent }) => ({ repository: { contributors: { totalCount: 1, nodes: [{ count: 2, commits: { nodes: [{ oid: head }] } }] }, firstEverCommit: { oid: parent } } }),
+    name: "contributors",
+    query:
+      "query ($name: String!) { repository(name: $name) { contributors(first: 5) { totalCount nodes { count person { name email } commits(first: 1) { nodes { oid } } } pageInfo { hasNextPage } } firstEverCommit { oid } } }",
+    variables: ({ name }) => ({ name }),
+    data: ({ head, parent }) => ({
+      repository: {
+        contributors: { totalCount: 1, nodes: [{ count: 2, commits: { nodes: [{ oid: head }] } }] },
+        firstEverCommit: { oid: parent },
+      },
+    }),
   },
   {
-    name: "statistics", query: "query ($name: String!) { repository(name: $name) { language commit(rev: \"main\") { languageStatistics { name totalBytes totalLines } } textSearchIndex { refs { ref { name } indexedCommit { oid } } status { contentFilesCount } } } repositoryStats { total cloned indexed } statusMessages { __typename } }",
+    name: "statistics",
+    query:
+      'query ($name: String!) { repository(name: $name) { language commit(rev: "main") { languageStatistics { name totalBytes totalLines } } textSearchIndex { refs { ref { name } indexedCommit { oid } } status { contentFilesCount } } } repositoryStats { total cloned indexed } statusMessages { __typename } }',
     variables: ({ name }) => ({ name }),
     data: ({ head }) => ({
-      repository: { language: "Go", commit: { languageStatistics: [{ name: "Go", totalLines: 9 }, { name: "Markdown" }] }, textSearchIndex: { refs: [{ ref: { name: "refs/heads/main" }, indexedCommit: { oid: head } }], status: { contentFilesCount: 3 } } },
-      repositoryStats: { total: 1, cloned: 1, indexed: 1 }, statusMessages: [],
+      repository: {
+        language: "Go",
+        commit: { languageStatistics: [{ name: "Go", totalLines: 9 }, { name: "Markdown" }] },
+        textSearchIndex: {
+          refs: [{ ref: { name: "refs/heads/main" }, indexedCommit: { oid: head } }],
+          status: { contentFilesCount: 3 },
+        },
+      },
+      repositoryStats: { total: 1, cloned: 1, indexed: 1 },
+      statusMessages: [],
     }),
   },
 ];

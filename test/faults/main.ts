@@ -18,10 +18,20 @@ async function run(test: string): Promise<boolean> {
   const startedMs = performance.now();
   const child = spawn(process.execPath, [`dist/test/${test}.test.js`], {
     stdio: "inherit",
-    env: { ...process.env, FAULTS: share, FAULTS_RECORD: figuresFile, TAP_TIMEOUT: String(hours * 3600), ...(minutes === "" ? {} : { MINUTES: minutes }) },
+    env: {
+      ...process.env,
+      FAULTS: share,
+      FAULTS_RECORD: figuresFile,
+      TAP_TIMEOUT: String(hours * 3600),
+      ...(minutes === "" ? {} : { MINUTES: minutes }),
+    },
   });
   const passed = await new Promise<boolean>((resolve) => child.once("close", (code) => resolve(code === 0)));
-  const lines = existsSync(figuresFile) ? readFileSync(figuresFile, "utf8").split("\n").filter((line) => line !== "") : [];
+  const lines = existsSync(figuresFile)
+    ? readFileSync(figuresFile, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+    : [];
   const figures = lines.map((line) => JSON.parse(line) as Figure);
   keepRun({ test, ...before, share, minutes, seconds: (performance.now() - startedMs) / 1000, passed, figures });
   rmSync(folder, { recursive: true });
@@ -35,6 +45,11 @@ if (unknown.length > 0 || !(Number(share) > 0)) {
   process.exit(2);
 }
 const failed: string[] = [];
-for (const test of longTests.filter((name) => names.length === 0 || names.includes(name))) if (!(await run(test))) failed.push(test);
-process.stdout.write(failed.length === 0 ? `all passed; the figures are in ${page}\n` : `failed: ${failed.join(", ")}; the rest is in ${page}\n`);
+for (const test of longTests.filter((name) => names.length === 0 || names.includes(name)))
+  if (!(await run(test))) failed.push(test);
+process.stdout.write(
+  failed.length === 0
+    ? `all passed; the figures are in ${page}\n`
+    : `failed: ${failed.join(", ")}; the rest is in ${page}\n`,
+);
 process.exitCode = failed.length === 0 ? 0 : 1;

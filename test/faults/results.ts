@@ -25,13 +25,20 @@ export interface Run {
 }
 
 export function readRuns(): Run[] {
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) as Run[] : [];
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Run[]) : [];
 }
 
 /** Takes the place of the former run of that test, and writes the page again. */
 export function keepRun(run: Run): void {
   const others = readRuns().filter(({ test }) => test !== run.test);
-  writeFileSync(file, `${JSON.stringify([...others, run].sort((a, b) => a.test.localeCompare(b.test)), null, 1)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify(
+      [...others, run].sort((a, b) => a.test.localeCompare(b.test)),
+      null,
+      1,
+    )}\n`,
+  );
   writeFileSync(page, pageOf(readRuns()));
 }
 
@@ -41,7 +48,12 @@ export function describeMachine(): string {
 
 export function conditions(): Pick<Run, "date" | "commit" | "machine" | "load"> {
   const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  return { date: new Date().toISOString().slice(0, 10), commit, machine: describeMachine(), load: Math.round(loadavg()[0] ?? 0) };
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    commit,
+    machine: describeMachine(),
+    load: Math.round(loadavg()[0] ?? 0),
+  };
 }
 
 /** The page: one row for each item, then the runs. */
@@ -90,7 +102,9 @@ function rowOf({ number, what, bound, tests, notShown }: Item, runs: readonly Ru
 }
 
 function link(test: string): string {
-  return existsSync(`test/${test}.test.ts`) ? `[${test}](../test/${test}.test.ts)` : `[${test}](../test/faults/${test}.ts)`;
+  return existsSync(`test/${test}.test.ts`)
+    ? `[${test}](../test/${test}.test.ts)`
+    : `[${test}](../test/faults/${test}.ts)`;
 }
 
 function countsOf({ share, minutes }: Run): string {

@@ -14,15 +14,24 @@ export interface Vocabulary {
   readonly lengthMax: number;
 }
 
-/** One of so many texts is as long as texts may be, since what is slow shows there; the others are short, for many of them. */
+/**
+ * One of so many texts is as long as texts may be, since what is slow shows there; the others are short, for many of
+ * them.
+ */
 const longTextsIn = 16;
 
 export function makeText(random: Random, vocabulary: Vocabulary): Buffer {
   if (random(longTextsIn) === 0) return longText(random, vocabulary);
   switch (random(4)) {
-    case 0: return Buffer.from(Array.from({ length: random(48) }, () => random(256)));
-    case 1: return mutated(random, Buffer.from(pick(random, vocabulary.samples)), vocabulary).subarray(0, vocabulary.lengthMax);
-    default: return Buffer.from(soup(random, vocabulary.pieces, 24));
+    case 0:
+      return Buffer.from(Array.from({ length: random(48) }, () => random(256)));
+    case 1:
+      return mutated(random, Buffer.from(pick(random, vocabulary.samples)), vocabulary).subarray(
+        0,
+        vocabulary.lengthMax,
+      );
+    default:
+      return Buffer.from(soup(random, vocabulary.pieces, 24));
   }
 }
 
@@ -41,7 +50,11 @@ function soup(random: Random, pieces: readonly string[], countMax: number): stri
 }
 
 /** One to four changes: bits, bytes, cuts, repetitions, pieces put in. */
-export function mutated(random: Random, input: Buffer, { pieces }: Pick<Vocabulary, "pieces"> = { pieces: [] }): Buffer {
+export function mutated(
+  random: Random,
+  input: Buffer,
+  { pieces }: Pick<Vocabulary, "pieces"> = { pieces: [] },
+): Buffer {
   let bytes: Buffer = Buffer.from(input);
   for (let count = 1 + random(4); count > 0; count--) bytes = changed(random, bytes, pieces);
   return bytes;
@@ -57,10 +70,14 @@ function changed(random: Random, bytes: Buffer, pieces: readonly string[]): Buff
     case 1:
       if (at < bytes.length) bytes[at] = [0, 1, 127, 128, 255, 10, 32][random(7)];
       return bytes;
-    case 2: return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
-    case 3: return Buffer.concat([bytes.subarray(0, to), bytes.subarray(at)]);
-    case 4: return Buffer.from(bytes.subarray(0, at));
-    default: return Buffer.concat([bytes.subarray(0, at), Buffer.from(pick(random, pieces)), bytes.subarray(at)]);
+    case 2:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(to)]);
+    case 3:
+      return Buffer.concat([bytes.subarray(0, to), bytes.subarray(at)]);
+    case 4:
+      return Buffer.from(bytes.subarray(0, at));
+    default:
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from(pick(random, pieces)), bytes.subarray(at)]);
   }
 }
 

@@ -18,9 +18,15 @@ if (chosen.length === 0 || !Number.isSafeInteger(seed)) {
 }
 for (const target of chosen) {
   const startedMs = performance.now();
-  const bounds = { seed, countMax: isBounded ? countMax : Number(countText), ms: isBounded ? secondsMax * 1000 : Infinity };
+  const bounds = {
+    seed,
+    countMax: isBounded ? countMax : Number(countText),
+    ms: isBounded ? secondsMax * 1000 : Infinity,
+  };
   const { count, failures } = fuzz(target, bounds);
-  process.stdout.write(`${target.name}: ${count} inputs from SEED=${seed} in ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`);
+  process.stdout.write(
+    `${target.name}: ${count} inputs from SEED=${seed} in ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`,
+  );
   for (const failure of [...runRegressions(target), ...failures]) {
     process.stdout.write(printFailure(failure));
     process.exitCode = 1;

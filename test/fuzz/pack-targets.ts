@@ -40,14 +40,36 @@ function truth(): Truth {
 function makeTruth(): Truth {
   const repository = GitFixture.create("bare");
   try {
-    const lines = (changed: number): string => Array.from({ length: 60 }, (_, i) => (i === changed ? `changed ${i}` : `line ${i} of some text`)).join("\n");
-    for (let i = 0; i < 8; i++) repository.commit({ branch: "main", files: [["long", lines(i)], [`dir/${i}/file`, `text ${i}\n`], ["dir/zeros", Buffer.alloc(1000 + i)]] });
+    const lines = (changed: number): string =>
+      Array.from({ length: 60 }, (_, i) => (i === changed ? `changed ${i}` : `line ${i} of some text`)).join("\n");
+    for (let i = 0; i < 8; i++)
+      repository.commit({
+        branch: "main",
+        files: [
+          ["long", lines(i)],
+          [`dir/${i}/file`, `text ${i}\n`],
+          ["dir/zeros", Buffer.alloc(1000 + i)],
+        ],
+      });
     repository.git("repack", "-adfq", "--depth=50", "--window=50");
     const folder = join(repository.path, "objects", "pack");
-    const fileOf = (extension: string): Buffer => readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(extension)) ?? ""));
-    const listed = repository.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").split("\n").map((line) => line.split(" "));
-    const texts = new Map(listed.filter(([, type]) => type === "blob").map(([oid]) => [oid, Buffer.from(repository.git("cat-file", "blob", oid) + endOf(repository, oid))]));
-    return { index: fileOf(".idx"), pack: fileOf(".pack"), texts, trees: listed.filter(([, type]) => type === "tree").map(([oid]) => oid) };
+    const fileOf = (extension: string): Buffer =>
+      readFileSync(join(folder, readdirSync(folder).find((name) => name.endsWith(extension)) ?? ""));
+    const listed = repository
+      .git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+      .split("\n")
+      .map((line) => line.split(" "));
+    const texts = new Map(
+      listed
+        .filter(([, type]) => type === "blob")
+        .map(([oid]) => [oid, Buffer.from(repository.git("cat-file", "blob", oid) + endOf(repository, oid))]),
+    );
+    return {
+      index: fileOf(".idx"),
+      pack: fileOf(".pack"),
+      texts,
+      trees: listed.filter(([, type]) => type === "tree").map(([oid]) => oid),
+    };
   } finally {
     repository.remove();
   }
@@ -118,29 +140,54 @@ function hostileObjects(random: Random): PackedObject[] {
   return hostileOids.map((oid): PackedObject => {
     const claimedBytes = random(3) === 0 ? [0, 1, 100, 1000, 2 ** 20, 2 ** 30, 2 ** 34][random(7)] : undefined;
     switch (random(4)) {
-      case 0: return { type: pick(random, ["commit", "tree", "blob", "tag"] as const), content: Buffer.alloc(random(200), random(256)), oid, claimedBytes };
-      case 1: return { type: "tree", content: hostileTree(random), oid, claimedBytes };
-      case 2: return { type: "oid-delta", base: pick(random, hostileOids), content: hostileDelta(random), oid, claimedBytes };
-      default: return { type: "blob", content: Buffer.alloc(100, 97), oid };
+      case 0:
+        return {
+          type: pick(random, ["commit", "tree", "blob", "tag"] as const),
+          content: Buffer.alloc(random(200), random(256)),
+          oid,
+          claimedBytes,
+        };
+      case 1:
+        return { type: "tree", content: hostileTree(random), oid, claimedBytes };
+      case 2:
+        return { type: "oid-delta", base: pick(random, hostileOids), content: hostileDelta(random), oid, claimedBytes };
+      default:
+        return { type: "blob", content: Buffer.alloc(100, 97), oid };
     }
   });
 }
 
 function hostileTree(random: Random): Buffer {
   const names = ["a", "b", ".", "..", ".git", "a/b", "\n", "é", "", "n".repeat(300)];
-  const tree = treeOf(Array.from({ length: random(5) }, () => [pick(random, ["40000", "100644", "120000", "160000", "0", "999", "7777777"]), pick(random, names), pick(random, hostileOids)] as const));
+  const tree = treeOf(
+    Array.from(
+      { length: random(5) },
+      () =>
+        [
+          pick(random, ["40000", "100644", "120000", "160000", "0", "999", "7777777"]),
+          pick(random, names),
+          pick(random, hostileOids),
+        ] as const,
+    ),
+  );
   return random(4) === 0 ? mutated(random, tree) : tree;
 }
 
 function hostileDelta(random: Random): Buffer {
-  const commands = Array.from({ length: random(6) }, () => (random(2) === 0 ? copy(random(120), random(120)) : insert(Buffer.alloc(1 + random(20), 98))));
+  const commands = Array.from({ length: random(6) }, () =>
+    random(2) === 0 ? copy(random(120), random(120)) : insert(Buffer.alloc(1 + random(20), 98)),
+  );
   const delta = deltaOf(random(2) === 0 ? 100 : random(300), random(2) === 0 ? 100 : random(2 ** 31), ...commands);
   return random(4) === 0 ? mutated(random, delta) : delta;
 }
 
 function readHostile(input: Buffer): void {
   const folder = join(packFolder(parted(input)), "objects", "pack");
-  const packs = Packs.open([{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }], { oidBytes: 20, memoryBytesMax: smallBudget, stop: neverStop });
+  const packs = Packs.open([{ index: join(folder, "pack-a.idx"), pack: join(folder, "pack-a.pack") }], {
+    oidBytes: 20,
+    memoryBytesMax: smallBudget,
+    stop: neverStop,
+  });
   if (packs === undefined) return;
   try {
     const oids = Buffer.from(hostileOids.join(""), "hex");
@@ -165,12 +212,16 @@ function hostilePack(random: Random): Buffer {
 
 export const packTargets: readonly FuzzTarget[] = [
   {
-    name: "pack", cpuMsMax: 200, testCount: 60,
+    name: "pack",
+    cpuMsMax: 200,
+    testCount: 60,
     make: (random) => joined(truth().index, mutated(random, truth().pack)),
     run: (input) => readAll(input, parted(input).index.equals(truth().index)),
   },
   {
-    name: "pack-index", cpuMsMax: 200, testCount: 60,
+    name: "pack-index",
+    cpuMsMax: 200,
+    testCount: 60,
     make: (random) => joined(mutated(random, truth().index), truth().pack),
     run: (input) => readAll(input, false),
   },

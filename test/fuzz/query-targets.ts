@@ -14,27 +14,129 @@ import type { FuzzTarget } from "./runner.js";
 const query: Vocabulary = {
   pieces,
   samples: [
-    "repo:^github\\.com/a/b$@main file:\\.go$ lang:go (foo or bar) -content:\"x y\" count:all timeout:5s",
-    "/(a|b)+c?/ case:yes select:repo", "repo:has.path(src/.*) file:has.content(TODO) rev:at.time(2024-01-01)", "foo bar and not (baz or \"quoted text\")",
-    "context:global r:a f:b -f:c type:path patterntype:regexp ^func .*$", "repo:has.meta(a:b) repo:has.topic(x) author:x before:\"last week\"",
+    'repo:^github\\.com/a/b$@main file:\\.go$ lang:go (foo or bar) -content:"x y" count:all timeout:5s',
+    "/(a|b)+c?/ case:yes select:repo",
+    "repo:has.path(src/.*) file:has.content(TODO) rev:at.time(2024-01-01)",
+    'foo bar and not (baz or "quoted text")',
+    "context:global r:a f:b -f:c type:path patterntype:regexp ^func .*$",
+    'repo:has.meta(a:b) repo:has.topic(x) author:x before:"last week"',
   ],
   lengthMax: 65_536,
 };
 
 const regexp: Vocabulary = {
   pieces: [
-    "a", "b", "é", "\u{1f600}", ".", "*", "+", "?", "{2}", "{1,3}", "{0,1000}", "{,", "(", ")", "(?:", "(?i)", "(?i:", "(?s)", "(?m:", "(?P<n>", "(?<n>", "(?U)", "|", "^", "$", "\\b", "\\B", "\\A", "\\z",
-    "\\d", "\\W", "\\pL", "\\p{Greek}", "\\P{^Lu}", "[", "]", "[^", "[a-z]", "[[:alpha:]]", "[[:^space:]]", "-", "\\", "\\x41", "\\x{10ffff}", "\\x{", "\\Q", "\\E", "\\n", "\\.", "\\/", "\\1", "\\C", "\\u0041", "k", "s", "K",
+    "a",
+    "b",
+    "é",
+    "\u{1f600}",
+    ".",
+    "*",
+    "+",
+    "?",
+    "{2}",
+    "{1,3}",
+    "{0,1000}",
+    "{,",
+    "(",
+    ")",
+    "(?:",
+    "(?i)",
+    "(?i:",
+    "(?s)",
+    "(?m:",
+    "(?P<n>",
+    "(?<n>",
+    "(?U)",
+    "|",
+    "^",
+    "$",
+    "\\b",
+    "\\B",
+    "\\A",
+    "\\z",
+    "\\d",
+    "\\W",
+    "\\pL",
+    "\\p{Greek}",
+    "\\P{^Lu}",
+    "[",
+    "]",
+    "[^",
+    "[a-z]",
+    "[[:alpha:]]",
+    "[[:^space:]]",
+    "-",
+    "\\",
+    "\\x41",
+    "\\x{10ffff}",
+    "\\x{",
+    "\\Q",
+    "\\E",
+    "\\n",
+    "\\.",
+    "\\/",
+    "\\1",
+    "\\C",
+    "\\u0041",
+    "k",
+    "s",
+    "K",
   ],
-  samples: ["^drivers/.*\\.c$", "(?i)foo|bar[a-z0-9_]{2,5}", "\\b(func|type)\\s+\\w+\\(", "[\\w.-]+@[\\w.-]+", "(?s:a.*b)$", "\\Qa.b\\E+"],
+  samples: [
+    "^drivers/.*\\.c$",
+    "(?i)foo|bar[a-z0-9_]{2,5}",
+    "\\b(func|type)\\s+\\w+\\(",
+    "[\\w.-]+@[\\w.-]+",
+    "(?s:a.*b)$",
+    "\\Qa.b\\E+",
+  ],
   lengthMax: 65_536,
 };
 
 const revision: Vocabulary = {
   pieces: [
-    "a", "main", "HEAD", "refs/", "refs/heads/", "*", "?", "[", "]", "[a-z]", "[!", "\\", "^", "~", "~3", "^{", "}", "^{commit}", "^{/", "@{", "@{1}", "@{upstream}", ":", ":/", "..", "...", "!", "-", "é", "\0", "\n", " ",
+    "a",
+    "main",
+    "HEAD",
+    "refs/",
+    "refs/heads/",
+    "*",
+    "?",
+    "[",
+    "]",
+    "[a-z]",
+    "[!",
+    "\\",
+    "^",
+    "~",
+    "~3",
+    "^{",
+    "}",
+    "^{commit}",
+    "^{/",
+    "@{",
+    "@{1}",
+    "@{upstream}",
+    ":",
+    ":/",
+    "..",
+    "...",
+    "!",
+    "-",
+    "é",
+    "\0",
+    "\n",
+    " ",
   ],
-  samples: ["refs/heads/v1.*", "main~3^2", "*refs/heads/*", "*!refs/heads/release-[0-9]*", "v1.2.3^{commit}", "0123456789012345678901234567890123456789"],
+  samples: [
+    "refs/heads/v1.*",
+    "main~3^2",
+    "*refs/heads/*",
+    "*!refs/heads/release-[0-9]*",
+    "v1.2.3^{commit}",
+    "0123456789012345678901234567890123456789",
+  ],
   lengthMax: 8192,
 };
 
@@ -50,7 +152,9 @@ export function allowing(codes: readonly string[], run: () => unknown): void {
 export const queryTargets: readonly FuzzTarget[] = [
   {
     // As one regexp of 64 KiB does.
-    name: "query", cpuMsMax: 1000, testCount: 300,
+    name: "query",
+    cpuMsMax: 1000,
+    testCount: 300,
     make: (random) => Buffer.concat([Buffer.from([random(types.length)]), makeText(random, query)]),
     run: (input) => {
       const text = input.toString("utf8", 1);
@@ -60,25 +164,31 @@ export const queryTargets: readonly FuzzTarget[] = [
   },
   {
     // Analysing 64 KiB takes 200 to 400 ms, in proportion to the length.
-    name: "regexp", cpuMsMax: 1000, testCount: 300,
+    name: "regexp",
+    cpuMsMax: 1000,
+    testCount: 300,
     make: (random) => Buffer.concat([Buffer.from([random(2)]), makeText(random, regexp)]),
-    run: (input) => allowing(["bad-query"], () => {
-      const foldCase = input[0] === 1;
-      const source = input.toString("utf8", 1);
-      const parsed = parseRegexp(source, foldCase);
-      analyseRegexp(source, foldCase);
-      plainFormOf(source, foldCase)?.test("drivers/net/a.c");
-      parseRegexp(printSource(parsed, foldCase), foldCase);
-    }),
+    run: (input) =>
+      allowing(["bad-query"], () => {
+        const foldCase = input[0] === 1;
+        const source = input.toString("utf8", 1);
+        const parsed = parseRegexp(source, foldCase);
+        analyseRegexp(source, foldCase);
+        plainFormOf(source, foldCase)?.test("drivers/net/a.c");
+        parseRegexp(printSource(parsed, foldCase), foldCase);
+      }),
   },
   {
-    name: "revision", cpuMsMax: 100, testCount: 400,
+    name: "revision",
+    cpuMsMax: 100,
+    testCount: 400,
     make: (random) => makeText(random, revision),
     run: (input) => {
       const text = input.toString();
       specOf(text);
       splitRange(text);
-      if (revisionProblem(text) === null && /[\0-\x20:*?[\\]|\.\.|@\{|\^\{\/|^-/.test(text)) throw new RangeError("git would take it for more than a revision");
+      if (revisionProblem(text) === null && /[\0-\x20:*?[\\]|\.\.|@\{|\^\{\/|^-/.test(text))
+        throw new RangeError("git would take it for more than a revision");
       if (refGlobProblem(text) !== null) return;
       includeGlob(text)("refs/heads/main");
       excludeGlob(text)("refs/tags/v1.0");

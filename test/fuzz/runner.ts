@@ -1,6 +1,6 @@
 /**
- * Runs fuzz targets. An input is made from a number, so that the number alone reproduces it; what fails is made smaller as
- * long as it fails.
+ * Runs fuzz targets. An input is made from a number, so that the number alone reproduces it; what fails is made smaller
+ * as long as it fails.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,7 +51,10 @@ const hangMs = 30_000;
 const regressionFolder = "test/fuzz/regressions";
 
 /** Inputs with the numbers from `seed` on. */
-export function fuzz(target: FuzzTarget, { seed, countMax, ms }: FuzzBounds): { readonly count: number; readonly failures: readonly FuzzFailure[] } {
+export function fuzz(
+  target: FuzzTarget,
+  { seed, countMax, ms }: FuzzBounds,
+): { readonly count: number; readonly failures: readonly FuzzFailure[] } {
   const failures: FuzzFailure[] = [];
   const startedMs = performance.now();
   let count = 0;
@@ -59,7 +62,13 @@ export function fuzz(target: FuzzTarget, { seed, countMax, ms }: FuzzBounds): { 
     watchedSeed = seed + count;
     const input = target.make(randomOfInput(seed + count));
     const failure = failureOf(target, input);
-    if (failure !== undefined) failures.push({ target: target.name, seed: seed + count, reason: failure.reason, input: shrunk(target, input, failure) });
+    if (failure !== undefined)
+      failures.push({
+        target: target.name,
+        seed: seed + count,
+        reason: failure.reason,
+        input: shrunk(target, input, failure),
+      });
   }
   return { count, failures };
 }
@@ -75,7 +84,9 @@ export function runRegressions(target: FuzzTarget): readonly FuzzFailure[] {
 function regressionsOf(name: string): Buffer[] {
   const folder = join(regressionFolder, name);
   try {
-    return readdirSync(folder).sort().map((file) => readFileSync(join(folder, file)));
+    return readdirSync(folder)
+      .sort()
+      .map((file) => readFileSync(join(folder, file)));
   } catch {
     // Most targets have none.
     return [];
@@ -84,7 +95,10 @@ function regressionsOf(name: string): Buffer[] {
 
 export function printFailure({ target, seed, reason, input }: FuzzFailure): string {
   const again = seed === undefined ? "a committed input" : `make fuzz TARGET=${target} SEED=${seed} INPUTS=1`;
-  const text = input.length > 600 ? `${JSON.stringify(input.toString("latin1", 0, 300))}… (${input.length} bytes)` : JSON.stringify(input.toString("latin1"));
+  const text =
+    input.length > 600
+      ? `${JSON.stringify(input.toString("latin1", 0, 300))}… (${input.length} bytes)`
+      : JSON.stringify(input.toString("latin1"));
   return `${target}: ${reason}\n  ${again}\n  latin1: ${text}\n`;
 }
 
@@ -100,9 +114,11 @@ function failureOf(target: FuzzTarget, input: Buffer): Failure | undefined {
     target.run(input);
     if (performance.now() - startedMs <= target.cpuMsMax) return undefined;
     const ms = leastCpuMs(target, input);
-    return ms > target.cpuMsMax ? { kind: "slow", reason: `took ${ms.toFixed(0)} ms of ${target.cpuMsMax}` } : undefined;
+    return ms > target.cpuMsMax
+      ? { kind: "slow", reason: `took ${ms.toFixed(0)} ms of ${target.cpuMsMax}` }
+      : undefined;
   } catch (error) {
-    return { kind: "thrown", reason: error instanceof Error ? error.stack ?? error.message : String(error) };
+    return { kind: "thrown", reason: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   } finally {
     tellWatchdog("");
   }
@@ -156,7 +172,10 @@ for (;;) {
   process.kill(process.pid, "SIGKILL");
 }`;
 
-/** Ends the process when an input takes very long: nothing else ends a loop without end. Resolves with what stops the watch. */
+/**
+ * Ends the process when an input takes very long: nothing else ends a loop without end. Resolves with what stops the
+ * watch.
+ */
 export function startWatchdog(): () => Promise<number> {
   const worker = new Worker(watchdogCode, { eval: true, workerData: { ...watched, hangMs } });
   worker.unref();

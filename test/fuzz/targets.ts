@@ -9,5 +9,11 @@ import { textFileTargets } from "./text-file-targets.js";
 
 /** All readers of what a client sends, a remote says or a commit holds. */
 export const targets: readonly FuzzTarget[] = [
-  ...queryTargets, ...httpTargets, ...graphqlTargets, ...gitOutputTargets, ...textFileTargets, ...packTargets, ...shardTargets,
+  ...queryTargets,
+  ...httpTargets,
+  ...graphqlTargets,
+  ...gitOutputTargets,
+  ...textFileTargets,
+  ...packTargets,
+  ...shardTargets,
 ];

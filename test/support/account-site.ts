@@ -37,8 +37,17 @@ export class AccountSite {
     [this.store, this.audit, this.accounts] = this.#open();
   }
 
-  gate(isPublic: boolean, accessTokens: "all-users-create" | "none" = "all-users-create", allowsSudoToSiteAdmins = false): Gate {
-    return new Gate(this.accounts, { isPublic, accessTokens, allowsSudoToSiteAdmins }, new Origins("", ["https://console.example"]), this.audit);
+  gate(
+    isPublic: boolean,
+    accessTokens: "all-users-create" | "none" = "all-users-create",
+    allowsSudoToSiteAdmins = false,
+  ): Gate {
+    return new Gate(
+      this.accounts,
+      { isPublic, accessTokens, allowsSudoToSiteAdmins },
+      new Origins("", ["https://console.example"]),
+      this.audit,
+    );
   }
 
   user(name: string, isSiteAdmin = false): Promise<User> {
@@ -52,13 +61,17 @@ export class AccountSite {
   /** Lines of the audit log, when all so far are written. */
   async audited(): Promise<readonly Readonly<Record<string, unknown>>[]> {
     await this.audit.settled();
-    return readFileSync(join(this.folder, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+    return readFileSync(join(this.folder, "audit.log"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 
   #open(): [RecordStore, AuditLog, Accounts] {
     const store = new RecordStore(join(this.folder, "catalog"));
     const file = new LineFile(join(this.folder, "audit.log"));
-    const append = (line: string): Promise<void> => (this.failAudit ? Promise.reject(new TrawlError("storage", "the disk is full")) : file.append(line));
+    const append = (line: string): Promise<void> =>
+      this.failAudit ? Promise.reject(new TrawlError("storage", "the disk is full")) : file.append(line);
     const audit = new AuditLog({ append, settled: () => file.settled(), close: () => file.close() }, silentLog());
     const accounts = new Accounts(store, audit, silentLog(), async () => undefined);
     resultAtOnce(accounts.load());

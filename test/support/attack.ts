@@ -10,8 +10,8 @@ export interface AttackBounds {
   /** Growth of the memory of the daemon and its children, in bytes. */
   readonly grownBytesMax: number;
   /**
-   * How often an act is tried that keeps the main thread away for too long. The main thread waits for threads that collect garbage or
-   * end, and those wait for processors where other work takes them: what is slow each time is slow.
+   * How often an act is tried that keeps the main thread away for too long. The main thread waits for threads that
+   * collect garbage or end, and those wait for processors where other work takes them: what is slow each time is slow.
    */
   readonly tryCount: number;
 }
@@ -31,23 +31,41 @@ export interface AttackCost {
 }
 
 /**
- * Runs `act` against the daemon, and asserts that the daemon lives, answers, and stayed within the bounds meanwhile. The time that
- * the main thread waited for a processor is not counted, so other work on the machine does not matter.
+ * Runs `act` against the daemon, and asserts that the daemon lives, answers, and stayed within the bounds meanwhile.
+ * The time that the main thread waited for a processor is not counted, so other work on the machine does not matter.
  */
-export async function underAttack<T>(t: Test, daemon: DaemonProcess, bounds: AttackBounds, name: string, act: () => Promise<T>): Promise<T> {
+export async function underAttack<T>(
+  t: Test,
+  daemon: DaemonProcess,
+  bounds: AttackBounds,
+  name: string,
+  act: () => Promise<T>,
+): Promise<T> {
   let { result, cost } = await measured(daemon, act);
-  for (let i = 1; i < bounds.tryCount && cost.awayMs > bounds.awayMsMax; i++) ({ result, cost } = await measured(daemon, act));
+  for (let i = 1; i < bounds.tryCount && cost.awayMs > bounds.awayMsMax; i++)
+    ({ result, cost } = await measured(daemon, act));
   t.equal(daemon.hasExited, false, `${name}: the daemon lives`);
-  t.ok(cost.awayMs <= bounds.awayMsMax, `${name}: the main thread was away for ${cost.awayMs.toFixed(1)} ms of ${bounds.awayMsMax}`);
-  t.ok(cost.grownBytes <= bounds.grownBytesMax, `${name}: memory grew by ${mebibytes(cost.grownBytes)} of ${mebibytes(bounds.grownBytesMax)} MiB`);
+  t.ok(
+    cost.awayMs <= bounds.awayMsMax,
+    `${name}: the main thread was away for ${cost.awayMs.toFixed(1)} ms of ${bounds.awayMsMax}`,
+  );
+  t.ok(
+    cost.grownBytes <= bounds.grownBytesMax,
+    `${name}: memory grew by ${mebibytes(cost.grownBytes)} of ${mebibytes(bounds.grownBytesMax)} MiB`,
+  );
   return result;
 }
 
 /** The same without assertions. */
-export async function measured<T>(daemon: DaemonProcess, act: () => Promise<T>): Promise<{ readonly result: T; readonly cost: AttackCost }> {
+export async function measured<T>(
+  daemon: DaemonProcess,
+  act: () => Promise<T>,
+): Promise<{ readonly result: T; readonly cost: AttackCost }> {
   const beforeBytes = treeBytes(daemon.pid);
   let mostBytes = beforeBytes;
-  const look = (): void => { mostBytes = Math.max(mostBytes, treeBytes(daemon.pid)); };
+  const look = (): void => {
+    mostBytes = Math.max(mostBytes, treeBytes(daemon.pid));
+  };
   await daemon.startStallMeter();
   const sampling = callEvery(sampleMs, look);
   try {
@@ -62,7 +80,9 @@ export async function measured<T>(daemon: DaemonProcess, act: () => Promise<T>):
 /** Memory that a process and all its descendants have for themselves: mapped files are not counted. */
 export function treeBytes(pid: number): number {
   const children = childrenByParent();
-  const sumOf = (id: number): number => ownBytes(id) + (children.get(id) ?? []).reduce((sum, child) => sum + (sharesMemory(child, id) ? 0 : sumOf(child)), 0);
+  const sumOf = (id: number): number =>
+    ownBytes(id) +
+    (children.get(id) ?? []).reduce((sum, child) => sum + (sharesMemory(child, id) ? 0 : sumOf(child)), 0);
   return sumOf(pid);
 }
 
@@ -78,7 +98,8 @@ function childrenByParent(): ReadonlyMap<number, number[]> {
   for (const name of readdirSync("/proc")) {
     const pid = Number(name);
     if (!Number.isInteger(pid)) continue;
-    // The command's name stands in parentheses, and may hold blanks and parentheses; then come the state and the parent.
+    // The command's name stands in parentheses, and may hold blanks and parentheses; then come the state and the
+    // parent.
     const stat = textOf(`/proc/${pid}/stat`);
     const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
     if (parent > 0) children.set(parent, [...(children.get(parent) ?? []), pid]);

@@ -11,11 +11,13 @@ function open({ port, path, addressCount }: ClientOrder, i: number, onEnd: () =>
   return new Promise((resolve) => {
     let isAnswered = false;
     const address = i % addressCount;
-    const localAddress = `127.0.${1 + Math.floor(address / 200)}.${1 + address % 200}`;
+    const localAddress = `127.0.${1 + Math.floor(address / 200)}.${1 + (address % 200)}`;
     const socket = connect({ port, host: "127.0.0.1", localAddress }, () => {
       tally.opened++;
       sockets.add(socket);
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`);
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n`,
+      );
       resolve();
     });
     socket.on("error", () => resolve());
@@ -38,14 +40,18 @@ const groupSize = 200;
 
 async function hold(order: ClientOrder): Promise<void> {
   for (let i = 0; i < order.count && !isOver; i += groupSize) {
-    await Promise.all(Array.from({ length: Math.min(groupSize, order.count - i) }, (_, j) => open(order, i + j, () => undefined)));
+    await Promise.all(
+      Array.from({ length: Math.min(groupSize, order.count - i) }, (_, j) => open(order, i + j, () => undefined)),
+    );
   }
 }
 
 async function repeat(order: ClientOrder): Promise<void> {
-  await Promise.all(Array.from({ length: order.count }, async (_, i) => {
-    while (!isOver) await new Promise<void>((resolve) => void open(order, i, resolve));
-  }));
+  await Promise.all(
+    Array.from({ length: order.count }, async (_, i) => {
+      while (!isOver) await new Promise<void>((resolve) => void open(order, i, resolve));
+    }),
+  );
 }
 
 process.on("message", (message: ClientOrder | "tally" | "leave") => {

@@ -43,7 +43,7 @@ export class ClientProcess {
   async tally(): Promise<ClientTally> {
     const answer = this.#answer((message) => typeof message === "object");
     this.#child.send("tally");
-    return await within(answer, "the tally of the clients") as ClientTally;
+    return (await within(answer, "the tally of the clients")) as ClientTally;
   }
 
   /** All connections are cut, and no further request is sent. */

@@ -1,8 +1,8 @@
 /**
- * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at bad moments, and what must hold after each:
- * with all remotes away, so that only what the disk had can be seen, every repository stands at the commits of its last acknowledged sync
- * or at those of a later attempt, both branches at the same one; what is found is what git has at these commits; every shard is whole; and
- * every account that was acknowledged is there.
+ * Repositories that an operator adds, changes, syncs and removes while the daemon is ended at bad moments, and what
+ * must hold after each: with all remotes away, so that only what the disk had can be seen, every repository stands at
+ * the commits of its last acknowledged sync or at those of a later attempt, both branches at the same one; what is
+ * found is what git has at these commits; every shard is whole; and every account that was acknowledged is there.
  */
 import { renameSync } from "node:fs";
 import type { Test } from "tap";
@@ -57,7 +57,10 @@ class Source {
     for (const branch of branches) {
       const path = `d${this.#random(3)}/${this.#random(30)}.txt`;
       this.#git.updateRef(`refs/heads/next-${branch}`, this.#git.git("rev-parse", branch));
-      this.#git.commit({ branch: `next-${branch}`, files: { [path]: `${needle} ${count}\n${needle} of ${branch}\n`, "count.txt": `${needle} ${count}\n` } });
+      this.#git.commit({
+        branch: `next-${branch}`,
+        files: { [path]: `${needle} ${count}\n${needle} of ${branch}\n`, "count.txt": `${needle} ${count}\n` },
+      });
     }
     this.#git.git("push", "-q", "--atomic", ".", ...branches.map((branch) => `next-${branch}:${branch}`));
     this.#history.push(this.state);
@@ -65,12 +68,17 @@ class Source {
 
   /** A state for people: which change it is of. */
   print(state: State): string {
-    return state === "" ? "nothing" : `change ${this.#history.indexOf(state)} of ${this.#history.length - 1} (${state})`;
+    return state === ""
+      ? "nothing"
+      : `change ${this.#history.indexOf(state)} of ${this.#history.length - 1} (${state})`;
   }
 
   /** The daemon syncs by itself too, so a listed repository may have any state after those that are allowed. */
   allows(state: State): boolean {
-    return this.allowed.includes(state) || (this.isListed && this.#history.indexOf(state) > this.#history.indexOf(this.allowed[0]!));
+    return (
+      this.allowed.includes(state) ||
+      (this.isListed && this.#history.indexOf(state) > this.#history.indexOf(this.allowed[0]!))
+    );
   }
 
   hide(): void {
@@ -83,7 +91,9 @@ class Source {
 
   /** What a search finds on each branch. Call it while the repository is hidden. */
   linesAt(state: State): string[][] {
-    return state === "" ? branches.map(() => []) : state.split(" ").map((commit) => linesWith(this.name, readCommit(this.#away, commit), needle));
+    return state === ""
+      ? branches.map(() => [])
+      : state.split(" ").map((commit) => linesWith(this.name, readCommit(this.#away, commit), needle));
   }
 
   remove(): void {
@@ -155,9 +165,11 @@ export class CrashSite {
     for (const source of this.#sources) await checkSource(t, daemon, source, what);
     if (isOpen) this.outcomes[last.allowed[0] === older ? "older" : "newer"]++;
     this.#last = undefined;
-    const { faults } = await daemon.control("POST", "/check", {}) as { faults: number };
+    const { faults } = (await daemon.control("POST", "/check", {})) as { faults: number };
     if (faults > 0) t.fail(`${what}: ${faults} damaged shards`);
-    const users = (await daemon.control("GET", "/.api/users") as readonly { readonly name: string }[]).map(({ name }) => name);
+    const users = ((await daemon.control("GET", "/.api/users")) as readonly { readonly name: string }[]).map(
+      ({ name }) => name,
+    );
     for (const name of this.#users) if (!users.includes(name)) t.fail(`${what}: the user ${name} is lost`);
   }
 
@@ -173,7 +185,8 @@ export class CrashSite {
 
   #choose(): Operation {
     const source = this.#sources[this.#random(this.#sources.length)]!;
-    if (!source.isListed) return { source, states: [source.state], run: (daemon) => daemon.add(source.name, source.path, ["dev"]) };
+    if (!source.isListed)
+      return { source, states: [source.state], run: (daemon) => daemon.add(source.name, source.path, ["dev"]) };
     if (this.#random(8) === 0) return { source, states: [""], run: (daemon) => daemon.remove(source.name) };
     source.change();
     return { source, states: [source.state], run: (daemon) => daemon.sync(source.name) };
@@ -196,14 +209,21 @@ export class CrashSite {
 /** Compares one repository with git, and takes the state that it has for the one it must keep from here on. */
 async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what: string): Promise<void> {
   const status = (await daemon.list()).find((other) => other.name === source.name);
-  const state = branches.map((name) => status?.branches.find((branch) => branch.name === name)?.commit ?? "").join(" ").trim();
+  const state = branches
+    .map((name) => status?.branches.find((branch) => branch.name === name)?.commit ?? "")
+    .join(" ")
+    .trim();
   if (!source.allows(state)) {
-    t.fail(`${what}: ${source.name} is at ${source.print(state)}`, { allowed: source.allowed.map((other) => source.print(other)), status });
+    t.fail(`${what}: ${source.name} is at ${source.print(state)}`, {
+      allowed: source.allowed.map((other) => source.print(other)),
+      status,
+    });
   }
   const expected = source.linesAt(state);
   for (const [i, branch] of branches.entries()) {
     const { found, skipped } = await daemon.search(`repo:^${source.name}$@${branch} ${needle}`);
-    if (JSON.stringify(found) !== JSON.stringify(expected[i])) t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`);
+    if (JSON.stringify(found) !== JSON.stringify(expected[i]))
+      t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`);
   }
   source.allowed = [state];
   source.isListed = status !== undefined;

@@ -11,15 +11,14 @@ import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import { until, within } from "./waiting.js";
 
-
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
 const daemonUrl = new URL("../../src/daemon/main.js", import.meta.url).href;
 
 /**
- * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever they do. A
- * message to the process starts its stall meter, asks it for the longest time in which the event loop ran no timer or for its memory
- * after a collection, or keeps it busy.
- * The module that `THREAD_HOOK` names is loaded in each worker thread before its own. With `METERED_START` the meter runs from the start.
+ * What `bin/trawl` does, with the code that this test was compiled with. At SIGUSR2 its worker threads die, whatever
+ * they do. A message to the process starts its stall meter, asks it for the longest time in which the event loop ran no
+ * timer or for its memory after a collection, or keeps it busy. The module that `THREAD_HOOK` names is loaded in each
+ * worker thread before its own. With `METERED_START` the meter runs from the start.
  */
 const entry = `if (process.env.THREAD_HOOK !== undefined) {
   const { createRequire, syncBuiltinESMExports } = await import("node:module");
@@ -110,8 +109,12 @@ export async function runCommandWith(input: string, args: readonly string[]): Pr
   const child = spawnTrawl(args, "pipe");
   child.stdin?.end(input);
   const texts = { out: "", err: "" };
-  child.stdout?.on("data", (bytes) => { texts.out += bytes; });
-  child.stderr?.on("data", (bytes) => { texts.err += bytes; });
+  child.stdout?.on("data", (bytes) => {
+    texts.out += bytes;
+  });
+  child.stderr?.on("data", (bytes) => {
+    texts.err += bytes;
+  });
   const exitCode = await within(exitOf(child), `trawl ${args.join(" ")}`);
   return { exitCode, ...texts };
 }
@@ -164,8 +167,15 @@ export class DaemonProcess {
     this.#exited = exitOf(child);
   }
 
-  /** Starts it and waits until it listens; throws when it ends before, with what it said. `variables` are added to its environment. */
-  static async start(data: string, args: readonly string[] = [], variables: Readonly<Record<string, string>> = {}): Promise<DaemonProcess> {
+  /**
+   * Starts it and waits until it listens; throws when it ends before, with what it said. `variables` are added to its
+   * environment.
+   */
+  static async start(
+    data: string,
+    args: readonly string[] = [],
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<DaemonProcess> {
     const child = spawnServe(data, args, variables);
     const log: LogLine[] = [];
     let other = "";
@@ -173,10 +183,12 @@ export class DaemonProcess {
       if (line.startsWith("{")) log.push(JSON.parse(line) as LogLine);
       else other += `${line}\n`;
     });
-    const listening = new Promise<string>((resolve) => eachLine(child.stdout, (line) => {
-      const url = /^trawld: listening on (.*)$/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
-    }));
+    const listening = new Promise<string>((resolve) =>
+      eachLine(child.stdout, (line) => {
+        const url = /^trawld: listening on (.*)$/.exec(line)?.[1];
+        if (url !== undefined) resolve(url);
+      }),
+    );
     const ended = exitOf(child).then((code) => {
       throw new TrawlError("internal", `the daemon ended with ${code}: ${other}${JSON.stringify(log)}`);
     });
@@ -211,14 +223,20 @@ export class DaemonProcess {
     await this.#ask("start");
   }
 
-  /** The longest time since the meter was started in which the main thread came to no timer, but for its waits for a processor. */
+  /**
+   * The longest time since the meter was started in which the main thread came to no timer, but for its waits for a
+   * processor.
+   */
   async longestStallMs(): Promise<number> {
-    return (await this.#ask("stall") as { longestMs: number }).longestMs;
+    return ((await this.#ask("stall")) as { longestMs: number }).longestMs;
   }
 
-  /** The longest that the main thread has run since then without coming to a timer. It does not depend on other work of the machine. */
+  /**
+   * The longest that the main thread has run since then without coming to a timer. It does not depend on other work of
+   * the machine.
+   */
   async longestTurnMs(): Promise<number> {
-    return (await this.#ask("stall") as { longestRanMs: number }).longestRanMs;
+    return ((await this.#ask("stall")) as { longestRanMs: number }).longestRanMs;
   }
 
   /** Keeps the main thread busy for so long. */
@@ -228,12 +246,14 @@ export class DaemonProcess {
 
   /** What the main thread's heap and its buffers hold, after a collection. */
   async heldBytes(): Promise<number> {
-    return (await this.#ask("memory") as { bytes: number }).bytes;
+    return ((await this.#ask("memory")) as { bytes: number }).bytes;
   }
 
   #ask(message: string | { readonly spinMs: number }): Promise<unknown> {
     const answer = new Promise((resolve) => this.#child.once("message", resolve));
-    const ended = this.#exited.then((code) => { throw new TrawlError("internal", `the daemon ended with ${code}`); });
+    const ended = this.#exited.then((code) => {
+      throw new TrawlError("internal", `the daemon ended with ${code}`);
+    });
     this.#child.send(message);
     return within(Promise.race([answer, ended]), `an answer of the daemon to ${JSON.stringify(message)}`);
   }
@@ -264,11 +284,11 @@ export class DaemonProcess {
 
   /** Adds a repository; resolves when it can be searched. */
   async add(name: string, url: string, branches: readonly string[] = []): Promise<RepositoryStatus> {
-    return await this.control("POST", "/.api/repos", { name, url, branches }) as RepositoryStatus;
+    return (await this.control("POST", "/.api/repos", { name, url, branches })) as RepositoryStatus;
   }
 
   async sync(name: string): Promise<RepositoryStatus> {
-    return await this.control("POST", `/.api/repos/${encodeURIComponent(name)}/sync`) as RepositoryStatus;
+    return (await this.control("POST", `/.api/repos/${encodeURIComponent(name)}/sync`)) as RepositoryStatus;
   }
 
   async remove(name: string): Promise<void> {
@@ -276,7 +296,7 @@ export class DaemonProcess {
   }
 
   async list(): Promise<readonly RepositoryStatus[]> {
-    return await this.control("GET", "/.api/repos") as RepositoryStatus[];
+    return (await this.control("GET", "/.api/repos")) as RepositoryStatus[];
   }
 
   async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
@@ -303,7 +323,8 @@ export class DaemonProcess {
   async stream(query: string, patternType = "literal"): Promise<readonly StreamEvent[]> {
     const response = await this.openStream(query, patternType);
     const events = await within(eventsOf(response), `the end of the search ${query}`);
-    if (response.statusCode !== 200) throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
+    if (response.statusCode !== 200)
+      throw new TrawlError("internal", `the search ${query} was answered with ${response.statusCode}`);
     return events;
   }
 
@@ -327,8 +348,12 @@ export async function eventsOf(stream: IncomingMessage): Promise<readonly Stream
 }
 
 /** A daemon that ends with the test. */
-export async function testDaemon(t: Test, args: readonly string[] = [], data: string = dataDirectory(t),
-  variables: Readonly<Record<string, string>> = {}): Promise<DaemonProcess> {
+export async function testDaemon(
+  t: Test,
+  args: readonly string[] = [],
+  data: string = dataDirectory(t),
+  variables: Readonly<Record<string, string>> = {},
+): Promise<DaemonProcess> {
   const daemon = await DaemonProcess.start(data, args, variables);
   t.teardown(async () => {
     if (!daemon.hasExited) await daemon.kill();
@@ -345,11 +370,19 @@ export async function killWhileStarting(data: string, args: readonly string[], a
   await within(exited, "the end of a killed daemon");
 }
 
-function spawnServe(data: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): ChildProcess {
+function spawnServe(
+  data: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): ChildProcess {
   return spawnTrawl(["serve", "--data", data, "--listen", "127.0.0.1:0", ...args], "ignore", variables);
 }
 
-function spawnTrawl(args: readonly string[], input: "ignore" | "pipe", variables: Readonly<Record<string, string>> = {}): ChildProcess {
+function spawnTrawl(
+  args: readonly string[],
+  input: "ignore" | "pipe",
+  variables: Readonly<Record<string, string>> = {},
+): ChildProcess {
   return spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", entry, "--", ...args], {
     stdio: [input, "pipe", "pipe", "ipc"],
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", ...variables },
@@ -370,12 +403,15 @@ function eachLine(stream: NodeJS.ReadableStream | null, take: (line: string) => 
 }
 
 function openGet(url: string): Promise<IncomingMessage> {
-  return within(new Promise((resolve, reject) => {
-    get(url, { agent: false }, (response) => {
-      response.on("error", () => undefined);
-      resolve(response);
-    }).on("error", reject);
-  }), url);
+  return within(
+    new Promise((resolve, reject) => {
+      get(url, { agent: false }, (response) => {
+        response.on("error", () => undefined);
+        resolve(response);
+      }).on("error", reject);
+    }),
+    url,
+  );
 }
 
 interface StreamedMatch {

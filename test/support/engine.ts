@@ -1,7 +1,15 @@
 import { setBit } from "../../src/base/bits.js";
 import { encodeCards } from "../../src/catalog/repository-cards.js";
 import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
-import { controlWordCount, controlWords, stopReasons, noStats, type RepositorySelection, type SearchOptions, type SearchStats } from "../../src/task/search-options.js";
+import {
+  controlWordCount,
+  controlWords,
+  stopReasons,
+  noStats,
+  type RepositorySelection,
+  type SearchOptions,
+  type SearchStats,
+} from "../../src/task/search-options.js";
 import { StopCheck } from "../../src/task/stop-check.js";
 import { makeRuleLimits, type RuleLimits } from "../../src/task/rule-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
@@ -36,27 +44,66 @@ export const neverStopped = new StopCheck(new Int32Array(controlWordCount));
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
   return {
-    id, name, url: `/${name}`, credential: "", branches: [], fork: false, archived: false, private: false, readers: [], stars: 0, description: "", topics: [], metadata: {},
-    intervalSeconds: 0, generation: 1, indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }], defaultBranch: "main", lastFetched: "",
-    lastChanged: "", lastError: "", documentCount: 0, contentBytes: 0, skippedCounts: {}, addedMetadata: {}, configured: false, removedAt: "", ...fields,
+    id,
+    name,
+    url: `/${name}`,
+    credential: "",
+    branches: [],
+    fork: false,
+    archived: false,
+    private: false,
+    readers: [],
+    stars: 0,
+    description: "",
+    topics: [],
+    metadata: {},
+    intervalSeconds: 0,
+    generation: 1,
+    indexedBranches: [{ name: "main", bit: 0, commit: "c".repeat(40) }],
+    defaultBranch: "main",
+    lastFetched: "",
+    lastChanged: "",
+    lastError: "",
+    documentCount: 0,
+    contentBytes: 0,
+    skippedCounts: {},
+    addedMetadata: {},
+    configured: false,
+    removedAt: "",
+    ...fields,
   };
 }
 
 /** Builds one shard; documents whose index is in `dead` get a tombstone. */
-export function testShard(kernel: Kernel, documents: readonly TestDocument[], repositories: readonly Repository[], dead: ReadonlySet<number> = new Set()): TestShard {
+export function testShard(
+  kernel: Kernel,
+  documents: readonly TestDocument[],
+  repositories: readonly Repository[],
+  dead: ReadonlySet<number> = new Set(),
+): TestShard {
   const builder = new ShardBuilder(kernel, undefined);
   documents.forEach((document, i) => {
     const input = {
-      repositoryId: document.repositoryId ?? repositories[0].id, path: typeof document.path === "string" ? Buffer.from(document.path) : document.path, branchMask: document.branchMask ?? 1,
-      oid: i.toString(16).padStart(40, "0"), language: document.language ?? "", skipReason: document.skipReason ?? "none",
+      repositoryId: document.repositoryId ?? repositories[0].id,
+      path: typeof document.path === "string" ? Buffer.from(document.path) : document.path,
+      branchMask: document.branchMask ?? 1,
+      oid: i.toString(16).padStart(40, "0"),
+      language: document.language ?? "",
+      skipReason: document.skipReason ?? "none",
     };
-    if (input.skipReason === "none") builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);
+    if (input.skipReason === "none")
+      builder.addDocument(builder.addContent(input.oid, Buffer.from(document.content)), input);
     else builder.addSkipped(input);
   });
-  const reader = new ShardReader(1, builder.build((byteCount) => Buffer.alloc(byteCount)));
+  const reader = new ShardReader(
+    1,
+    builder.build((byteCount) => Buffer.alloc(byteCount)),
+  );
   reader.verify("index");
   reader.verify("content");
-  const cards = encodeCards([...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)));
+  const cards = encodeCards(
+    [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
+  );
   const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
   for (let document = 0; document < reader.documentCount; document++) {
     if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) setBit(tombstones, document);
@@ -70,9 +117,21 @@ export interface MatchObject {
   readonly path: string;
   readonly repository: string;
   readonly branches: readonly string[];
-  readonly pathMatches?: readonly { readonly start: { readonly offset: number }; readonly end: { readonly offset: number } }[];
-  readonly chunkMatches?: readonly { readonly ranges: readonly { readonly start: { readonly offset: number }; readonly end: { readonly offset: number } }[] }[];
-  readonly lineMatches?: readonly { readonly line: string; readonly lineNumber: number; readonly offsetAndLengths: readonly [number, number][] }[];
+  readonly pathMatches?: readonly {
+    readonly start: { readonly offset: number };
+    readonly end: { readonly offset: number };
+  }[];
+  readonly chunkMatches?: readonly {
+    readonly ranges: readonly {
+      readonly start: { readonly offset: number };
+      readonly end: { readonly offset: number };
+    }[];
+  }[];
+  readonly lineMatches?: readonly {
+    readonly line: string;
+    readonly lineNumber: number;
+    readonly offsetAndLengths: readonly [number, number][];
+  }[];
 }
 
 export interface EngineResult {
@@ -103,13 +162,24 @@ const all = 99_999_999;
 /** As the daemon has them: the limit of the whole search is the largest. */
 function ruleLimitsOf({ rules }: SearchPlan): RuleLimits | undefined {
   const counts = rules.map(({ count }) => count ?? all);
-  return rules.length === 1 ? undefined : makeRuleLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
+  return rules.length === 1
+    ? undefined
+    : makeRuleLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
 }
 
 /** Runs a plan over shards in this thread, going on from each pause as the daemon does. */
-export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: SearchPlan, given: EngineOptions): EngineResult {
+export function runEngine(
+  kernel: Kernel,
+  shards: readonly TestShard[],
+  plan: SearchPlan,
+  given: EngineOptions,
+): EngineResult {
   const options: SearchOptions = {
-    plan, chunkMatches: given.chunkMatches ?? true, contextLines: 0, lineBytesMax: 1_000_000, matchCountMax: given.matchCountMax ?? all,
+    plan,
+    chunkMatches: given.chunkMatches ?? true,
+    contextLines: 0,
+    lineBytesMax: 1_000_000,
+    matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
     ruleLimits: ruleLimitsOf(plan),
     people: given.people,
@@ -124,16 +194,41 @@ export function runEngine(kernel: Kernel, shards: readonly TestShard[], plan: Se
   const leftOut = new Set<string>();
   for (const shard of shards) {
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
-    while (position !== undefined && (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)) {
+    while (
+      position !== undefined &&
+      (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)
+    ) {
       control[controlWords.credit] = given.credit ?? 2 ** 30;
-      const writer = new ResultWriter(kernel, options, control, 64 * 1024, { take: () => Buffer.alloc(batchBufferBytes), put: () => undefined }, (batch) => {
-        matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
-        selected.push(...batch.selected);
-      });
-      const search = new ShardSearch(shard.reader, shard, options, kernel, writer, () => given.onContent?.(control), (document) => leftOut.add(shard.reader.pathOf(document).toString()));
+      const writer = new ResultWriter(
+        kernel,
+        options,
+        control,
+        64 * 1024,
+        { take: () => Buffer.alloc(batchBufferBytes), put: () => undefined },
+        (batch) => {
+          matches.push(...(JSON.parse(`[${Buffer.from(batch.bytes).toString()}]`) as MatchObject[]));
+          selected.push(...batch.selected);
+        },
+      );
+      const search = new ShardSearch(
+        shard.reader,
+        shard,
+        options,
+        kernel,
+        writer,
+        () => given.onContent?.(control),
+        (document) => leftOut.add(shard.reader.pathOf(document).toString()),
+      );
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.close();
     }
   }
-  return { matches, selected, matchCount: control[controlWords.matchCount], limitHit: control[controlWords.limitHit] === 1, stats, leftOut: [...leftOut] };
+  return {
+    matches,
+    selected,
+    matchCount: control[controlWords.matchCount],
+    limitHit: control[controlWords.limitHit] === 1,
+    stats,
+    leftOut: [...leftOut],
+  };
 }

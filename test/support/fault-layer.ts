@@ -1,7 +1,21 @@
 /** The layer of test/faults/layer.c between a daemon, with its git children, and the file system. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readSync, realpathSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Test } from "tap";
@@ -26,7 +40,19 @@ function compiled(): string {
   if (!existsSync(library) || statSync(library).mtimeMs < statSync(source).mtimeMs) {
     mkdirSync(dirname(library), { recursive: true });
     const unfinished = `${library}.${process.pid}`;
-    execFileSync("cc", ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", unfinished, source, "-ldl", "-lpthread"]);
+    execFileSync("cc", [
+      "-O1",
+      "-Wall",
+      "-Wextra",
+      "-Werror",
+      "-shared",
+      "-fPIC",
+      "-o",
+      unfinished,
+      source,
+      "-ldl",
+      "-lpthread",
+    ]);
     renameSync(unfinished, library);
   }
   return realpathSync(library);
@@ -87,7 +113,10 @@ export class FaultLayer {
     return Number(bytes.readBigInt64LE());
   }
 
-  /** Kills the daemon before or after its `count`-th further call that changes something; its children die at their next one. */
+  /**
+   * Kills the daemon before or after its `count`-th further call that changes something; its children die at their next
+   * one.
+   */
   killAt(daemon: number, count: number, when: "killBefore" | "killAfter"): void {
     this.#set({ at: 0, hit: 0, until: 0, daemon, action: actions[when] });
     this.#set({ at: this.get("seen") + count });
@@ -124,7 +153,10 @@ export class FaultLayer {
 
   #variables(): Record<string, string> {
     return {
-      LD_PRELOAD: compiled(), FAULT_ROOT: this.#data, FAULT_CONTROL: join(this.#folder, "control"), UV_USE_IO_URING: "0",
+      LD_PRELOAD: compiled(),
+      FAULT_ROOT: this.#data,
+      FAULT_CONTROL: join(this.#folder, "control"),
+      UV_USE_IO_URING: "0",
       ...(this.#journals ? { FAULT_JOURNAL: this.journal } : {}),
       ...(this.#bootId === undefined ? {} : { FAULT_BOOT_ID: this.#bootId }),
     };
@@ -135,7 +167,9 @@ export class FaultLayer {
     const git = join(this.#folder, "bin", "git");
     mkdirSync(dirname(git), { recursive: true });
     const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-    const settings = Object.entries(this.#variables()).map(([name, value]) => `${name}='${value}'`).join(" ");
+    const settings = Object.entries(this.#variables())
+      .map(([name, value]) => `${name}='${value}'`)
+      .join(" ");
     writeFileSync(git, `#!/bin/sh\n${settings} exec '${real}' "$@"\n`);
     chmodSync(git, 0o755);
   }

@@ -1,5 +1,14 @@
 /** Asks a field as different viewers, and tells whether the answer says anything. */
-import { isEnumType, isListType, isNonNullType, isObjectType, isScalarType, type GraphQLField, type GraphQLOutputType, type GraphQLSchema } from "graphql";
+import {
+  isEnumType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  type GraphQLField,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+} from "graphql";
 
 /** Everything that can be asked of a field without arguments, two levels deep. */
 export function selectionOf(field: GraphQLField<unknown, unknown>): string {
@@ -10,8 +19,12 @@ function nested(type: GraphQLOutputType, depth: number): string {
   if (isNonNullType(type) || isListType(type)) return nested(type.ofType as GraphQLOutputType, depth);
   if (isScalarType(type) || isEnumType(type)) return "";
   if (!isObjectType(type)) return " { __typename id }";
-  const fields = Object.values(type.getFields()).filter((field) => field.args.every(({ type: given }) => !isNonNullType(given)));
-  const inner = fields.filter((field) => depth > 0 || isLeaf(field.type)).map((field) => field.name + nested(field.type, depth - 1));
+  const fields = Object.values(type.getFields()).filter((field) =>
+    field.args.every(({ type: given }) => !isNonNullType(given)),
+  );
+  const inner = fields
+    .filter((field) => depth > 0 || isLeaf(field.type))
+    .map((field) => field.name + nested(field.type, depth - 1));
   return ` { __typename ${isPublicReference(type.name) ? "id" : inner.join(" ")} }`;
 }
 
@@ -33,6 +46,17 @@ export function fieldsOf(schema: GraphQLSchema, typeName: string): ReadonlyMap<s
 
 /** Whether an answer tells anything: a text, a number or a truth somewhere, beside the names of types. */
 export function tellsSomething(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return value !== null && value !== undefined && value !== "" && value !== 0 && value !== false && value !== "0" && value !== "{}";
-  return Object.entries(value).some(([key, inner]) => key !== "__typename" && key !== "pageInfo" && tellsSomething(inner));
+  if (typeof value !== "object" || value === null)
+    return (
+      value !== null &&
+      value !== undefined &&
+      value !== "" &&
+      value !== 0 &&
+      value !== false &&
+      value !== "0" &&
+      value !== "{}"
+    );
+  return Object.entries(value).some(
+    ([key, inner]) => key !== "__typename" && key !== "pageInfo" && tellsSomething(inner),
+  );
 }

@@ -1,8 +1,9 @@
 /**
  * Tests that `make faults` runs with larger counts, and what they tell of it.
  *
- * `FAULTS` is the part of the full counts that a run is given, such as 1 or 0.1; without it each test has its usual, small count. By
- * hand: `TAP_TIMEOUT=9999 FAULTS=1 node dist/test/NAME.test.js`. `MINUTES` bounds the time of each loop. `FAULTS_RECORD` names a file to which figures are appended as lines of JSON.
+ * `FAULTS` is the part of the full counts that a run is given, such as 1 or 0.1; without it each test has its usual,
+ * small count. By hand: `TAP_TIMEOUT=9999 FAULTS=1 node dist/test/NAME.test.js`. `MINUTES` bounds the time of each
+ * loop. `FAULTS_RECORD` names a file to which figures are appended as lines of JSON.
  */
 import { appendFileSync } from "node:fs";
 import { basename } from "node:path";

@@ -12,7 +12,10 @@ export interface GitLog {
   commands(): readonly string[];
 }
 
-/** A `git` that notes its arguments, and is the real one then. It must not write files, so each note is a link to nowhere. */
+/**
+ * A `git` that notes its arguments, and is the real one then. It must not write files, so each note is a link to
+ * nowhere.
+ */
 export function gitLog(t: Test): GitLog {
   const folder = mkdtempSync(join(tmpdir(), "trawl-git-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));

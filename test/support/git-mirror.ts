@@ -58,13 +58,21 @@ export async function errorOf(work: Promise<unknown>): Promise<TrawlError> {
 /** Every file of every branch can be read. */
 export async function isWhole(mirror: Mirror): Promise<boolean> {
   const { branches } = await mirror.state(neverStop);
-  const reader = new BlobReader({ directory: mirror.directory, contentBytesMax: 1 << 20, silenceMs: 10_000, stop: neverStop });
+  const reader = new BlobReader({
+    directory: mirror.directory,
+    contentBytesMax: 1 << 20,
+    silenceMs: 10_000,
+    stop: neverStop,
+  });
   let missing = 0;
   for (const commit of branches.values()) {
     const entries = await listTree(mirror.directory, commit, "without-sizes", neverStop);
-    await reader.read(entries.map(({ oid }) => oid), (_, { kind }) => {
-      if (kind === "missing") missing++;
-    });
+    await reader.read(
+      entries.map(({ oid }) => oid),
+      (_, { kind }) => {
+        if (kind === "missing") missing++;
+      },
+    );
   }
   reader.close();
   return missing === 0 && branches.size > 0;

@@ -8,14 +8,23 @@ export interface CommitContent {
 
 /** Reads a commit with `git ls-tree` and `git cat-file`, and nothing of ours. Paths are taken for UTF-8. */
 export function readCommit(directory: string, commit: string): CommitContent {
-  const rows = git(directory, ["ls-tree", "-r", "-z", commit], "").toString().split("\0").filter((row) => row !== "");
+  const rows = git(directory, ["ls-tree", "-r", "-z", commit], "")
+    .toString()
+    .split("\0")
+    .filter((row) => row !== "");
   const entries = rows.map((row) => {
     const [mode = "", , oid = "", path = ""] = /^(\d+) (\w+) (\w+)\t(.*)$/s.exec(row)?.slice(1) ?? [];
     return { isFile: mode.startsWith("100"), oid, path };
   });
   const files = entries.filter((entry) => entry.isFile);
-  const contents = readBlobs(directory, files.map((file) => file.oid));
-  return { files: new Map(files.map((file, i) => [file.path, contents[i] ?? Buffer.alloc(0)])), paths: entries.map((entry) => entry.path) };
+  const contents = readBlobs(
+    directory,
+    files.map((file) => file.oid),
+  );
+  return {
+    files: new Map(files.map((file, i) => [file.path, contents[i] ?? Buffer.alloc(0)])),
+    paths: entries.map((entry) => entry.path),
+  };
 }
 
 /** `name:path:line` of each line that holds `needle`; content with a NUL is taken for binary. Sorted. */
@@ -23,16 +32,22 @@ export function linesWith(name: string, content: CommitContent, needle: string):
   const found: string[] = [];
   for (const [path, bytes] of content.files) {
     if (bytes.includes(0)) continue;
-    bytes.toString("latin1").split("\n").forEach((line, i) => {
-      if (line.includes(Buffer.from(needle).toString("latin1"))) found.push(`${name}:${path}:${i + 1}`);
-    });
+    bytes
+      .toString("latin1")
+      .split("\n")
+      .forEach((line, i) => {
+        if (line.includes(Buffer.from(needle).toString("latin1"))) found.push(`${name}:${path}:${i + 1}`);
+      });
   }
   return found.sort();
 }
 
 /** `name:path` of each path that holds `needle`. Sorted. */
 export function pathsWith(name: string, content: CommitContent, needle: string): string[] {
-  return content.paths.filter((path) => path.includes(needle)).map((path) => `${name}:${path}`).sort();
+  return content.paths
+    .filter((path) => path.includes(needle))
+    .map((path) => `${name}:${path}`)
+    .sort();
 }
 
 function readBlobs(directory: string, oids: readonly string[]): Buffer[] {
@@ -50,10 +65,17 @@ function readBlobs(directory: string, oids: readonly string[]): Buffer[] {
 
 function git(directory: string, args: readonly string[], input: string): Buffer {
   return execFileSync("git", args, {
-    cwd: directory, input, maxBuffer: 1 << 28,
+    cwd: directory,
+    input,
+    maxBuffer: 1 << 28,
     env: {
-      PATH: process.env["PATH"], HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null",
-      GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*",
+      PATH: process.env["PATH"],
+      HOME: "/nonexistent",
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: "/dev/null",
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.directory",
+      GIT_CONFIG_VALUE_0: "*",
     },
   });
 }

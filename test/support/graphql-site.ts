@@ -13,7 +13,8 @@ export interface Answer {
 /** Who asks: nobody with an account, a user by its token, or a site admin as that user. */
 export type Asker = "anonymous" | "admin" | "ann" | "bob" | "admin as bob";
 
-export const idOf = (kind: string, key: unknown): string => Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
+export const idOf = (kind: string, key: unknown): string =>
+  Buffer.from(`${kind}:${JSON.stringify(key)}`).toString("base64");
 
 /** A daemon with the users admin, ann and bob, of whom only the first is site admin. */
 export class GraphqlSite {
@@ -28,19 +29,33 @@ export class GraphqlSite {
   static async start(test: Test, args: readonly string[] = []): Promise<GraphqlSite> {
     const daemon = await testDaemon(test, args);
     const token = async (user: string, ...scopes: string[]): Promise<string> => {
-      const made = await daemon.control("POST", "/.api/tokens", { user, scopes: ["user:all", ...scopes], note: "", expires: "90d" }) as { readonly text: string };
+      const made = (await daemon.control("POST", "/.api/tokens", {
+        user,
+        scopes: ["user:all", ...scopes],
+        note: "",
+        expires: "90d",
+      })) as { readonly text: string };
       return made.text;
     };
     for (const name of ["ann", "bob"]) await daemon.control("POST", "/.api/users", { name });
-    const [admin, sudo, ann, bob] = [await token("admin"), await token("admin", "site-admin:sudo"), await token("ann"), await token("bob")];
+    const [admin, sudo, ann, bob] = [
+      await token("admin"),
+      await token("admin", "site-admin:sudo"),
+      await token("ann"),
+      await token("bob"),
+    ];
     return new GraphqlSite(daemon, {
-      "anonymous": undefined, "admin": `token ${admin}`, "ann": `token ${ann}`, "bob": `token ${bob}`, "admin as bob": `token-sudo token="${sudo}",user="bob"`,
+      anonymous: undefined,
+      admin: `token ${admin}`,
+      ann: `token ${ann}`,
+      bob: `token ${bob}`,
+      "admin as bob": `token-sudo token="${sudo}",user="bob"`,
     });
   }
 
   /** The whole answer. */
   async ask(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<Answer> {
-    return await ask(this.daemon.url, query, variables, this.#authorizations[asker]) as Answer;
+    return (await ask(this.daemon.url, query, variables, this.#authorizations[asker])) as Answer;
   }
 
   /** The data of an answer without errors. */
@@ -51,7 +66,11 @@ export class GraphqlSite {
   }
 
   /** The first error of an answer; "" without one. */
-  async refusal(asker: Asker, query: string, variables: Readonly<Record<string, unknown>> | null = null): Promise<string> {
+  async refusal(
+    asker: Asker,
+    query: string,
+    variables: Readonly<Record<string, unknown>> | null = null,
+  ): Promise<string> {
     return (await this.ask(asker, query, variables)).errors?.[0]?.message ?? "";
   }
 
@@ -60,11 +79,18 @@ export class GraphqlSite {
   }
 
   async userId(name: string): Promise<string> {
-    return (await this.data<{ user: { id: string } }>("admin", "query ($n: String!) { user(username: $n) { id } }", { n: name })).user.id;
+    return (
+      await this.data<{ user: { id: string } }>("admin", "query ($n: String!) { user(username: $n) { id } }", {
+        n: name,
+      })
+    ).user.id;
   }
 
   /** Lines of the audit log. */
   get audited(): readonly Readonly<Record<string, unknown>>[] {
-    return readFileSync(join(this.daemon.data, "audit.log"), "utf8").trim().split("\n").map((line) => JSON.parse(line) as Record<string, unknown>);
+    return readFileSync(join(this.daemon.data, "audit.log"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A remote that ssh could lead to, and that means harm: run as a program, it speaks the beginning of git's protocol (version 0) on its
- * standard streams, and then does what its argument says.
+ * A remote that ssh could lead to, and that means harm: run as a program, it speaks the beginning of git's protocol
+ * (version 0) on its standard streams, and then does what its argument says.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ export function sshTo(t: Test, harm: Harm): string {
 
 /** The same where the path says which harm it is, see `hostileUrl`. */
 export function sshToAny(t: Test): string {
-  return sshRunning(t, "\"$@\"");
+  return sshRunning(t, '"$@"');
 }
 
 export function hostileUrl(harm: Harm): string {
@@ -37,7 +37,10 @@ function sshRunning(t: Test, args: string): string {
   const folder = mkdtempSync(join(tmpdir(), "trawl-hostile-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "ssh");
-  writeFileSync(path, `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' '${fileURLToPath(import.meta.url)}' ${args}\n`);
+  writeFileSync(
+    path,
+    `#!/bin/sh\n[ "$1" = -G ] && exit 0\nexec '${process.execPath}' '${fileURLToPath(import.meta.url)}' ${args}\n`,
+  );
   chmodSync(path, 0o755);
   return path;
 }
@@ -88,9 +91,9 @@ const harms = {
   "endless references": async () => {
     for (let i = 0; ; i++) await send(packet(`${head} refs/heads/b${i}${i === 0 ? "\0side-band-64k" : ""}\n`));
   },
-  "silence": () => sleep(2 ** 30),
+  silence: () => sleep(2 ** 30),
   "mere signs of life": async () => {
-    for (;; await sleep(periodMs)) {
+    for (; ; await sleep(periodMs)) {
       await data(Buffer.alloc(0));
       await progress("still here\n");
     }
@@ -116,7 +119,7 @@ const harms = {
   "an object of 3 GiB": async () => {
     await data(packHeader(200));
     await data(Buffer.concat([objectHeader(2, 3 * 2 ** 30), deflateSync(Buffer.alloc(60_000)).subarray(0, 40)]));
-    for (;; await sleep(periodMs)) await progress("still here\n");
+    for (; ; await sleep(periodMs)) await progress("still here\n");
   },
 };
 

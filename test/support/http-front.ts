@@ -14,7 +14,14 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     origins: { trusts: () => false },
     hosts: { has: () => true },
     sharePercent: 100,
-    signIn: { allowSignup: false, signIn: refuse, signUp: refuse, initialise: refuse, signOut: refuse, useReset: refuse },
+    signIn: {
+      allowSignup: false,
+      signIn: refuse,
+      signUp: refuse,
+      initialise: refuse,
+      signOut: refuse,
+      useReset: refuse,
+    },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,
     gate: { enter: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
@@ -30,7 +37,13 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     graphql: { answer: async ({ query }) => ({ status: 200, json: Buffer.from(JSON.stringify({ data: { query } })) }) },
     readiness: () => ({ ready, body: { repositories: [{ name: "r", state: ready ? "searchable" : "pending" }] } }),
     seesAll: () => true,
-    content: { contextFor: () => { throw new TrawlError("internal", "no repository is asked for here"); }, mirrorsFolder: "", stallMs: 60_000 },
+    content: {
+      contextFor: () => {
+        throw new TrawlError("internal", "no repository is asked for here");
+      },
+      mirrorsFolder: "",
+      stallMs: 60_000,
+    },
     refresh: (name) => name === "known/name",
     externalUrl: () => "http://trawl.example",
     webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },

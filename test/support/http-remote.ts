@@ -8,9 +8,14 @@ import type { GitFixture } from "./git-fixture.js";
 const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim(), "git-http-backend");
 
 /** Serves the fixture through git's own CGI program, to requests that carry the password. */
-export async function serveHttp(t: Test, source: GitFixture, accepted: () => string = () => "ada:s3cret"): Promise<number> {
+export async function serveHttp(
+  t: Test,
+  source: GitFixture,
+  accepted: () => string = () => "ada:s3cret",
+): Promise<number> {
   const server = createHttpServer((request, response) => {
-    if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`) runBackend(source, request, response);
+    if (request.headers.authorization === `Basic ${Buffer.from(accepted()).toString("base64")}`)
+      runBackend(source, request, response);
     else response.writeHead(401, { "WWW-Authenticate": "Basic realm=x" }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

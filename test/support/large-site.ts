@@ -1,4 +1,7 @@
-/** A data directory as of an installation with thousands of repositories and users, written without fetching or indexing anything. */
+/**
+ * A data directory as of an installation with thousands of repositories and users, written without fetching or indexing
+ * anything.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hashOfToken, newTokenText } from "../../src/account/token-text.js";
@@ -11,11 +14,19 @@ export interface LargeSite {
   readonly userToken: string;
 }
 
-export const siteSize = { repositories: 10_000, users: 10_000, organisations: 1_000, teams: 1_000, contexts: 10_000, savedSearches: 10_000 } as const;
+export const siteSize = {
+  repositories: 10_000,
+  users: 10_000,
+  organisations: 1_000,
+  teams: 1_000,
+  contexts: 10_000,
+  savedSearches: 10_000,
+} as const;
 
 const createdAt = "2026-01-01T00:00:00Z";
 
-export const repositoryName = (number: number): string => `host.example/organisation-${number % 100}/project-${String(number).padStart(5, "0")}`;
+export const repositoryName = (number: number): string =>
+  `host.example/organisation-${number % 100}/project-${String(number).padStart(5, "0")}`;
 
 /** Writes the records. Their remotes are of a kind that is refused without a connection, so each sync fails at once. */
 export async function writeLargeSite(data: string): Promise<LargeSite> {
@@ -31,41 +42,106 @@ export async function writeLargeSite(data: string): Promise<LargeSite> {
 function* repositoryRecords(): Generator<RecordChange> {
   for (let id = 1; id <= siteSize.repositories; id++) {
     const name = repositoryName(id);
-    yield record(`repository/${id}`, testRepository(id, name, {
-      url: `ftp://${name}.git`, stars: id % 1000, fork: id % 10 === 0, description: `Project ${id} of many, for a test`, topics: ["topic", `topic-${id % 50}`],
-      metadata: { team: `team-${id % 20}`, tier: String(id % 4) }, private: id % 100 === 7, readers: id % 100 === 7 ? ["user-00002"] : [], lastFetched: createdAt, lastChanged: createdAt,
-    }));
+    yield record(
+      `repository/${id}`,
+      testRepository(id, name, {
+        url: `ftp://${name}.git`,
+        stars: id % 1000,
+        fork: id % 10 === 0,
+        description: `Project ${id} of many, for a test`,
+        topics: ["topic", `topic-${id % 50}`],
+        metadata: { team: `team-${id % 20}`, tier: String(id % 4) },
+        private: id % 100 === 7,
+        readers: id % 100 === 7 ? ["user-00002"] : [],
+        lastFetched: createdAt,
+        lastChanged: createdAt,
+      }),
+    );
   }
   yield record("counters", { nextRepositoryId: siteSize.repositories + 1 });
 }
 
 function* accountRecords(adminToken: string, userToken: string): Generator<RecordChange> {
   let id = 0;
-  const users = Array.from({ length: siteSize.users }, (_, number) => ({ id: number + 1, name: `user-${String(number + 1).padStart(5, "0")}` }));
+  const users = Array.from({ length: siteSize.users }, (_, number) => ({
+    id: number + 1,
+    name: `user-${String(number + 1).padStart(5, "0")}`,
+  }));
   id = users.length;
   for (const user of users) {
     yield record(`user/${user.id}`, { ...user, displayName: "", isSiteAdmin: user.id === 1, createdAt });
-    yield record(`email/${user.id}`, { id: user.id, emails: [{ address: `${user.name}@host.example`, isVerified: true, addedAt: createdAt }] });
+    yield record(`email/${user.id}`, {
+      id: user.id,
+      emails: [{ address: `${user.name}@host.example`, isVerified: true, addedAt: createdAt }],
+    });
   }
-  const membersOf = (number: number): number[] => [2, ...Array.from({ length: 20 }, (_, i) => 3 + ((number * 20 + i) % (siteSize.users - 2)))];
+  const membersOf = (number: number): number[] => [
+    2,
+    ...Array.from({ length: 20 }, (_, i) => 3 + ((number * 20 + i) % (siteSize.users - 2))),
+  ];
   for (let number = 0; number < siteSize.organisations; number++) {
-    yield record(`organisation/${++id}`, { id, name: `organisation-${number}`, displayName: "", createdAt, memberIds: membersOf(number) });
+    yield record(`organisation/${++id}`, {
+      id,
+      name: `organisation-${number}`,
+      displayName: "",
+      createdAt,
+      memberIds: membersOf(number),
+    });
   }
   for (let number = 0; number < siteSize.teams; number++) {
-    yield record(`team/${++id}`, { id, name: `team-${number}`, displayName: "", parentId: 0, isReadonly: false, creatorId: 1, createdAt, memberIds: membersOf(number) });
+    yield record(`team/${++id}`, {
+      id,
+      name: `team-${number}`,
+      displayName: "",
+      parentId: 0,
+      isReadonly: false,
+      creatorId: 1,
+      createdAt,
+      memberIds: membersOf(number),
+    });
   }
   for (let number = 0; number < siteSize.contexts; number++) {
     const ownerId = users[Math.floor(number / 1000) + 1].id;
-    yield record(`context/${++id}`, { id, ownerId, name: `context-${number}`, description: "", public: true, query: `repo:organisation-${number % 100}/`, repositories: [], updatedAt: createdAt });
+    yield record(`context/${++id}`, {
+      id,
+      ownerId,
+      name: `context-${number}`,
+      description: "",
+      public: true,
+      query: `repo:organisation-${number % 100}/`,
+      repositories: [],
+      updatedAt: createdAt,
+    });
   }
   for (let number = 0; number < siteSize.savedSearches; number++) {
     const ownerId = users[Math.floor(number / 1000) + 1].id;
     yield record(`saved-search/${++id}`, {
-      id, ownerId, description: `search ${number}`, query: "TODO", isDraft: false, isPublic: true, createdBy: ownerId, createdAt, updatedBy: ownerId, updatedAt: createdAt,
+      id,
+      ownerId,
+      description: `search ${number}`,
+      query: "TODO",
+      isDraft: false,
+      isPublic: true,
+      createdBy: ownerId,
+      createdAt,
+      updatedBy: ownerId,
+      updatedAt: createdAt,
     });
   }
-  for (const [userId, text] of [[1, adminToken], [2, userToken]] as const) {
-    yield record(`token/${++id}`, { id, userId, creator: "user-00001", note: "", scopes: ["user:all"], createdAt, expiresAt: "", hash: hashOfToken(text) });
+  for (const [userId, text] of [
+    [1, adminToken],
+    [2, userToken],
+  ] as const) {
+    yield record(`token/${++id}`, {
+      id,
+      userId,
+      creator: "user-00001",
+      note: "",
+      scopes: ["user:all"],
+      createdAt,
+      expiresAt: "",
+      hash: hashOfToken(text),
+    });
   }
   yield record("account-counters", { nextId: id + 1 });
 }

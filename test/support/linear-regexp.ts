@@ -9,8 +9,8 @@
  *   `a*a*b`: Weber and Seidl, On the degree of ambiguity of finite automata, 1991.
  *
  * A search tries every start, which is a state p that takes everything: so `a+b` is quadratic, too. Where the rest of
- * the pattern can match nothing at all, the match is certain and nothing is tried again; such states do not count as
- * q. So `/\s+/` is linear, and `/\s+$/` is not. What follows a match (`replace`, `split`) is part of the model: a search
+ * the pattern can match nothing at all, the match is certain and nothing is tried again; such states do not count as q.
+ * So `/\s+/` is linear, and `/\s+$/` is not. What follows a match (`replace`, `split`) is part of the model: a search
  * that looks far ahead and then takes little, as in `/a(a*b)?/g`, is found.
  *
  * Sound, and not complete: a pattern may be linear for a reason that is not seen here, such as `\b`.
@@ -40,9 +40,22 @@ function statesOf({ positions, first, classCount, newlines }: Automaton, flags: 
   if (flags.includes("y")) return states;
   const all = (1n << BigInt(classCount)) - 1n;
   const [elsewhere, behindNewline] = [states.length, states.length + 1];
-  const again = [[elsewhere, 1], [behindNewline, 1]] as const;
-  states.push({ name: "the search for a start", classes: all & ~newlines, next: new Map([...first.other, ...again]), certain: false });
-  states.push({ name: "the search for a line", classes: newlines, next: new Map([...first.line, ...again]), certain: false });
+  const again = [
+    [elsewhere, 1],
+    [behindNewline, 1],
+  ] as const;
+  states.push({
+    name: "the search for a start",
+    classes: all & ~newlines,
+    next: new Map([...first.other, ...again]),
+    certain: false,
+  });
+  states.push({
+    name: "the search for a line",
+    classes: newlines,
+    next: new Map([...first.line, ...again]),
+    certain: false,
+  });
   return states;
 }
 
@@ -56,7 +69,8 @@ function ambiguityOf(states: readonly State[]): string | undefined {
   for (const outer of loops) {
     for (const inner of uncertainLoops) {
       const found = polynomialPair(states, outer, inner);
-      if (found !== undefined) return `polynomial: ${states[found[0]]?.name} and ${states[found[1]]?.name} take the same text`;
+      if (found !== undefined)
+        return `polynomial: ${states[found[0]]?.name} and ${states[found[1]]?.name} take the same text`;
     }
   }
   return undefined;
@@ -66,7 +80,7 @@ function ambiguityOf(states: readonly State[]): string | undefined {
 function exponentialState(states: readonly State[], loop: ReadonlySet<number>): number | undefined {
   const inLoop = (at: number) => loop.has(at);
   for (const p of loop) {
-    const isDouble = [...states[p]?.next ?? []].some(([to, ways]) => ways > 1 && loop.has(to));
+    const isDouble = [...(states[p]?.next ?? [])].some(([to, ways]) => ways > 1 && loop.has(to));
     const pairs = reachable(states, [p, p], [inLoop, inLoop]);
     // From a pair of different states back to (p, p).
     const apart = [...pairs.values()].filter(([a, b]) => a !== b);
@@ -75,7 +89,11 @@ function exponentialState(states: readonly State[], loop: ReadonlySet<number>): 
   return undefined;
 }
 
-function polynomialPair(states: readonly State[], outer: ReadonlySet<number>, inner: ReadonlySet<number>): readonly [number, number] | undefined {
+function polynomialPair(
+  states: readonly State[],
+  outer: ReadonlySet<number>,
+  inner: ReadonlySet<number>,
+): readonly [number, number] | undefined {
   for (const p of outer) {
     for (const q of inner) {
       if (p === q) continue;
@@ -86,8 +104,14 @@ function polynomialPair(states: readonly State[], outer: ReadonlySet<number>, in
   return undefined;
 }
 
-/** The tuples that are reached from one by reading some text, one character at least, each state staying where it may. */
-function reachable(states: readonly State[], from: readonly number[], mayBe: readonly ((at: number) => boolean)[]): Map<string, readonly number[]> {
+/**
+ * The tuples that are reached from one by reading some text, one character at least, each state staying where it may.
+ */
+function reachable(
+  states: readonly State[],
+  from: readonly number[],
+  mayBe: readonly ((at: number) => boolean)[],
+): Map<string, readonly number[]> {
   const found = new Map<string, readonly number[]>();
   const waiting = [from];
   for (let tuple = waiting.pop(); tuple !== undefined; tuple = waiting.pop()) {
@@ -102,21 +126,32 @@ function reachable(states: readonly State[], from: readonly number[], mayBe: rea
 }
 
 /** The tuples one character further: all states take the same one. */
-function successors(states: readonly State[], tuple: readonly number[], mayBe: readonly ((at: number) => boolean)[]): readonly number[][] {
+function successors(
+  states: readonly State[],
+  tuple: readonly number[],
+  mayBe: readonly ((at: number) => boolean)[],
+): readonly number[][] {
   let partial: { readonly tuple: number[]; readonly classes: bigint }[] = [{ tuple: [], classes: -1n }];
   tuple.forEach((at, index) => {
-    partial = partial.flatMap(({ tuple: before, classes }) => [...states[at]?.next.keys() ?? []].flatMap((to) => {
-      const common = classes & (states[to]?.classes ?? 0n);
-      return common !== 0n && mayBe[index]?.(to) === true ? [{ tuple: [...before, to], classes: common }] : [];
-    }));
+    partial = partial.flatMap(({ tuple: before, classes }) =>
+      [...(states[at]?.next.keys() ?? [])].flatMap((to) => {
+        const common = classes & (states[to]?.classes ?? 0n);
+        return common !== 0n && mayBe[index]?.(to) === true ? [{ tuple: [...before, to], classes: common }] : [];
+      }),
+    );
   });
   return partial.map(({ tuple: next }) => next);
 }
 
 /** The strongly connected components with a cycle, among the states that count (Tarjan). */
 function componentsOf(states: readonly State[], counts: (at: number) => boolean): ReadonlySet<number>[] {
-  const [order, low, stack, components] = [new Map<number, number>(), new Map<number, number>(), new Array<number>(), new Array<Set<number>>()];
-  const nextOf = (at: number) => [...states[at]?.next.keys() ?? []].filter(counts);
+  const [order, low, stack, components] = [
+    new Map<number, number>(),
+    new Map<number, number>(),
+    new Array<number>(),
+    new Array<Set<number>>(),
+  ];
+  const nextOf = (at: number) => [...(states[at]?.next.keys() ?? [])].filter(counts);
   const visit = (at: number) => {
     order.set(at, order.size);
     low.set(at, order.size - 1);

@@ -17,8 +17,17 @@ type Range = readonly [number, number];
 export function naiveSearch(plan: SearchPlan, documents: readonly NaiveDocument[]): string[] {
   const lines: string[] = [];
   for (const document of documents) {
-    const found = plan.alternatives.flatMap((alternative) => (alternative.text === undefined ? [] : searchDocument(alternative.text, document) ?? []));
-    if (found.length > 0) lines.push(resultLine(document.path, found.flatMap((one) => one.content), found.flatMap((one) => one.path)));
+    const found = plan.alternatives.flatMap((alternative) =>
+      alternative.text === undefined ? [] : (searchDocument(alternative.text, document) ?? []),
+    );
+    if (found.length > 0)
+      lines.push(
+        resultLine(
+          document.path,
+          found.flatMap((one) => one.content),
+          found.flatMap((one) => one.path),
+        ),
+      );
   }
   return lines.sort();
 }
@@ -29,7 +38,8 @@ export function engineLines(matches: readonly MatchObject[]): string[] {
   for (const match of matches) {
     const entry = byPath.get(match.path) ?? { content: [], path: [] };
     byPath.set(match.path, entry);
-    for (const chunk of match.chunkMatches ?? []) for (const range of chunk.ranges) entry.content.push([range.start.offset, range.end.offset]);
+    for (const chunk of match.chunkMatches ?? [])
+      for (const range of chunk.ranges) entry.content.push([range.start.offset, range.end.offset]);
     entry.path = (match.pathMatches ?? []).map((range) => [range.start.offset, range.end.offset]);
   }
   return [...byPath].map(([path, entry]) => resultLine(path, entry.content, entry.path)).sort();
@@ -42,8 +52,10 @@ interface Found {
 
 function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | undefined {
   const path = Buffer.from(document.path);
-  if (!text.pathFilters.every((filter) => hasMatch(filter.source, filter.foldCase, path) !== filter.negated)) return undefined;
-  const filterRanges = text.pathFilters.filter((filter: PathFilter) => filter.highlighted && !filter.negated)
+  if (!text.pathFilters.every((filter) => hasMatch(filter.source, filter.foldCase, path) !== filter.negated))
+    return undefined;
+  const filterRanges = text.pathFilters
+    .filter((filter: PathFilter) => filter.highlighted && !filter.negated)
     .flatMap((filter) => ranges(filter.source, filter.foldCase, path));
   if (text.pattern === undefined) return [{ content: [], path: filterRanges }];
   const found = evaluate(text.pattern, text, document);
@@ -52,8 +64,10 @@ function searchDocument(text: TextPlan, document: NaiveDocument): Found[] | unde
 
 function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Found | undefined {
   switch (node.kind) {
-    case "leaf": return evaluateLeaf(text.leaves[node.leaf], document);
-    case "not": return evaluate(node.child, text, document) === undefined ? { content: [], path: [] } : undefined;
+    case "leaf":
+      return evaluateLeaf(text.leaves[node.leaf], document);
+    case "not":
+      return evaluate(node.child, text, document) === undefined ? { content: [], path: [] } : undefined;
     case "and": {
       const found = node.children.map((child) => evaluate(child, text, document));
       return found.every((one) => one !== undefined) ? join(found as Found[]) : undefined;
@@ -68,7 +82,9 @@ function evaluate(node: TextNode, text: TextPlan, document: NaiveDocument): Foun
 function evaluateLeaf(leaf: Leaf, document: NaiveDocument): Found | undefined {
   const sources = leaf.either.length > 0 ? leaf.either : [leaf.source];
   const content = leaf.inContent ? sources.flatMap((source) => ranges(source, leaf.foldCase, document.content)) : [];
-  const path = leaf.inPath ? sources.flatMap((source) => ranges(source, leaf.foldCase, Buffer.from(document.path))) : [];
+  const path = leaf.inPath
+    ? sources.flatMap((source) => ranges(source, leaf.foldCase, Buffer.from(document.path)))
+    : [];
   const pathHolds = leaf.inPath && hasMatch(leaf.source, leaf.foldCase, Buffer.from(document.path));
   return content.length > 0 || pathHolds ? { content: leaf.highlighted ? content : [], path } : undefined;
 }

@@ -1,4 +1,6 @@
-/** The other end of systemd's protocol for services: a Unix datagram socket, which Node does not have and python3 does. */
+/**
+ * The other end of systemd's protocol for services: a Unix datagram socket, which Node does not have and python3 does.
+ */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Test } from "tap";
@@ -22,8 +24,14 @@ export interface Notice {
   readonly atMs: number;
 }
 
-/** Listens at an address as of NOTIFY_SOCKET until the test ends. What comes is added to `notices`; after `pause` nobody reads. */
-export async function notifySocket(t: Test, address: string): Promise<{ readonly notices: readonly Notice[]; readonly pause: () => void }> {
+/**
+ * Listens at an address as of NOTIFY_SOCKET until the test ends. What comes is added to `notices`; after `pause` nobody
+ * reads.
+ */
+export async function notifySocket(
+  t: Test,
+  address: string,
+): Promise<{ readonly notices: readonly Notice[]; readonly pause: () => void }> {
   const child = spawn("python3", ["-c", listener, address], { stdio: ["ignore", "pipe", "inherit"] });
   t.teardown(() => child.kill("SIGKILL"));
   const notices: Notice[] = [];

@@ -24,7 +24,9 @@ export function oidOf(type: string, content: Uint8Array): string {
 
 /** A tree's entries as git stores them, in the order given. */
 export function treeOf(entries: readonly (readonly [mode: string, name: string, oid: string])[]): Buffer {
-  return Buffer.concat(entries.flatMap(([mode, name, oid]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, "hex")]));
+  return Buffer.concat(
+    entries.flatMap(([mode, name, oid]) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(oid, "hex")]),
+  );
 }
 
 /** A delta: sizes of the base and of the result, then commands of `copy` and `insert`. */
@@ -45,7 +47,10 @@ export function insert(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 }
 
-/** Writes a pack with its index into the `objects/pack` of a SHA-1 repository; returns the oids. git need not agree with what is in it. */
+/**
+ * Writes a pack with its index into the `objects/pack` of a SHA-1 repository; returns the oids. git need not agree with
+ * what is in it.
+ */
 export function writePack(repository: string, objects: readonly PackedObject[], name = "hostile"): string[] {
   const folder = join(repository, "objects", "pack");
   const head = Buffer.alloc(12);
@@ -88,10 +93,15 @@ function encode({ type, content, base, claimedBytes }: PackedObject): Buffer {
 function indexOf(unsorted: readonly IndexEntry[], packChecksum: Buffer): Buffer {
   const entries = [...unsorted].sort((a, b) => (a.oid < b.oid ? -1 : 1));
   const fanOut = Buffer.alloc(4 * 256);
-  for (let i = 0; i < 256; i++) fanOut.writeUInt32BE(entries.filter(({ oid }) => parseInt(oid.slice(0, 2), 16) <= i).length, 4 * i);
+  for (let i = 0; i < 256; i++)
+    fanOut.writeUInt32BE(entries.filter(({ oid }) => parseInt(oid.slice(0, 2), 16) <= i).length, 4 * i);
   const body = Buffer.concat([
-    Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]), fanOut, ...entries.map(({ oid }) => Buffer.from(oid, "hex")),
-    ...entries.map(({ crc }) => bigEndian(crc)), ...entries.map(({ offset }) => bigEndian(offset)), packChecksum,
+    Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2]),
+    fanOut,
+    ...entries.map(({ oid }) => Buffer.from(oid, "hex")),
+    ...entries.map(({ crc }) => bigEndian(crc)),
+    ...entries.map(({ offset }) => bigEndian(offset)),
+    packChecksum,
   ]);
   return Buffer.concat([body, createHash("sha1").update(body).digest()]);
 }

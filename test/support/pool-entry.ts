@@ -6,16 +6,27 @@ import { settingsOf } from "../../src/worker/settings.js";
 import type { WorkerSettings } from "../../src/worker/messages.js";
 import { TaskActivity } from "../../src/worker/task-activity.js";
 
-const limits = { dataBytesMax: Infinity, cpuSecondsMax: Infinity, fileBytesMax: Infinity, descriptorCountMax: Infinity };
+const limits = {
+  dataBytesMax: Infinity,
+  cpuSecondsMax: Infinity,
+  fileBytesMax: Infinity,
+  descriptorCountMax: Infinity,
+};
 
 settingsOf<WorkerSettings>(workerData);
 
 export default serveTasks({
   echo: (task: unknown) => task,
-  fail: (message: string) => { throw new TypeError(message); },
-  spin: () => { for (;;) Math.random(); },
+  fail: (message: string) => {
+    throw new TypeError(message);
+  },
+  spin: () => {
+    for (;;) Math.random();
+  },
   regexp: () => /^(a+)+$/.test(`${"a".repeat(60)}b`),
-  sleep: () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); },
+  sleep: () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  },
   never: () => new Promise(() => undefined),
   heap: () => {
     const all: unknown[] = [];
@@ -31,9 +42,17 @@ export default serveTasks({
     for (;;) all = all.concat(all);
   },
   exit: () => process.exit(3),
-  /** Starts a process, which starts another one; both outlive the thread, if nobody ends them. Says which, and hangs. */
+  /**
+   * Starts a process, which starts another one; both outlive the thread, if nobody ends them. Says which, and hangs.
+   */
   child: (pid: Int32Array) => {
-    pid[0] = startProcess({ name: "sh", args: ["-c", "sleep 600 & wait"], environment: { PATH: process.env["PATH"] ?? "" }, directory: "/", limits }).pid;
+    pid[0] = startProcess({
+      name: "sh",
+      args: ["-c", "sleep 600 & wait"],
+      environment: { PATH: process.env["PATH"] ?? "" },
+      directory: "/",
+      limits,
+    }).pid;
     for (;;) Math.random();
   },
   /** Hangs at a file, after so many beats. */

@@ -1,15 +1,44 @@
 /**
- * A power loss, by the journal of test/faults/layer.c: takes back what no fsync had made durable, as a disk and a file system may.
+ * A power loss, by the journal of test/faults/layer.c: takes back what no fsync had made durable, as a disk and a file
+ * system may.
  *
- * Of a file's bytes each page of 4 KiB has the state after any number of the writes to it since the last sync, and its size any that it
- * had since then. Names follow one of two models. *Ordered*: all changes of names are one sequence, of which some first part is on the
- * disk, and any fsync writes all before it, as the journals of ext4 and XFS do. *Loose*: each directory is a sequence of its own, which
- * only its own fsync writes; a new file's fsync writes its name.
+ * Of a file's bytes each page of 4 KiB has the state after any number of the writes to it since the last sync, and its
+ * size any that it had since then. Names follow one of two models. *Ordered*: all changes of names are one sequence, of
+ * which some first part is on the disk, and any fsync writes all before it, as the journals of ext4 and XFS do.
+ * *Loose*: each directory is a sequence of its own, which only its own fsync writes; a new file's fsync writes its
+ * name.
  */
-import { closeSync, existsSync, ftruncateSync, linkSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
-const kinds = ["", "write", "size", "sync", "syncRange", "create", "rename", "unlink", "link", "mkdir", "rmdir"] as const;
+const kinds = [
+  "",
+  "write",
+  "size",
+  "sync",
+  "syncRange",
+  "create",
+  "rename",
+  "unlink",
+  "link",
+  "mkdir",
+  "rmdir",
+] as const;
 
 interface Entry {
   readonly kind: (typeof kinds)[number];
@@ -38,31 +67,55 @@ export interface Losses {
 const pageBytes = 4096;
 const headerBytes = 64;
 
-/** Undoes a random part of what was not synced. `keepOf` says of so many versions how many stay, at least 0. Caller guarantees: nobody runs. */
+/**
+ * Undoes a random part of what was not synced. `keepOf` says of so many versions how many stay, at least 0. Caller
+ * guarantees: nobody runs.
+ */
 export function losePower(journal: string, data: string, model: NameModel, keepOf: (count: number) => number): Losses {
   const entries = readJournal(join(journal, "journal"));
   const paths = pathsByInode([data, journal]);
   const { pages, sizes, unsynced } = undoContents(unsyncedContents(entries), paths, keepOf);
-  const groups = model === "loose" ? undurableByFolder(entries, paths) : [entries.slice(entries.findLastIndex(({ kind }) => kind === "sync") + 1).filter(isName)];
+  const groups =
+    model === "loose"
+      ? undurableByFolder(entries, paths)
+      : [entries.slice(entries.findLastIndex(({ kind }) => kind === "sync") + 1).filter(isName)];
   const undone = new Set(groups.flatMap((group) => group.slice(keepOf(group.length))));
   for (const entry of entries.filter((entry) => undone.has(entry)).reverse()) attempt(() => undoName(entry, journal));
-  return { pages, sizes, names: undone.size, unsynced: unsynced + groups.reduce((sum, group) => sum + group.length, 0) };
+  return {
+    pages,
+    sizes,
+    names: undone.size,
+    unsynced: unsynced + groups.reduce((sum, group) => sum + group.length, 0),
+  };
 }
 
 function readJournal(path: string): Entry[] {
   const all = readFileSync(path);
   const entries: Entry[] = [];
-  for (let at = 0; at + headerBytes <= all.length;) {
-    const [kind = 0, pathBytes = 0, otherBytes = 0, dataBytes = 0] = [0, 4, 8, 12].map((place) => all.readUInt32LE(at + place));
+  for (let at = 0; at + headerBytes <= all.length; ) {
+    const [kind = 0, pathBytes = 0, otherBytes = 0, dataBytes = 0] = [0, 4, 8, 12].map((place) =>
+      all.readUInt32LE(at + place),
+    );
     const numbers = [16, 24, 32, 40, 48, 56].map((place) => all.readBigUInt64LE(at + place));
     const [inode = 0, offset = 0, length = 0, oldSize = 0, newSize = 0] = numbers.map(Number);
     let place = at + headerBytes;
-    const take = (count: number): Buffer => all.subarray(place, place += count);
+    const take = (count: number): Buffer => all.subarray(place, (place += count));
     const texts = [take(pathBytes).toString(), take(otherBytes).toString()];
     const bytes = take(dataBytes);
     // The daemon may have been killed within the last entry, before its call was done.
     if (place > all.length) break;
-    entries.push({ kind: kinds[kind] ?? "", inode, offset, length, oldSize, newSize, grave: String(numbers[5]), path: texts[0]!, other: texts[1]!, bytes });
+    entries.push({
+      kind: kinds[kind] ?? "",
+      inode,
+      offset,
+      length,
+      oldSize,
+      newSize,
+      grave: String(numbers[5]),
+      path: texts[0]!,
+      other: texts[1]!,
+      bytes,
+    });
     at = place;
   }
   return entries;
@@ -97,7 +150,7 @@ function unsyncedContents(entries: readonly Entry[]): Map<number, Unsynced> {
     // The inode of a file that is gone is given out again.
     if (entry.kind === "create" || entry.kind === "mkdir") files.delete(entry.inode);
     let file = files.get(entry.inode);
-    if (file === undefined) files.set(entry.inode, file = { pages: new Map(), sizes: [] });
+    if (file === undefined) files.set(entry.inode, (file = { pages: new Map(), sizes: [] }));
     if (entry.kind === "write" || entry.kind === "size") addPieces(file, entry);
     if (entry.kind === "sync") files.delete(entry.inode);
     if (entry.kind === "syncRange") {
@@ -124,10 +177,16 @@ function addPieces(file: Unsynced, { kind, offset, length, oldSize, newSize, byt
 
 function pagesOf(offset: number, length: number): number[] {
   const first = Math.floor(offset / pageBytes);
-  return length === 0 ? [] : Array.from({ length: Math.floor((offset + length - 1) / pageBytes) - first + 1 }, (_, i) => first + i);
+  return length === 0
+    ? []
+    : Array.from({ length: Math.floor((offset + length - 1) / pageBytes) - first + 1 }, (_, i) => first + i);
 }
 
-function undoContents(files: Map<number, Unsynced>, paths: Map<number, string>, keepOf: (count: number) => number): Omit<Losses, "names"> {
+function undoContents(
+  files: Map<number, Unsynced>,
+  paths: Map<number, string>,
+  keepOf: (count: number) => number,
+): Omit<Losses, "names"> {
   const losses = { pages: 0, sizes: 0, unsynced: 0 };
   for (const [inode, { pages, sizes }] of files) {
     const path = paths.get(inode);
@@ -163,7 +222,7 @@ function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>
     groups.set(folder, group.slice(group.indexOf(last) + 1));
   };
   for (const entry of entries) {
-    if (isName(entry)) groups.set(folderOf(entry), [...groups.get(folderOf(entry)) ?? [], entry]);
+    if (isName(entry)) groups.set(folderOf(entry), [...(groups.get(folderOf(entry)) ?? []), entry]);
     if (entry.kind !== "sync") continue;
     const folder = paths.get(entry.inode);
     if (folder !== undefined && groups.has(folder)) groups.set(folder, []);
@@ -182,7 +241,11 @@ function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>
 function undoName({ kind, path, other, grave }: Entry, journal: string): void {
   const buried = grave === "0" ? undefined : join(journal, grave);
   if (kind === "create") unlinkSync(path);
-  if (kind === "mkdir") attempt(() => rmdirSync(path), () => rmSync(path, { recursive: true }));
+  if (kind === "mkdir")
+    attempt(
+      () => rmdirSync(path),
+      () => rmSync(path, { recursive: true }),
+    );
   if (kind === "rmdir") mkdirSync(path);
   if (kind === "link") unlinkSync(other);
   if (kind === "unlink" && buried !== undefined && !existsSync(path)) linkSync(buried, path);

@@ -35,11 +35,19 @@ export class ProcessorWatch {
   since(): TimesSince {
     const wallMs = performance.now() - this.#startedMs;
     const own = minus(timesOf(process.pid, process.pid), this.#ownBefore);
-    const threads = [...threadsOf(this.#pid)].map(([id, times]) => ({ id, ...minus(times, this.#before.get(id) ?? none) }));
+    const threads = [...threadsOf(this.#pid)].map(([id, times]) => ({
+      id,
+      ...minus(times, this.#before.get(id) ?? none),
+    }));
     const main = threads.find(({ id }) => id === this.#pid) ?? none;
     const others = threads.filter(({ id }) => id !== this.#pid);
     const most = (field: "ranMs" | "waitedMs"): number => Math.max(0, ...others.map((times) => times[field]));
-    return { wallMs, mainRanMs: main.ranMs, workerRanMs: most("ranMs"), waitedMs: main.waitedMs + most("waitedMs") + own.waitedMs };
+    return {
+      wallMs,
+      mainRanMs: main.ranMs,
+      workerRanMs: most("ranMs"),
+      waitedMs: main.waitedMs + most("waitedMs") + own.waitedMs,
+    };
   }
 }
 

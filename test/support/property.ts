@@ -1,6 +1,6 @@
 /**
- * fast-check with a fixed seed: a run says of a change whether it is good, not whether it was lucky. New cases are looked
- * for by hand, with `SEED=random` or a number.
+ * fast-check with a fixed seed: a run says of a change whether it is good, not whether it was lucky. New cases are
+ * looked for by hand, with `SEED=random` or a number.
  */
 import fc from "fast-check";
 import { scaled } from "./full-run.js";

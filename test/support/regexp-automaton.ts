@@ -21,7 +21,11 @@ export interface Position {
 export interface Automaton {
   readonly positions: readonly Position[];
   /** Where a match may begin: at the start of the text, after a line terminator, elsewhere. */
-  readonly first: { readonly text: ReadonlyMap<number, number>; readonly line: ReadonlyMap<number, number>; readonly other: ReadonlyMap<number, number> };
+  readonly first: {
+    readonly text: ReadonlyMap<number, number>;
+    readonly line: ReadonlyMap<number, number>;
+    readonly other: ReadonlyMap<number, number>;
+  };
   readonly classCount: number;
   /** The classes of line terminators. */
   readonly newlines: bigint;
@@ -45,7 +49,10 @@ const emptyPathsMax = 20_000;
 export class Unsupported extends Error {}
 
 export function automatonOf(source: string, flags: string): Automaton {
-  const tree = new RegExpParser({ ecmaVersion: 2024 }).parsePattern(source, 0, source.length, { unicode: flags.includes("u"), unicodeSets: flags.includes("v") });
+  const tree = new RegExpParser({ ecmaVersion: 2024 }).parsePattern(source, 0, source.length, {
+    unicode: flags.includes("u"),
+    unicodeSets: flags.includes("v"),
+  });
   const built = new Thompson(tree);
   const alphabet = classesOf(built.raws, source, flags.replace(/[gym]/g, ""));
   const closure = (from: number, startHolds: boolean) => built.closure(from, startHolds);
@@ -56,7 +63,12 @@ export function automatonOf(source: string, flags: string): Automaton {
   });
   const text = closure(built.start, true).next;
   const other = closure(built.start, false).next;
-  return { positions, first: { text, line: multiline ? text : other, other }, classCount: alphabet.count, newlines: alphabet.newlines };
+  return {
+    positions,
+    first: { text, line: multiline ? text : other, other },
+    classCount: alphabet.count,
+    newlines: alphabet.newlines,
+  };
 }
 
 class Thompson {
@@ -72,7 +84,10 @@ class Thompson {
   }
 
   /** The positions behind a node's empty steps, and whether the end is among them without an assertion. */
-  closure(from: number, startHolds: boolean): { readonly next: ReadonlyMap<number, number>; readonly certain: boolean } {
+  closure(
+    from: number,
+    startHolds: boolean,
+  ): { readonly next: ReadonlyMap<number, number>; readonly certain: boolean } {
     const next = new Map<number, number>();
     const onPath = new Set<number>();
     let [certain, pathCount] = [false, 0];
@@ -84,7 +99,7 @@ class Thompson {
       if (position !== undefined) next.set(position, Math.min(2, (next.get(position) ?? 0) + 1));
       onPath.add(at);
       for (const to of free) visit(to, isFree);
-      for (const to of [...guarded, ...startHolds ? atStart : []]) visit(to, false);
+      for (const to of [...guarded, ...(startHolds ? atStart : [])]) visit(to, false);
       onPath.delete(at);
     };
     visit(from, true);
@@ -116,11 +131,18 @@ class Thompson {
       case "Group":
         if (element.modifiers) throw new Unsupported("a group with flags of its own");
         return this.#alternatives(element.alternatives, from);
-      case "CapturingGroup": return this.#alternatives(element.alternatives, from);
-      case "Quantifier": return this.#quantifier(element, from);
-      case "Assertion": return this.#assertion(element, from);
-      case "Character": case "CharacterSet": case "CharacterClass": return this.#character(element.raw, from);
-      default: throw new Unsupported(element.type);
+      case "CapturingGroup":
+        return this.#alternatives(element.alternatives, from);
+      case "Quantifier":
+        return this.#quantifier(element, from);
+      case "Assertion":
+        return this.#assertion(element, from);
+      case "Character":
+      case "CharacterSet":
+      case "CharacterClass":
+        return this.#character(element.raw, from);
+      default:
+        throw new Unsupported(element.type);
     }
   }
 
@@ -174,21 +196,44 @@ class Thompson {
 
 function isBounded(element: AST.Element): boolean {
   if (element.type === "Quantifier") return element.max < 100 && isBounded(element.element);
-  if (element.type === "Group" || element.type === "CapturingGroup") return element.alternatives.every(({ elements }) => elements.every(isBounded));
+  if (element.type === "Group" || element.type === "CapturingGroup")
+    return element.alternatives.every(({ elements }) => elements.every(isBounded));
   return true;
 }
 
 /** Characters on which the parts of a pattern may differ: those of Latin scripts, blanks and odd ones, and its own. */
 const usualCharacters: readonly number[] = [
-  ...Array.from({ length: 0x250 }, (_, code) => code), 0x3c3, 0x5d0, 0x1680, 0x2000, 0x200a, 0x200b, 0x2028, 0x2029, 0x202f, 0x205f, 0x212a, 0x3000,
-  0x4e00, 0xd800, 0xdc00, 0xfeff, 0xfffd,
+  ...Array.from({ length: 0x250 }, (_, code) => code),
+  0x3c3,
+  0x5d0,
+  0x1680,
+  0x2000,
+  0x200a,
+  0x200b,
+  0x2028,
+  0x2029,
+  0x202f,
+  0x205f,
+  0x212a,
+  0x3000,
+  0x4e00,
+  0xd800,
+  0xdc00,
+  0xfeff,
+  0xfffd,
 ];
 
 const takenBy = new Map<string, ReadonlySet<number>>();
 
 /** Characters with the same effect are one class. */
-function classesOf(raws: readonly string[], source: string, flags: string): { readonly masks: readonly bigint[]; readonly count: number; readonly newlines: bigint } {
-  const own = [...source].flatMap((character) => (character.charCodeAt(0) < 0x250 ? [] : [-1, 0, 1].map((by) => (character.codePointAt(0) ?? 0) + by)));
+function classesOf(
+  raws: readonly string[],
+  source: string,
+  flags: string,
+): { readonly masks: readonly bigint[]; readonly count: number; readonly newlines: bigint } {
+  const own = [...source].flatMap((character) =>
+    character.charCodeAt(0) < 0x250 ? [] : [-1, 0, 1].map((by) => (character.codePointAt(0) ?? 0) + by),
+  );
   const characters = [...new Set([...usualCharacters, ...own])];
   const kinds = [...new Set(raws)].map((raw) => ({ raw, taken: taken(raw, flags, characters) }));
   const classes = new Map<string, number>();

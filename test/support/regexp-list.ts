@@ -13,8 +13,17 @@ export function regexpsOf(path: string, text: string): ListedRegexp[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const found: ListedRegexp[] = [];
   const visit = (node: ts.Node) => {
-    const pattern = ts.isRegularExpressionLiteral(node) ? literalPattern(node.text) : isMade(node) ? madePattern(file, node) : null;
-    if (pattern !== null) found.push({ line: file.getLineAndCharacterOfPosition(node.getStart()).line + 1, text: node.getText().replace(/\s+/g, " "), pattern });
+    const pattern = ts.isRegularExpressionLiteral(node)
+      ? literalPattern(node.text)
+      : isMade(node)
+        ? madePattern(file, node)
+        : null;
+    if (pattern !== null)
+      found.push({
+        line: file.getLineAndCharacterOfPosition(node.getStart()).line + 1,
+        text: node.getText().replace(/\s+/g, " "),
+        pattern,
+      });
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -43,15 +52,27 @@ function textOf(file: ts.SourceFile, node: ts.Expression): string | undefined {
     return value === undefined ? undefined : textOf(file, value);
   }
   if (ts.isTemplateExpression(node)) {
-    const parts = node.templateSpans.map(({ expression, literal }) => [textOf(file, expression), literal.text] as const);
-    return parts.some(([value]) => value === undefined) ? undefined : node.head.text + parts.map(([value, after]) => `${value}${after}`).join("");
+    const parts = node.templateSpans.map(
+      ({ expression, literal }) => [textOf(file, expression), literal.text] as const,
+    );
+    return parts.some(([value]) => value === undefined)
+      ? undefined
+      : node.head.text + parts.map(([value, after]) => `${value}${after}`).join("");
   }
   return ts.isCallExpression(node) ? joinedTextOf(file, node) : undefined;
 }
 
 /** `words.join("|")`, where `words` is a constant array of texts. */
-function joinedTextOf(file: ts.SourceFile, { expression, arguments: [separator] }: ts.CallExpression): string | undefined {
-  if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "join" || !ts.isIdentifier(expression.expression)) return undefined;
+function joinedTextOf(
+  file: ts.SourceFile,
+  { expression, arguments: [separator] }: ts.CallExpression,
+): string | undefined {
+  if (
+    !ts.isPropertyAccessExpression(expression) ||
+    expression.name.text !== "join" ||
+    !ts.isIdentifier(expression.expression)
+  )
+    return undefined;
   const list = constantOf(file, expression.expression.text);
   if (list === undefined || separator === undefined || !ts.isArrayLiteralExpression(list)) return undefined;
   const texts = list.elements.map((element) => textOf(file, element));

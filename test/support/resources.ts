@@ -21,14 +21,19 @@ export interface Resources {
   readonly catalogBytes: number;
 }
 
-/** Looks at a daemon from outside. The lists of readers are read through environments of our own, which hold no transaction. */
+/**
+ * Looks at a daemon from outside. The lists of readers are read through environments of our own, which hold no
+ * transaction.
+ */
 export class ResourceWatch {
   readonly #daemon: DaemonProcess;
   readonly #stores: readonly RootDatabase[];
 
   constructor(daemon: DaemonProcess) {
     this.#daemon = daemon;
-    this.#stores = ["shards", "catalog"].map((name) => open({ path: join(daemon.data, name), readOnly: true, maxDbs: 2, maxReaders: 512, encoding: "binary" }));
+    this.#stores = ["shards", "catalog"].map((name) =>
+      open({ path: join(daemon.data, name), readOnly: true, maxDbs: 2, maxReaders: 512, encoding: "binary" }),
+    );
   }
 
   async look(): Promise<Resources> {
@@ -57,7 +62,10 @@ export class ResourceWatch {
 /** Lines of `mdb_stat -r`: the process, its thread, and the transaction or a dash. */
 function readerLines(store: RootDatabase, pid: number): string[] {
   store.resetReadTxn();
-  return store.readerList().split("\n").filter((line) => Number(/^\s*(\d+) /.exec(line)?.[1]) === pid);
+  return store
+    .readerList()
+    .split("\n")
+    .filter((line) => Number(/^\s*(\d+) /.exec(line)?.[1]) === pid);
 }
 
 function ownBytes(pid: number): number {

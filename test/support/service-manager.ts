@@ -1,6 +1,7 @@
 /**
- * What systemd is for a service of `Type=notify` with `FileDescriptorStoreMax=`: it starts the program, keeps the descriptors that it
- * is given, and passes them to the next start. python3 speaks the protocol, since Node passes no descriptors.
+ * What systemd is for a service of `Type=notify` with `FileDescriptorStoreMax=`: it starts the program, keeps the
+ * descriptors that it is given, and passes them to the next start. python3 speaks the protocol, since Node passes no
+ * descriptors.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -63,7 +64,12 @@ export class ManagedService {
     this.#child = child;
     createInterface({ input: child.stdout! }).on("line", (line) => {
       if (!line.startsWith("{")) return;
-      const { text, kept, started, ended } = JSON.parse(line) as { text?: string; kept?: string[]; started?: number; ended?: number };
+      const { text, kept, started, ended } = JSON.parse(line) as {
+        text?: string;
+        kept?: string[];
+        started?: number;
+        ended?: number;
+      };
       if (text !== undefined) this.state.texts.push(text);
       if (kept !== undefined) this.state.kept = kept;
       if (started !== undefined) this.state.started.push(started);
@@ -71,7 +77,9 @@ export class ManagedService {
     });
   }
 
-  /** Starts a program under the manager; it ends with the test. The last argument is the one that `restart` may replace. */
+  /**
+   * Starts a program under the manager; it ends with the test. The last argument is the one that `restart` may replace.
+   */
   static async start(t: Test, address: string, program: readonly string[]): Promise<ManagedService> {
     const child = spawn("python3", ["-c", manager, address, ...program], { stdio: ["pipe", "pipe", "inherit"] });
     const service = new ManagedService(child);

@@ -72,7 +72,7 @@ export function slopePerHour(samples: readonly SoakSample[], field: Field): numb
   const [x, y] = [mean(warm.map(({ second }) => second)), mean(warm.map((sample) => sample[field]))];
   const above = warm.reduce((sum, sample) => sum + (sample.second - x) * (sample[field] - y), 0);
   const below = warm.reduce((sum, sample) => sum + (sample.second - x) ** 2, 0);
-  return below === 0 ? 0 : 3600 * above / below;
+  return below === 0 ? 0 : (3600 * above) / below;
 }
 
 export function writeSoakReport(samples: readonly SoakSample[], counts: SoakCounts): void {
@@ -80,11 +80,14 @@ export function writeSoakReport(samples: readonly SoakSample[], counts: SoakCoun
   for (const plot of plots) writeFileSync(`docs/${plot.name}.svg`, renderPlot(plot));
   const { date, commit, machine, load } = conditions();
   const isTime = ({ field }: Row): boolean => field.endsWith("Ms");
-  const medians = (row: Row): string[] => Array.from({ length: parts }, (_, part) => {
-    const values = partOf(samples, row.field, part, parts);
-    return row.print(quantile(values, 0.5)) + (isTime(row) ? ` (${row.print(quantile(values, 0.99))})` : "");
-  });
-  writeFileSync("docs/soak.md", `# Soak
+  const medians = (row: Row): string[] =>
+    Array.from({ length: parts }, (_, part) => {
+      const values = partOf(samples, row.field, part, parts);
+      return row.print(quantile(values, 0.5)) + (isTime(row) ? ` (${row.print(quantile(values, 0.99))})` : "");
+    });
+  writeFileSync(
+    "docs/soak.md",
+    `# Soak
 
 ${counts.seconds} s with a commit each second to a repository of 600 files. After each commit the repository is synced, searched, and what is found is
 compared with what git has there, of this commit and of an older one that is not indexed; a GraphQL request is answered, and a client leaves an
@@ -100,7 +103,8 @@ last two thirds best:
 ${soakRows.map((row) => `| ${row.name} | ${medians(row).join(" | ")} | ${row.print(slopePerHour(samples, row.field))} |`).join("\n")}
 
 ${plots.map(({ name, title }) => `![${title}](${name}.svg)`).join("\n\n")}
-`);
+`,
+  );
 }
 
 /** Seconds that become one point of a line. */
@@ -112,7 +116,14 @@ function lineOf(samples: readonly SoakSample[], name: string, field: Field, part
   const bin = binSeconds(samples);
   const points = Array.from({ length: Math.ceil(samples.length / bin) }, (_, i) => {
     const values = samples.slice(i * bin, (i + 1) * bin);
-    return { x: (values[0]?.second ?? 0) / 60, y: quantile(values.map((sample) => sample[field]), part) / unit };
+    return {
+      x: (values[0]?.second ?? 0) / 60,
+      y:
+        quantile(
+          values.map((sample) => sample[field]),
+          part,
+        ) / unit,
+    };
   });
   return { name, kind: "line", points };
 }
@@ -122,13 +133,48 @@ function plotsOf(samples: readonly SoakSample[]): Plot[] {
   const axis = (label: string, scale: Axis["scale"] = "linear"): Axis => ({ label, scale, categories: [] });
   const line = (name: string, field: Field, part = 0.5, unit = 1): Series => lineOf(samples, name, field, part, unit);
   return [
-    { name: "soak-memory", title: "Memory of the daemon with a commit each second", x, y: axis("MiB"),
-      series: [line("process", "memoryBytes", 0.5, MiB), line("main heap", "heapBytes", 0.5, MiB), line("main buffers", "externalBytes", 0.5, MiB)] },
-    { name: "soak-counts", title: "Descriptors, threads and slots of LMDB's readers", x, y: axis("number"),
-      series: [line("descriptors", "descriptors"), line("threads", "threads"), line("readers", "readers"), line("reading", "reading", 1)] },
-    { name: "soak-files", title: "Files of the two stores", x, y: axis("MiB"),
-      series: [line("shards", "shardBytes", 0.5, MiB), line("catalog", "catalogBytes", 0.5, MiB)] },
-    { name: "soak-latency", title: "Times of a sync, a search and a GraphQL request", x, y: axis("ms", "log"),
-      series: [line("sync", "syncMs"), line("sync, longest", "syncMs", 1), line("search", "searchMs"), line("search, longest", "searchMs", 1), line("GraphQL", "graphqlMs")] },
+    {
+      name: "soak-memory",
+      title: "Memory of the daemon with a commit each second",
+      x,
+      y: axis("MiB"),
+      series: [
+        line("process", "memoryBytes", 0.5, MiB),
+        line("main heap", "heapBytes", 0.5, MiB),
+        line("main buffers", "externalBytes", 0.5, MiB),
+      ],
+    },
+    {
+      name: "soak-counts",
+      title: "Descriptors, threads and slots of LMDB's readers",
+      x,
+      y: axis("number"),
+      series: [
+        line("descriptors", "descriptors"),
+        line("threads", "threads"),
+        line("readers", "readers"),
+        line("reading", "reading", 1),
+      ],
+    },
+    {
+      name: "soak-files",
+      title: "Files of the two stores",
+      x,
+      y: axis("MiB"),
+      series: [line("shards", "shardBytes", 0.5, MiB), line("catalog", "catalogBytes", 0.5, MiB)],
+    },
+    {
+      name: "soak-latency",
+      title: "Times of a sync, a search and a GraphQL request",
+      x,
+      y: axis("ms", "log"),
+      series: [
+        line("sync", "syncMs"),
+        line("sync, longest", "syncMs", 1),
+        line("search", "searchMs"),
+        line("search, longest", "searchMs", 1),
+        line("GraphQL", "graphqlMs"),
+      ],
+    },
   ];
 }

@@ -1,4 +1,7 @@
-/** A process with an open store that does what each line says, and answers with one: see StoreProcess. Arguments: which store, and its folder. */
+/**
+ * A process with an open store that does what each line says, and answers with one: see StoreProcess. Arguments: which
+ * store, and its folder.
+ */
 import { createInterface } from "node:readline";
 import { open } from "lmdb";
 import { RecordStore } from "../../src/store/record-store.js";
@@ -35,7 +38,11 @@ function openShards(): Store {
 
 function openRecords(): Store {
   const store = new RecordStore(folder);
-  return { put: (id) => store.apply([{ key: String(id), value }]), has: (id) => store.get(String(id)) !== undefined, hold: () => "nothing" };
+  return {
+    put: (id) => store.apply([{ key: String(id), value }]),
+    has: (id) => store.get(String(id)) !== undefined,
+    hold: () => "nothing",
+  };
 }
 
 const store = kind === "shards" ? openShards() : openRecords();
@@ -43,12 +50,21 @@ const answer = (text: string): void => void process.stdout.write(`${text}\n`);
 answer("open");
 /** Ids of the processes that have slots of readers, this one left out. */
 function otherReaders(): string {
-  const rows = open({ path: folder }).readerList().split("\n").slice(1).map((row) => row.trim().split(/ +/)[0]);
-  return [...new Set(rows)].filter((pid) => pid !== undefined && /^\d+$/.test(pid) && Number(pid) !== process.pid).join(" ");
+  const rows = open({ path: folder })
+    .readerList()
+    .split("\n")
+    .slice(1)
+    .map((row) => row.trim().split(/ +/)[0]);
+  return [...new Set(rows)]
+    .filter((pid) => pid !== undefined && /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .join(" ");
 }
 
 async function write(id: number): Promise<string> {
-  const outcome = await store.put(id).then(() => "written", (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)));
+  const outcome = await store.put(id).then(
+    () => "written",
+    (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error)),
+  );
   return outcome === "store-lost" ? outcome : `${outcome} ${store.has(id)}`;
 }
 

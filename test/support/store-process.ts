@@ -16,9 +16,18 @@ export class StoreProcess {
   }
 
   /** `store` is "records" or "shards". */
-  static async start(store: string, folder: string, variables: Readonly<Record<string, string>> = {}): Promise<StoreProcess> {
+  static async start(
+    store: string,
+    folder: string,
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<StoreProcess> {
     const entry = fileURLToPath(new URL("./store-entry.js", import.meta.url));
-    const opened = new StoreProcess(spawn(process.execPath, [entry, store, folder], { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, ...variables } }));
+    const opened = new StoreProcess(
+      spawn(process.execPath, [entry, store, folder], {
+        stdio: ["pipe", "pipe", "inherit"],
+        env: { ...process.env, ...variables },
+      }),
+    );
     await opened.#answer();
     return opened;
   }

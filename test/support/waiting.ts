@@ -8,7 +8,11 @@ import { TrawlError } from "../../src/base/errors.js";
 export const waitMsMax = 120_000;
 
 /** Waits until `holds` resolves with true; throws when it does not in time. */
-export async function until(what: string, holds: () => Promise<boolean> | boolean, waitMs: number = waitMsMax): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => Promise<boolean> | boolean,
+  waitMs: number = waitMsMax,
+): Promise<void> {
   const endMs = monotonicMs() + waitMs;
   while (!(await holds())) {
     if (monotonicMs() > endMs) throw new TrawlError("internal", `waited ${waitMs} ms in vain: ${what}`);

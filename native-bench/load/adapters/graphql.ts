@@ -35,7 +35,8 @@ class GraphqlCheck implements AnswerCheck {
 
   push(bytes: Buffer): Failure | undefined {
     this.#byteCount += bytes.length;
-    if (this.#byteCount > answerBytesMax) return { kind: "grammar", message: `a GraphQL answer of more than ${answerBytesMax} bytes` };
+    if (this.#byteCount > answerBytesMax)
+      return { kind: "grammar", message: `a GraphQL answer of more than ${answerBytesMax} bytes` };
     this.#parts.push(Buffer.from(bytes));
     return undefined;
   }
@@ -44,7 +45,8 @@ class GraphqlCheck implements AnswerCheck {
     const answer = parsed(Buffer.concat(this.#parts).toString());
     if (answer === undefined) return { kind: "grammar", message: "the answer is no JSON object" };
     const { data, errors } = answer;
-    if (errors === undefined) return data === undefined ? { kind: "grammar", message: "neither data nor errors" } : undefined;
+    if (errors === undefined)
+      return data === undefined ? { kind: "grammar", message: "neither data nor errors" } : undefined;
     return { kind: "error", message: JSON.stringify(errors).slice(0, 200) };
   }
 }

@@ -35,7 +35,8 @@ class ZoektCheck implements AnswerCheck {
   }
 
   push(bytes: Buffer): Failure | undefined {
-    if (this.#head.length < opening.length) this.#head += bytes.toString("latin1", 0, opening.length - this.#head.length);
+    if (this.#head.length < opening.length)
+      this.#head += bytes.toString("latin1", 0, opening.length - this.#head.length);
     this.#tail = (this.#tail + bytes.toString("latin1", Math.max(0, bytes.length - tailLength))).slice(-tailLength);
     return undefined;
   }

@@ -13,10 +13,18 @@ import { detachedName, type Repository } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
 
-/** Mirrors that are missing, unknown or damaged, and files of indexed commits that differ from the documents of the shards. */
-export async function* mirrorFaults(folder: string, catalog: Catalog, store: ShardStore | undefined): AsyncGenerator<string> {
+/**
+ * Mirrors that are missing, unknown or damaged, and files of indexed commits that differ from the documents of the
+ * shards.
+ */
+export async function* mirrorFaults(
+  folder: string,
+  catalog: Catalog,
+  store: ShardStore | undefined,
+): AsyncGenerator<string> {
   for (const name of readdirSync(folder)) {
-    if (catalog.repository(Number.parseInt(name, 10)) === undefined) yield `mirrors/${name} belongs to no repository: the next start deletes it`;
+    if (catalog.repository(Number.parseInt(name, 10)) === undefined)
+      yield `mirrors/${name} belongs to no repository: the next start deletes it`;
   }
   for (const repository of catalog.repositories()) {
     if (repository.generation === 0 || repository.indexedBranches.length === 0) continue;
@@ -27,14 +35,20 @@ export async function* mirrorFaults(folder: string, catalog: Catalog, store: Sha
       continue;
     }
     const fault = await objectFault(directory, repository);
-    if (fault !== undefined) yield `${name}, the mirror of ${repository.name}: ${fault}; delete it before the next start, which fetches it anew`;
-    else for (const difference of await branchFaults(directory, repository)) yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes what it has`;
+    if (fault !== undefined)
+      yield `${name}, the mirror of ${repository.name}: ${fault}; delete it before the next start, which fetches it anew`;
+    else
+      for (const difference of await branchFaults(directory, repository))
+        yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes what it has`;
     if (store !== undefined) yield* documentFaults(directory, repository, catalog.shardsOf(repository.id), store);
   }
 }
 
 /** Whether the mirror has all that the catalog says is indexed. */
-async function objectFault(directory: string, { indexedBranches, skippedCounts }: Repository): Promise<string | undefined> {
+async function objectFault(
+  directory: string,
+  { indexedBranches, skippedCounts }: Repository,
+): Promise<string | undefined> {
   const isKnown = (skippedCounts["missing"] ?? 0) > 0 || readIncompleteness(directory) !== null;
   const commits = indexedBranches.map(({ commit }) => commit);
   const { stdout } = await git(directory, ["cat-file", "--batch-check=%(objecttype)"], `${commits.join("\n")}\n`);
@@ -43,18 +57,32 @@ async function objectFault(directory: string, { indexedBranches, skippedCounts }
   if (lost.length > 0) return `it lacks the indexed commit ${lost[0].commit} of ${lost[0].name}`;
   if (isKnown) return undefined;
   // Reads every object: their names follow from their content.
-  const { code, stdout: told, stderr } = await git(directory, ["fsck", "--no-dangling", "--no-reflogs", "--no-progress", "--full"], null);
+  const {
+    code,
+    stdout: told,
+    stderr,
+  } = await git(directory, ["fsck", "--no-dangling", "--no-reflogs", "--no-progress", "--full"], null);
   if (code === 0) return undefined;
   const line = `${stderr}\n${told.toString("latin1")}`.split("\n").find(saysLost);
   return line === undefined ? undefined : `objects are missing or damaged (git fsck: ${line})`;
 }
 
-/** Branches that are elsewhere than what is indexed of them, as after a daemon that ended between a fetch and its indexing. */
+/**
+ * Branches that are elsewhere than what is indexed of them, as after a daemon that ended between a fetch and its
+ * indexing.
+ */
 async function branchFaults(directory: string, { indexedBranches }: Repository): Promise<string[]> {
   const named = indexedBranches.filter(({ name }) => name !== detachedName);
-  const tips = await readBranchTips(directory, named.map(({ name }) => name));
+  const tips = await readBranchTips(
+    directory,
+    named.map(({ name }) => name),
+  );
   if (tips === undefined) return [];
-  return named.flatMap(({ name, commit }, i) => (tips[i] === commit ? [] : [`its branch ${name} is ${tips[i] === null ? "gone" : `at ${tips[i]}`}, and ${commit} is indexed`]));
+  return named.flatMap(({ name, commit }, i) =>
+    tips[i] === commit
+      ? []
+      : [`its branch ${name} is ${tips[i] === null ? "gone" : `at ${tips[i]}`}, and ${commit} is indexed`],
+  );
 }
 
 const lossWords = ["missing", "corrupt", "mismatch", "unable", "broken", "garbage", "fatal", "truncated"];
@@ -68,11 +96,23 @@ function saysLost(line: string): boolean {
 const timeoutMs = 3_600_000;
 
 function git(directory: string, args: readonly string[], stdin: string | null) {
-  return runGit({ ...localCommand(neverStop), timeoutMs, process: longReadLimits, args: [`--git-dir=${directory}`, ...args], stdin, exitCodes: Array.from({ length: 128 }, (_, i) => i + 1) });
+  return runGit({
+    ...localCommand(neverStop),
+    timeoutMs,
+    process: longReadLimits,
+    args: [`--git-dir=${directory}`, ...args],
+    stdin,
+    exitCodes: Array.from({ length: 128 }, (_, i) => i + 1),
+  });
 }
 
 /** Compares paths, blobs and branches of the commits with the documents that searches see. */
-async function* documentFaults(directory: string, repository: Repository, shards: readonly LiveShard[], store: ShardStore): AsyncGenerator<string> {
+async function* documentFaults(
+  directory: string,
+  repository: Repository,
+  shards: readonly LiveShard[],
+  store: ShardStore,
+): AsyncGenerator<string> {
   const wanted = new Map<string, number>();
   try {
     const { entries } = await entriesOfBranches(directory, repository.indexedBranches, neverStop);
@@ -83,18 +123,28 @@ async function* documentFaults(directory: string, repository: Repository, shards
   }
   let isWhole = true;
   const found = new Map<string, number>();
-  for (const shard of shards) isWhole = withShard(store, shard, (reader) => void collect(reader, shard, repository.id, found)) === undefined && isWhole;
+  for (const shard of shards)
+    isWhole =
+      withShard(store, shard, (reader) => void collect(reader, shard, repository.id, found)) === undefined && isWhole;
   // Shards that cannot be read are told as such.
   if (!isWhole) return;
   const lacking = [...wanted].filter(([key, mask]) => found.get(key) !== mask).map(([key]) => key);
   const strange = [...found.keys()].filter((key) => !wanted.has(key));
-  if (lacking.length > 0) yield `${lacking.length} files of ${repository.name} are not in the index as they are in the mirror, the first ${describe(lacking[0])}: ${otherRemedy}`;
-  if (strange.length > 0) yield `the index has ${strange.length} files of ${repository.name} that its commits do not have, the first ${describe(strange[0])}: ${otherRemedy}`;
+  if (lacking.length > 0)
+    yield `${lacking.length} files of ${repository.name} are not in the index as they are in the mirror, the first ${describe(lacking[0])}: ${otherRemedy}`;
+  if (strange.length > 0)
+    yield `the index has ${strange.length} files of ${repository.name} that its commits do not have, the first ${describe(strange[0])}: ${otherRemedy}`;
   const { documentCount } = repository;
-  if (found.size !== documentCount && lacking.length + strange.length === 0) yield `the catalog says that ${repository.name} has ${documentCount} documents, and there are ${found.size}: ${otherRemedy}`;
+  if (found.size !== documentCount && lacking.length + strange.length === 0)
+    yield `the catalog says that ${repository.name} has ${documentCount} documents, and there are ${found.size}: ${otherRemedy}`;
 }
 
-function collect(reader: Parameters<Parameters<typeof withShard>[2]>[0], { record, tombstones }: LiveShard, repositoryId: number, found: Map<string, number>): void {
+function collect(
+  reader: Parameters<Parameters<typeof withShard>[2]>[0],
+  { record, tombstones }: LiveShard,
+  repositoryId: number,
+  found: Map<string, number>,
+): void {
   for (let document = 0; document < reader.documentCount; document++) {
     if (record.repositoryIds[reader.documentRepository[document]] !== repositoryId) continue;
     if (tombstones !== undefined && hasBit(tombstones, document)) continue;

@@ -25,14 +25,17 @@ export interface CheckedData {
 }
 
 /**
- * Compares everything in a data directory with everything, without a daemon: the stores with LMDB's rules, the catalog with itself, each
- * shard with its checksums and with the catalog, each mirror with what the catalog says is indexed, and the files of its commits with
- * the documents of the shards. `tell` gets a line for each fault, with its remedy. Nothing is changed.
+ * Compares everything in a data directory with everything, without a daemon: the stores with LMDB's rules, the catalog
+ * with itself, each shard with its checksums and with the catalog, each mirror with what the catalog says is indexed,
+ * and the files of its commits with the documents of the shards. `tell` gets a line for each fault, with its remedy.
+ * Nothing is changed.
  *
- * Throws `conflict` when a daemon runs on the data, and `not-found` or `format-version` when it is none that this program reads.
+ * Throws `conflict` when a daemon runs on the data, and `not-found` or `format-version` when it is none that this
+ * program reads.
  */
 export async function checkOffline(dataFolder: string, tell: (fault: string) => void): Promise<CheckedData> {
-  if (!existsSync(join(dataFolder, "version"))) throw new TrawlError("not-found", `${dataFolder} is no data directory of trawld`);
+  if (!existsSync(join(dataFolder, "version")))
+    throw new TrawlError("not-found", `${dataFolder} is no data directory of trawld`);
   requireDataVersion(dataFolder);
   // The control socket is the lock: no daemon starts while this reads.
   const lock = new ControlServer({}, createLog("error"));
@@ -88,7 +91,10 @@ class OfflineCheck {
     const hasMirrors = readdirSync(join(this.#dataFolder, "mirrors")).length > 0;
     if (state.kind === "damaged" || (isEmpty && (newest !== undefined || hasMirrors))) {
       const reason = state.kind === "damaged" ? state.reason : "it holds nothing, and there are mirrors or snapshots";
-      const remedy = newest === undefined ? "there is no whole snapshot: restore a backup" : `the next start restores the snapshot ${newest}`;
+      const remedy =
+        newest === undefined
+          ? "there is no whole snapshot: restore a backup"
+          : `the next start restores the snapshot ${newest}`;
       this.#note(`the catalog is damaged: ${reason}; ${remedy}`);
       return undefined;
     }
@@ -109,7 +115,10 @@ class OfflineCheck {
   async #openShards(): Promise<ShardStore | undefined> {
     const folder = join(this.#dataFolder, "shards");
     const state = await inspectStore("shards", folder);
-    if (state.kind === "damaged") this.#note(`the shard store is damaged: ${state.reason}; the next start builds all shards again from the mirrors`);
+    if (state.kind === "damaged")
+      this.#note(
+        `the shard store is damaged: ${state.reason}; the next start builds all shards again from the mirrors`,
+      );
     return state.kind === "whole" || state.kind === "unknown" ? new ShardStore(folder) : undefined;
   }
 

@@ -6,12 +6,17 @@ import type { ShardStore } from "../../store/shard-store.js";
 const remedy = "the next start builds it again from the mirrors";
 
 /** Where checksums are right and the start sees nothing. */
-export const otherRemedy = "delete the folder shards before the next start, which builds everything again from the mirrors";
+export const otherRemedy =
+  "delete the folder shards before the next start, which builds everything again from the mirrors";
 
-/** Shards that are missing, damaged, others than the catalog means, or unknown to it. Without a store nothing is told that its damage does not say. */
+/**
+ * Shards that are missing, damaged, others than the catalog means, or unknown to it. Without a store nothing is told
+ * that its damage does not say.
+ */
 export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): Generator<string> {
   if (store === undefined) {
-    if (catalog.shards().length > 0) yield `${catalog.shards().length} shards of the catalog are missing, as the shard store cannot be read: ${remedy}`;
+    if (catalog.shards().length > 0)
+      yield `${catalog.shards().length} shards of the catalog are missing, as the shard store cannot be read: ${remedy}`;
     return;
   }
   for (const shard of catalog.shards()) {
@@ -19,12 +24,17 @@ export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): G
     if (fault !== undefined) yield fault;
   }
   for (const id of store.ids()) {
-    if (catalog.shard(id) === undefined) yield `shard ${id} is in the store and not in the catalog: the next start deletes it`;
+    if (catalog.shard(id) === undefined)
+      yield `shard ${id} is in the store and not in the catalog: the next start deletes it`;
   }
 }
 
 /** What is wrong with the shard, else undefined; `look` gets its reader when that can be made. */
-export function withShard(store: ShardStore, { record: { id, checksum } }: LiveShard, look: (reader: ShardReader) => string | undefined): string | undefined {
+export function withShard(
+  store: ShardStore,
+  { record: { id, checksum } }: LiveShard,
+  look: (reader: ShardReader) => string | undefined,
+): string | undefined {
   const snapshot = store.read();
   try {
     const bytes = snapshot.get(id);
@@ -43,8 +53,12 @@ export function withShard(store: ShardStore, { record: { id, checksum } }: LiveS
 function faultOf(reader: ShardReader, { record }: LiveShard): string | undefined {
   reader.verify("index");
   reader.verify("content");
-  if (reader.documentCount !== record.documentCount) return `shard ${record.id} has ${reader.documentCount} documents, and the catalog says ${record.documentCount}: ${otherRemedy}`;
-  if (reader.repositories.length !== record.repositoryIds.length || record.repositoryIds.some((id, i) => id !== 0 && id !== reader.repositories[i])) {
+  if (reader.documentCount !== record.documentCount)
+    return `shard ${record.id} has ${reader.documentCount} documents, and the catalog says ${record.documentCount}: ${otherRemedy}`;
+  if (
+    reader.repositories.length !== record.repositoryIds.length ||
+    record.repositoryIds.some((id, i) => id !== 0 && id !== reader.repositories[i])
+  ) {
     return `shard ${record.id} holds repositories ${[...reader.repositories].join(", ")}, and the catalog says ${record.repositoryIds.join(", ")}: ${otherRemedy}`;
   }
   return undefined;

@@ -14,7 +14,8 @@ export const commit: ResolversOf<"GitCommit"> = {
   message: async (source, _, { git }) => (await git.commitData(source)).message,
   subject: async (source, _, { git }) => subjectOf((await git.commitData(source)).message),
   body: async (source, _, { git }) => bodyOf((await git.commitData(source)).message),
-  parents: async (source, _, { git }) => (await git.commitData(source)).parents.map((oid) => new CommitSource(source.repository, oid, undefined)),
+  parents: async (source, _, { git }) =>
+    (await git.commitData(source)).parents.map((oid) => new CommitSource(source.repository, oid, undefined)),
   path: (source, { path }, context) => entryAt(source, path ?? "", context),
   tree: async (source, { path }, context) => {
     const entry = await entryAt(source, path ?? "", context);
@@ -22,7 +23,12 @@ export const commit: ResolversOf<"GitCommit"> = {
     return entry;
   },
   fileNames: async ({ repository, oid }, _, { git }) => {
-    const { names } = await git.run({ kind: "list-file-names", repositoryId: repository.record.id, commit: oid, countMax: fileNamesMax });
+    const { names } = await git.run({
+      kind: "list-file-names",
+      repositoryId: repository.record.id,
+      commit: oid,
+      countMax: fileNamesMax,
+    });
     return names;
   },
   blob: (source, { path }, context) => fileAt(source, path, context),
@@ -37,8 +43,16 @@ export const commit: ResolversOf<"GitCommit"> = {
     // Nothing changed what lies outside the tree.
     if (path === undefined) return historyPage(source, [], 0, countMax, context);
     const history = {
-      from: [oid], without: [], messageText: args.query ?? "", author: "", path, follow: args.follow ?? false,
-      after: args.after ?? "", before: args.before ?? "", skipCount: skipped, countMax: countMax + 1,
+      from: [oid],
+      without: [],
+      messageText: args.query ?? "",
+      author: "",
+      path,
+      follow: args.follow ?? false,
+      after: args.after ?? "",
+      before: args.before ?? "",
+      skipCount: skipped,
+      countMax: countMax + 1,
     };
     const { commits } = await context.git.run({ kind: "list-history", repositoryId: repository.record.id, history });
     return historyPage(source, commits, skipped, countMax, context);
@@ -46,15 +60,28 @@ export const commit: ResolversOf<"GitCommit"> = {
   behindAhead: async (source, { revspec }, { git }) => {
     const base = await git.resolve(source.repository, revspec);
     if (base === null) throw new TrawlError("not-found", `revision not found: ${source.repository.name}@${revspec}`);
-    const counts = await git.run({ kind: "compare-commits", repositoryId: source.repository.record.id, base, head: source.oid });
+    const counts = await git.run({
+      kind: "compare-commits",
+      repositoryId: source.repository.record.id,
+      base,
+      head: source.oid,
+    });
     return { behind: counts.behindCount, ahead: counts.aheadCount };
   },
   symbols: noSymbols,
   diff: async (source, { base }, context) => {
     if (base !== undefined && base !== null) return comparison(source.repository, base, source.oid, context);
-    const { parents: [parent] } = await context.git.commitData(source);
+    const {
+      parents: [parent],
+    } = await context.git.commitData(source);
     const baseCommit = parent === undefined ? undefined : new CommitSource(source.repository, parent, undefined);
-    return { repository: source.repository, baseText: `${source.oid}~`, headText: source.oid, base: baseCommit, head: source };
+    return {
+      repository: source.repository,
+      baseText: `${source.oid}~`,
+      headText: source.oid,
+      base: baseCommit,
+      head: source,
+    };
   },
 };
 
@@ -64,11 +91,21 @@ export function noSymbols() {
 }
 
 /** A page of commits, of which one more than fits was asked for. The count is known when the first page holds all. */
-export function historyPage(source: CommitSource, commits: Parameters<RequestContext["git"]["keep"]>[1], skipped: number, countMax: number, { git }: RequestContext) {
+export function historyPage(
+  source: CommitSource,
+  commits: Parameters<RequestContext["git"]["keep"]>[1],
+  skipped: number,
+  countMax: number,
+  { git }: RequestContext,
+) {
   git.keep(source.repository, commits);
   const nodes = commits.slice(0, countMax).map(({ oid }) => new CommitSource(source.repository, oid, undefined));
   const hasMore = commits.length > countMax;
-  return { nodes, totalCount: hasMore ? null : skipped + nodes.length, pageInfo: offsetPageInfo(skipped, nodes.length, hasMore) };
+  return {
+    nodes,
+    totalCount: hasMore ? null : skipped + nodes.length,
+    pageInfo: offsetPageInfo(skipped, nodes.length, hasMore),
+  };
 }
 
 function bodyOf(message: string): string | null {
@@ -82,7 +119,11 @@ function normalisePath(path: string): string | undefined {
   return parts.includes("..") || path.includes("\0") ? undefined : parts.join("/");
 }
 
-async function entryAt(source: CommitSource, path: string, { git }: RequestContext): Promise<TreeSource | BlobSource | null> {
+async function entryAt(
+  source: CommitSource,
+  path: string,
+  { git }: RequestContext,
+): Promise<TreeSource | BlobSource | null> {
   const normal = normalisePath(path);
   if (normal === undefined) return null;
   if (normal === "") return new TreeSource(source, "", undefined);
@@ -97,6 +138,11 @@ async function fileAt(source: CommitSource, path: string, context: RequestContex
 }
 
 async function languagesOf({ repository, oid }: CommitSource, withLines: boolean, { git }: RequestContext) {
-  const { languages } = await git.run({ kind: "count-languages", repositoryId: repository.record.id, commit: oid, withLines });
+  const { languages } = await git.run({
+    kind: "count-languages",
+    repositoryId: repository.record.id,
+    commit: oid,
+    withLines,
+  });
   return languages.map(({ name, byteCount, lineCount }) => ({ name, totalBytes: byteCount, totalLines: lineCount }));
 }

@@ -1,6 +1,13 @@
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, ObjectSource, RevisionSource, type ComparisonSource, type FileDiffSource } from "../git-sources.js";
+import {
+  BlobSource,
+  CommitSource,
+  ObjectSource,
+  RevisionSource,
+  type ComparisonSource,
+  type FileDiffSource,
+} from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { historyPage } from "./commit.js";
 
@@ -11,21 +18,41 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
   commits: async ({ repository, base, head }, { first, path }, context) => {
     const countMax = pageLength(first);
     const { commits } = await context.git.run({
-      kind: "list-history", repositoryId: repository.record.id,
+      kind: "list-history",
+      repositoryId: repository.record.id,
       history: {
-        from: [head.oid], without: base === undefined ? [] : [base.oid], messageText: "", author: "", path: path ?? "", follow: false, after: "", before: "",
-        skipCount: 0, countMax: countMax + 1,
+        from: [head.oid],
+        without: base === undefined ? [] : [base.oid],
+        messageText: "",
+        author: "",
+        path: path ?? "",
+        follow: false,
+        after: "",
+        before: "",
+        skipCount: 0,
+        countMax: countMax + 1,
       },
     });
     return historyPage(head, commits, 0, countMax, context);
   },
   fileDiffs: async (source, { first, after, paths }, context) => {
     const skipped = skipCount(after);
-    const oldCommit = await meetingPoint(source, context) ?? source.base;
-    const page = await context.git.run({ ...diffRequest(source, oldCommit, paths ?? []), skipCount: skipped, countMax: pageLength(first), withPatch: false });
+    const oldCommit = (await meetingPoint(source, context)) ?? source.base;
+    const page = await context.git.run({
+      ...diffRequest(source, oldCommit, paths ?? []),
+      skipCount: skipped,
+      countMax: pageLength(first),
+      withPatch: false,
+    });
     const { files, totalCount, addedCount, deletedCount } = page;
     return {
-      comparison: source, oldCommit, paths: paths ?? [], files, totalCount, addedCount, deletedCount,
+      comparison: source,
+      oldCommit,
+      paths: paths ?? [],
+      files,
+      totalCount,
+      addedCount,
+      deletedCount,
       pageInfo: offsetPageInfo(skipped, files.length, skipped + files.length < totalCount),
     };
   },
@@ -33,10 +60,14 @@ export const comparison: ResolversOf<"RepositoryComparison"> = {
 
 export const revisionRange: ResolversOf<"GitRevisionRange"> = {
   expr: ({ baseText, headText }) => `${baseText}...${headText}`,
-  base: ({ baseText, base, repository }) => new RevisionSource(baseText, base === undefined ? null : new ObjectSource(repository, base.oid, true, baseText)),
-  head: ({ headText, head, repository }) => new RevisionSource(headText, new ObjectSource(repository, head.oid, true, headText)),
-  baseRevSpec: ({ baseText, base, repository }) => new RevisionSource(baseText, base === undefined ? null : new ObjectSource(repository, base.oid, true, baseText)),
-  headRevSpec: ({ headText, head, repository }) => new RevisionSource(headText, new ObjectSource(repository, head.oid, true, headText)),
+  base: ({ baseText, base, repository }) =>
+    new RevisionSource(baseText, base === undefined ? null : new ObjectSource(repository, base.oid, true, baseText)),
+  head: ({ headText, head, repository }) =>
+    new RevisionSource(headText, new ObjectSource(repository, head.oid, true, headText)),
+  baseRevSpec: ({ baseText, base, repository }) =>
+    new RevisionSource(baseText, base === undefined ? null : new ObjectSource(repository, base.oid, true, baseText)),
+  headRevSpec: ({ headText, head, repository }) =>
+    new RevisionSource(headText, new ObjectSource(repository, head.oid, true, headText)),
   mergeBase: async (source, _, context) => {
     const commit = await meetingPoint(source, context);
     return commit === undefined ? null : new ObjectSource(source.repository, commit.oid, true, undefined);
@@ -47,7 +78,14 @@ export const fileDiffs: ResolversOf<"FileDiffConnection"> = {
   nodes: ({ files, oldCommit, comparison: { head } }) => files.map((data) => ({ data, oldCommit, newCommit: head })),
   diffStat: ({ addedCount, deletedCount }) => ({ added: addedCount, deleted: deletedCount }),
   rawDiff: async (source, _, { git }) =>
-    (await git.run({ ...diffRequest(source.comparison, source.oldCommit, source.paths), skipCount: 0, countMax: 0, withPatch: true })).patch,
+    (
+      await git.run({
+        ...diffRequest(source.comparison, source.oldCommit, source.paths),
+        skipCount: 0,
+        countMax: 0,
+        withPatch: true,
+      })
+    ).patch,
 };
 
 export const fileDiff: ResolversOf<"FileDiff"> = {
@@ -55,7 +93,8 @@ export const fileDiff: ResolversOf<"FileDiff"> = {
   oldFile: (source) => oldFile(source),
   newPath: ({ data }) => data.newPath,
   newFile: (source) => newFile(source),
-  mostRelevantFile: (source) => newFile(source) ?? oldFile(source) ?? new BlobSource(source.newCommit, "", undefined, undefined),
+  mostRelevantFile: (source) =>
+    newFile(source) ?? oldFile(source) ?? new BlobSource(source.newCommit, "", undefined, undefined),
   hunks: ({ data }) => data.hunks.map((hunk) => ({ data: hunk, path: data.newPath ?? data.oldPath ?? "" })),
   stat: ({ data }) => ({ added: data.addedCount, deleted: data.deletedCount }),
   internalID: ({ data }) => Buffer.from(`${data.oldPath ?? ""}\0${data.newPath ?? ""}`).toString("base64"),
@@ -70,7 +109,9 @@ export const fileDiffHunk: ResolversOf<"FileDiffHunk"> = {
   highlight: async ({ data, path }, { disableTimeout, highlightLongLines }, { git }) => {
     const lines = data.body.split("\n").filter((line) => line !== "");
     const side = (sign: string) => {
-      const text = lines.flatMap((line) => (line.startsWith(sign) || line.startsWith(" ") ? [`${line.slice(1)}\n`] : [])).join("");
+      const text = lines
+        .flatMap((line) => (line.startsWith(sign) || line.startsWith(" ") ? [`${line.slice(1)}\n`] : []))
+        .join("");
       return git.highlight({ text, path, language: "", longLines: highlightLongLines ?? false }, disableTimeout);
     };
     const [older, newer] = await Promise.all([side("-"), side("+")]);
@@ -93,21 +134,40 @@ function hunkLines(lines: readonly string[], older: readonly string[], newer: re
 }
 
 /** Where the histories meet; undefined when they do not, or there is no base. */
-async function meetingPoint({ repository, base, head }: ComparisonSource, { git }: RequestContext): Promise<CommitSource | undefined> {
+async function meetingPoint(
+  { repository, base, head }: ComparisonSource,
+  { git }: RequestContext,
+): Promise<CommitSource | undefined> {
   if (base === undefined) return undefined;
-  const { mergeBase } = await git.run({ kind: "compare-commits", repositoryId: repository.record.id, base: base.oid, head: head.oid });
+  const { mergeBase } = await git.run({
+    kind: "compare-commits",
+    repositoryId: repository.record.id,
+    base: base.oid,
+    head: head.oid,
+  });
   return mergeBase === null ? undefined : new CommitSource(repository, mergeBase, undefined);
 }
 
-function diffRequest({ repository, head }: ComparisonSource, oldCommit: CommitSource | undefined, paths: readonly string[]) {
-  return { kind: "read-diff" as const, repositoryId: repository.record.id, base: oldCommit?.oid ?? null, head: head.oid, paths };
+function diffRequest(
+  { repository, head }: ComparisonSource,
+  oldCommit: CommitSource | undefined,
+  paths: readonly string[],
+) {
+  return {
+    kind: "read-diff" as const,
+    repositoryId: repository.record.id,
+    base: oldCommit?.oid ?? null,
+    head: head.oid,
+    paths,
+  };
 }
 
 function oldFile({ data, oldCommit }: FileDiffSource): BlobSource | null {
-  return data.oldPath === null || oldCommit === undefined ? null : new BlobSource(oldCommit, data.oldPath, undefined, undefined);
+  return data.oldPath === null || oldCommit === undefined
+    ? null
+    : new BlobSource(oldCommit, data.oldPath, undefined, undefined);
 }
 
 function newFile({ data, newCommit }: FileDiffSource): BlobSource | null {
   return data.newPath === null ? null : new BlobSource(newCommit, data.newPath, undefined, undefined);
 }
-

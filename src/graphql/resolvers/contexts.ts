@@ -16,9 +16,15 @@ type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
 /** Search contexts, as queries name them by `context:`. */
-export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"> = {
+export const contextQueries: Pick<
+  Query,
+  "searchContexts" | "searchContextBySpec" | "isSearchContextAvailable" | "defaultSearchContext"
+> = {
   searchContexts: async (_, { first, after, ...args }, context) => {
-    const { work, services: { contexts } } = context;
+    const {
+      work,
+      services: { contexts },
+    } = context;
     const wanted = await work.once(work.keyOf("contexts", args), contexts.count, () => wantedContexts(args, context));
     return pageOf(wanted, first, after);
   },
@@ -29,30 +35,46 @@ export const contextQueries: Pick<Query, "searchContexts" | "searchContextBySpec
 
 export const searchContext: ResolversOf<"SearchContext"> = {
   namespace: ({ found: { own } }, _, context) => (own === undefined ? null : ownerSource(own.ownerId, context)),
-  viewerCanManage: ({ found: { own } }, _, { viewer, services: { contexts } }) => own !== undefined && contexts.owns(viewer, own.ownerId),
+  viewerCanManage: ({ found: { own } }, _, { viewer, services: { contexts } }) =>
+    own !== undefined && contexts.owns(viewer, own.ownerId),
   viewerHasAsDefault: (source, _, context) => preferredContext(context).spec === source.spec,
-  viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) => accounts.contexts.isStarred(viewer.userId, markOf(found)),
-  repositories: ({ found: { context } }, _, { repositories }) => context.repositories.flatMap(({ name, revisions }) => {
-    const record = repositories.byName(name);
-    return record === undefined ? [] : [{ repository: repositorySourceOf(record), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
-  }),
+  viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) =>
+    accounts.contexts.isStarred(viewer.userId, markOf(found)),
+  repositories: ({ found: { context } }, _, { repositories }) =>
+    context.repositories.flatMap(({ name, revisions }) => {
+      const record = repositories.byName(name);
+      return record === undefined
+        ? []
+        : [{ repository: repositorySourceOf(record), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
+    }),
 };
 
 /** Changes to contexts: by their owner, the members of it, and for those of the instance by site admins. */
-export const contextMutations: Pick<Mutation, "createSearchContext" | "updateSearchContext" | "deleteSearchContext" | "createSearchContextStar"
-  | "deleteSearchContextStar" | "setDefaultSearchContext"> = {
+export const contextMutations: Pick<
+  Mutation,
+  | "createSearchContext"
+  | "updateSearchContext"
+  | "deleteSearchContext"
+  | "createSearchContextStar"
+  | "deleteSearchContextStar"
+  | "setDefaultSearchContext"
+> = {
   createSearchContext: async (_, { searchContext: { namespace, ...given }, repositories }, context) => {
     const { accounts, contexts } = context.services;
     const ownerId = namespace === undefined || namespace === null ? 0 : ownerKey(namespace);
     const doer = requireOwner(ownerId, context);
     requireNotConfigured(ownerId, given.name, context);
-    return new ContextSource(contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), doer)));
+    return new ContextSource(
+      contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), doer)),
+    );
   },
   updateSearchContext: async (_, { id, searchContext: given, repositories }, context) => {
     const { accounts, contexts } = context.services;
     const { own, doer } = managed(id, context);
     requireNotConfigured(own.ownerId, given.name, context);
-    return new ContextSource(contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), doer)));
+    return new ContextSource(
+      contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), doer)),
+    );
   },
   deleteSearchContext: async (_, { id }, context) => {
     const { own, doer } = managed(id, context);
@@ -60,11 +82,15 @@ export const contextMutations: Pick<Mutation, "createSearchContext" | "updateSea
     return nothing;
   },
   createSearchContextStar: (_, { searchContextID, userID }, context) => setStar(searchContextID, userID, true, context),
-  deleteSearchContextStar: (_, { searchContextID, userID }, context) => setStar(searchContextID, userID, false, context),
+  deleteSearchContextStar: (_, { searchContextID, userID }, context) =>
+    setStar(searchContextID, userID, false, context),
   setDefaultSearchContext: async (_, { searchContextID, userID }, context) => {
     const userId = requireSelf(userID, context);
     const found = requireContext(searchContextID, context);
-    await context.services.accounts.contexts.setPreferred(userId, new ContextSource(found).autoDefined ? "" : markOf(found));
+    await context.services.accounts.contexts.setPreferred(
+      userId,
+      new ContextSource(found).autoDefined ? "" : markOf(found),
+    );
     return nothing;
   },
 };
@@ -78,12 +104,26 @@ export function contextOf(spec: string, { viewer, services: { contexts } }: Requ
 type WantedContexts = Omit<ObjectTypes["Query"]["searchContexts"]["args"], "first" | "after">;
 
 /** The global one comes first, whatever the order. */
-function* wantedContexts({ query, namespaces, orderBy, descending }: WantedContexts, { viewer, services: { contexts } }: RequestContext): Generator<void, readonly ContextSource[]> {
+function* wantedContexts(
+  { query, namespaces, orderBy, descending }: WantedContexts,
+  { viewer, services: { contexts } }: RequestContext,
+): Generator<void, readonly ContextSource[]> {
   const text = query?.toLowerCase() ?? "";
-  const owners = namespaces === null || namespaces.length === 0 ? undefined : new Set(namespaces.map((id) => (id === null ? 0 : ownerKey(id))));
+  const owners =
+    namespaces === null || namespaces.length === 0
+      ? undefined
+      : new Set(namespaces.map((id) => (id === null ? 0 : ownerKey(id))));
   const all = yield* mapInSteps(yield* contexts.listFor(viewer), (found) => new ContextSource(found));
-  const [global, ...byName] = yield* filterInSteps(all, ({ spec, found, autoDefined }) => autoDefined || (spec.toLowerCase().includes(text) && (owners === undefined || owners.has(found.own?.ownerId ?? 0))));
-  const others = orderBy === "SEARCH_CONTEXT_UPDATED_AT" ? [...yield* sortInSteps(byName, (a, b) => (a.updatedAt < b.updatedAt ? -1 : 1))] : byName;
+  const [global, ...byName] = yield* filterInSteps(
+    all,
+    ({ spec, found, autoDefined }) =>
+      autoDefined ||
+      (spec.toLowerCase().includes(text) && (owners === undefined || owners.has(found.own?.ownerId ?? 0))),
+  );
+  const others =
+    orderBy === "SEARCH_CONTEXT_UPDATED_AT"
+      ? [...(yield* sortInSteps(byName, (a, b) => (a.updatedAt < b.updatedAt ? -1 : 1)))]
+      : byName;
   if (descending === true) others.reverse();
   const hasGlobal = global.spec.toLowerCase().includes(text) && (owners === undefined || owners.has(0));
   return hasGlobal ? [global, ...others] : others;
@@ -106,20 +146,29 @@ function ownerKey(id: string): number {
 /** Throws `forbidden` for somebody who is not the owner and no member of it. */
 function requireOwner(ownerId: number, context: RequestContext): Doer {
   if (ownerId === 0) return context.requireSiteAdmin();
-  const { doer, viewer, services: { contexts } } = context;
+  const {
+    doer,
+    viewer,
+    services: { contexts },
+  } = context;
   if (contexts.owns(viewer, ownerId)) return doer;
   throw new TrawlError("forbidden", "must be authenticated as the owner of the search context, or as a member of it");
 }
 
 function requireNotConfigured(ownerId: number, name: string, { services: { contexts } }: RequestContext): void {
-  if (contexts.isConfigured(ownerId, name)) throw new TrawlError("conflict", `search context ${JSON.stringify(name)} already exists, in the configuration file or by itself`);
+  if (contexts.isConfigured(ownerId, name))
+    throw new TrawlError(
+      "conflict",
+      `search context ${JSON.stringify(name)} already exists, in the configuration file or by itself`,
+    );
 }
 
 /** A context for who may use it. Throws `not-found`. */
 function requireContext(id: string, { viewer, services: { contexts } }: RequestContext): KnownContext {
   const { kind, key } = parseGlobalId(id);
   const found = kind === "SearchContext" && typeof key === "string" ? contexts.find(key, viewer) : undefined;
-  if (found === undefined) throw new TrawlError("not-found", `search context ${JSON.stringify(String(key).slice(0, 100))} not found`);
+  if (found === undefined)
+    throw new TrawlError("not-found", `search context ${JSON.stringify(String(key).slice(0, 100))} not found`);
   return found;
 }
 
@@ -127,7 +176,11 @@ function requireContext(id: string, { viewer, services: { contexts } }: RequestC
 function managed(id: string, context: RequestContext): { readonly own: OwnContext; readonly doer: Doer } {
   const { doer } = context;
   const { own, spec } = requireContext(id, context);
-  if (own === undefined) throw new TrawlError("conflict", `the search context ${spec} is of the configuration file, or there by itself, and cannot be changed here`);
+  if (own === undefined)
+    throw new TrawlError(
+      "conflict",
+      `the search context ${spec} is of the configuration file, or there by itself, and cannot be changed here`,
+    );
   requireOwner(own.ownerId, context);
   return { own, doer };
 }
@@ -138,7 +191,11 @@ interface GivenRepository {
 }
 
 /** Repositories are known by their names. Throws `not-found` for one that the viewer may not see. */
-function textOf({ name, description, public: isPublic, query }: Omit<ContextText, "repositories">, given: readonly GivenRepository[], { repositories }: RequestContext): ContextText {
+function textOf(
+  { name, description, public: isPublic, query }: Omit<ContextText, "repositories">,
+  given: readonly GivenRepository[],
+  { repositories }: RequestContext,
+): ContextText {
   const listed = given.map(({ repositoryID, revisions }) => {
     const record = repositories.byId(numericKey(repositoryID, "Repository"));
     if (record === undefined) throw new TrawlError("not-found", "repository not found");
@@ -154,7 +211,12 @@ function requireSelf(userID: string, { doer: _, viewer }: RequestContext): numbe
   return userId;
 }
 
-async function setStar(searchContextID: string, userID: string, isStarred: boolean, context: RequestContext): Promise<typeof nothing> {
+async function setStar(
+  searchContextID: string,
+  userID: string,
+  isStarred: boolean,
+  context: RequestContext,
+): Promise<typeof nothing> {
   const userId = requireSelf(userID, context);
   await context.services.accounts.contexts.setStar(userId, markOf(requireContext(searchContextID, context)), isStarred);
   return nothing;

@@ -2,7 +2,15 @@ import { TrawlError } from "../../base/errors.js";
 import { readBlame } from "../blame.js";
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, HighlightSource, signatureOf, subjectOf, TreeSource } from "../git-sources.js";
+import {
+  BlobSource,
+  CommitSource,
+  entrySource,
+  HighlightSource,
+  signatureOf,
+  subjectOf,
+  TreeSource,
+} from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { noSymbols } from "./commit.js";
 
@@ -13,7 +21,9 @@ export const tree: ResolversOf<"GitTree"> = {
   directories: async (source, { first, recursive }, context) =>
     (await listing(source, first, recursive, ["directory"], context)).filter((entry) => entry instanceof TreeSource),
   files: async (source, { first, recursive }, context) =>
-    (await listing(source, first, recursive, ["file", "submodule"], context)).filter((entry) => entry instanceof BlobSource),
+    (await listing(source, first, recursive, ["file", "submodule"], context)).filter(
+      (entry) => entry instanceof BlobSource,
+    ),
   entries: async (source, { first, recursive, ancestors }, context) => {
     const own = await listing(source, first, recursive, [], context);
     if (ancestors !== true || source.isRoot) return own;
@@ -26,33 +36,53 @@ export const tree: ResolversOf<"GitTree"> = {
 };
 
 export const blob: ResolversOf<"GitBlob"> = {
-  content: async (source, { startLine, endLine }, { git }) => (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
-  byteSize: async (source, _, { git }) => (source.entry ?? await git.entry(source.commit, source.path))?.byteCount ?? 0,
+  content: async (source, { startLine, endLine }, { git }) =>
+    (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
+  byteSize: async (source, _, { git }) =>
+    (source.entry ?? (await git.entry(source.commit, source.path)))?.byteCount ?? 0,
   totalLines: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).lineCount,
   binary: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary,
   richHTML: () => "",
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
-    if (startLine < 1 || endLine < startLine) throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
-    const lines = await readBlame(source.commit, { path: source.path, startLine, endLine, ignoreWhitespace: ignoreWhitespace ?? false }, context);
-    return lines.map(({ commit, data, path, ...range }) =>
-      ({ ...range, rev: commit.oid, author: signatureOf(data.author), message: subjectOf(data.message), commit, filename: path }));
+    if (startLine < 1 || endLine < startLine)
+      throw new TrawlError("bad-request", `lines ${startLine} to ${endLine} are none: they count from 1`);
+    const lines = await readBlame(
+      source.commit,
+      { path: source.path, startLine, endLine, ignoreWhitespace: ignoreWhitespace ?? false },
+      context,
+    );
+    return lines.map(({ commit, data, path, ...range }) => ({
+      ...range,
+      rev: commit.oid,
+      author: signatureOf(data.author),
+      message: subjectOf(data.message),
+      commit,
+      filename: path,
+    }));
   },
   highlight: async (source, { startLine, endLine, format, highlightLongLines, disableTimeout }, { git }) => {
-    const form = format === "HTML_PLAINTEXT" ? { kind: "plain-html" as const } : { kind: "html" as const, longLines: highlightLongLines ?? false, patient: disableTimeout };
+    const form =
+      format === "HTML_PLAINTEXT"
+        ? { kind: "plain-html" as const }
+        : { kind: "html" as const, longLines: highlightLongLines ?? false, patient: disableTimeout };
     const file = await git.file(source, form, startLine ?? undefined, endLine ?? undefined);
     if (file.isBinary) throw new TrawlError("bad-request", "cannot render binary file");
     return new HighlightSource(file.text, file.aborted);
   },
   submodule: async (source, _, { git }) => {
-    const entry = source.entry ?? await git.entry(source.commit, source.path);
+    const entry = source.entry ?? (await git.entry(source.commit, source.path));
     if (entry?.kind !== "submodule") return null;
-    const { urls } = await git.run({ kind: "read-submodules", repositoryId: source.repository.record.id, commit: source.commit.oid });
+    const { urls } = await git.run({
+      kind: "read-submodules",
+      repositoryId: source.repository.record.id,
+      commit: source.commit.oid,
+    });
     return { url: urls.get(source.path) ?? "", commit: entry.oid, path: source.path };
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
   lfs: async (source, _, { git }) => {
-    const entry = source.entry ?? await git.entry(source.commit, source.path);
+    const entry = source.entry ?? (await git.entry(source.commit, source.path));
     if (entry?.kind !== "file" || entry.byteCount > lfsBytesMax) return null;
     const size = lfsPointer.exec((await git.file(source, { kind: "text" }, undefined, undefined)).text)?.[1];
     return size === undefined ? null : { byteSize: size };
@@ -63,7 +93,9 @@ export const blob: ResolversOf<"GitBlob"> = {
     return language === "" ? [] : [language];
   },
   contentType: async (source, _, { git }) =>
-    ((await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary ? "application/octet-stream" : "text/plain; charset=utf-8"),
+    (await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary
+      ? "application/octet-stream"
+      : "text/plain; charset=utf-8",
   symbols: noSymbols,
   symbol: () => null,
 };
@@ -78,12 +110,23 @@ export const highlighted: ResolversOf<"HighlightedFile"> = {
 const lfsBytesMax = 1024;
 const lfsPointer = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:.*\n)*?size (\d+)\n/;
 
-async function listing({ commit, path }: TreeSource, first: number | null | undefined, recursive: boolean | null, entryKinds: readonly ("directory" | "file" | "submodule")[],
-  { git }: RequestContext): Promise<(TreeSource | BlobSource)[]> {
+async function listing(
+  { commit, path }: TreeSource,
+  first: number | null | undefined,
+  recursive: boolean | null,
+  entryKinds: readonly ("directory" | "file" | "submodule")[],
+  { git }: RequestContext,
+): Promise<(TreeSource | BlobSource)[]> {
   const countMax = Math.min(first ?? entriesMax, entriesMax);
   if (countMax < 0) throw new TrawlError("bad-request", `first: ${countMax} is negative`);
   const { entries, totalCount } = await git.run({
-    kind: "list-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path, recursive: recursive ?? false, entryKinds, countMax,
+    kind: "list-directory",
+    repositoryId: commit.repository.record.id,
+    commit: commit.oid,
+    path,
+    recursive: recursive ?? false,
+    entryKinds,
+    countMax,
   });
   const siblingCount = recursive === true || entryKinds.length > 0 ? undefined : totalCount;
   return entries.map((entry) => entrySource(commit, entry, siblingCount));
@@ -95,24 +138,51 @@ function parentsOf({ commit, path }: TreeSource): TreeSource[] {
   return parts.map((_, at) => new TreeSource(commit, parts.slice(0, at).join("/"), undefined));
 }
 
-async function isSingleChild({ commit, path, siblingCount }: TreeSource | BlobSource, { git }: RequestContext): Promise<boolean> {
+async function isSingleChild(
+  { commit, path, siblingCount }: TreeSource | BlobSource,
+  { git }: RequestContext,
+): Promise<boolean> {
   if (path === "") return false;
   if (siblingCount !== undefined) return siblingCount === 1;
   const parent = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
   const { totalCount } = await git.run({
-    kind: "list-directory", repositoryId: commit.repository.record.id, commit: commit.oid, path: parent, recursive: false, entryKinds: [], countMax: 1,
+    kind: "list-directory",
+    repositoryId: commit.repository.record.id,
+    commit: commit.oid,
+    path: parent,
+    recursive: false,
+    entryKinds: [],
+    countMax: 1,
   });
   return totalCount === 1;
 }
 
-async function pathHistory({ commit, path }: TreeSource | BlobSource, { first, after }: { readonly first?: number | null; readonly after?: string | null }, { git }: RequestContext) {
+async function pathHistory(
+  { commit, path }: TreeSource | BlobSource,
+  { first, after }: { readonly first?: number | null; readonly after?: string | null },
+  { git }: RequestContext,
+) {
   const skipped = skipCount(after);
   const countMax = pageLength(first);
   const { commits } = await git.run({
-    kind: "list-history", repositoryId: commit.repository.record.id,
-    history: { from: [commit.oid], without: [], messageText: "", author: "", path, follow: false, after: "", before: "", skipCount: skipped, countMax: countMax + 1 },
+    kind: "list-history",
+    repositoryId: commit.repository.record.id,
+    history: {
+      from: [commit.oid],
+      without: [],
+      messageText: "",
+      author: "",
+      path,
+      follow: false,
+      after: "",
+      before: "",
+      skipCount: skipped,
+      countMax: countMax + 1,
+    },
   });
   git.keep(commit.repository, commits);
-  const nodes = commits.slice(0, countMax).map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));
+  const nodes = commits
+    .slice(0, countMax)
+    .map(({ oid }) => ({ commit: new CommitSource(commit.repository, oid, undefined), path }));
   return { nodes, pageInfo: offsetPageInfo(skipped, nodes.length, commits.length > countMax) };
 }

@@ -14,11 +14,17 @@ type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
 export const organisationQueries: Pick<Query, "organization" | "organizations" | "namespace" | "namespaceByName"> = {
-  organization: (_, { name }, context) => organisationSource(context.services.accounts.organisationByName(name), context),
+  organization: (_, { name }, context) =>
+    organisationSource(context.services.accounts.organisationByName(name), context),
   organizations: async (_, { first, after, query }, context) => {
     context.requireSiteAdmin();
-    const { work, services: { accounts } } = context;
-    const found = await work.once(work.keyOf("organisations", { query }), accounts.organisationCount, () => filterInSteps(accounts.organisations(), namesHold(query)));
+    const {
+      work,
+      services: { accounts },
+    } = context;
+    const found = await work.once(work.keyOf("organisations", { query }), accounts.organisationCount, () =>
+      filterInSteps(accounts.organisations(), namesHold(query)),
+    );
     const { nodes, totalCount } = pageOf(found, first, after);
     await context.takeTurn(nodes.length);
     return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
@@ -30,15 +36,25 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
   namespaceByName: (_, { name }, context) => {
     const { accounts } = context.services;
     const user = accounts.userByName(name);
-    return user === undefined ? organisationSource(accounts.organisationByName(name), context) : userSource(user.id, context);
+    return user === undefined
+      ? organisationSource(accounts.organisationByName(name), context)
+      : userSource(user.id, context);
   },
 };
 
 export const organisation: ResolversOf<"Org"> = {
   members: async ({ organisation: { memberIds } }, { query, ...page }, context) => {
-    const { work, services: { accounts } } = context;
+    const {
+      work,
+      services: { accounts },
+    } = context;
     const isNamed = namesHold(query);
-    const wanted = query ? await work.run(memberIds.length, filterInSteps(memberIds, (id) => isNamed(accounts.user(id) ?? nobody))) : memberIds;
+    const wanted = query
+      ? await work.run(
+          memberIds.length,
+          filterInSteps(memberIds, (id) => isNamed(accounts.user(id) ?? nobody)),
+        )
+      : memberIds;
     const { nodes, totalCount, pageInfo } = bothWaysPageOf(wanted, page);
     await context.takeItems(nodes.length, "members of organisations");
     return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };
@@ -46,19 +62,34 @@ export const organisation: ResolversOf<"Org"> = {
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
   viewerCanAdminister: ({ organisation: { id } }, _, context) => context.mayActFor(id),
-  viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) => userId !== undefined && memberIds.includes(userId),
+  viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) =>
+    userId !== undefined && memberIds.includes(userId),
 };
 
-export const organisationMutations: Pick<Mutation, "createOrganization" | "updateOrganization" | "deleteOrganization" | "addUserToOrganization"
-  | "removeUserFromOrganization" | "removeUserFromOrg"> = {
+export const organisationMutations: Pick<
+  Mutation,
+  | "createOrganization"
+  | "updateOrganization"
+  | "deleteOrganization"
+  | "addUserToOrganization"
+  | "removeUserFromOrganization"
+  | "removeUserFromOrg"
+> = {
   createOrganization: async (_, { name, displayName }, context) => {
     const doer = context.requireSiteAdmin();
     const { id } = context.author;
-    return new OrganisationSource(await context.services.accounts.createOrganisation({ name, displayName: displayName ?? "", memberIds: [id] }, doer));
+    return new OrganisationSource(
+      await context.services.accounts.createOrganisation(
+        { name, displayName: displayName ?? "", memberIds: [id] },
+        doer,
+      ),
+    );
   },
   updateOrganization: async (_, { id, displayName }, context) => {
     const { doer, of } = actingForOrganisation(id, context);
-    return new OrganisationSource(await context.services.accounts.updateOrganisation(of.name, { displayName: displayName ?? of.displayName }, doer));
+    return new OrganisationSource(
+      await context.services.accounts.updateOrganisation(of.name, { displayName: displayName ?? of.displayName }, doer),
+    );
   },
   deleteOrganization: async (_, { organization }, context) => {
     const doer = context.requireSiteAdmin();
@@ -67,7 +98,12 @@ export const organisationMutations: Pick<Mutation, "createOrganization" | "updat
   },
   addUserToOrganization: async (_, { organization, username }, context) => {
     const doer = context.requireSiteAdmin();
-    await context.services.accounts.setMember(actingForOrganisation(organization, context).of.name, username, true, doer);
+    await context.services.accounts.setMember(
+      actingForOrganisation(organization, context).of.name,
+      username,
+      true,
+      doer,
+    );
     return nothing;
   },
   removeUserFromOrganization: (_, { user, organization }, context) => removeMember(user, organization, context),
@@ -79,10 +115,16 @@ const nobody = { name: "", displayName: "" };
 
 /** The last member stays unless a site admin says otherwise: nobody else could let anybody in again. */
 async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {
-  const { doer, of: { name, memberIds } } = actingForOrganisation(organisationId, context);
+  const {
+    doer,
+    of: { name, memberIds },
+  } = actingForOrganisation(organisationId, context);
   const user = requireUser(userId, context);
   if (memberIds.length === 1 && memberIds.includes(user.id) && !context.viewer.isSiteAdmin) {
-    throw new TrawlError("conflict", `${JSON.stringify(user.name)} is the only member; a site admin removes it, or deletes the organisation`);
+    throw new TrawlError(
+      "conflict",
+      `${JSON.stringify(user.name)} is the only member; a site admin removes it, or deletes the organisation`,
+    );
   }
   await context.services.accounts.setMember(name, user.name, false, doer);
   return nothing;

@@ -10,26 +10,39 @@ import { repositorySourceOf } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 /** Who may see what, for site admins. */
-export const permissionQueries: Pick<ResolversOf<"Query">, "authorizedUserRepositories" | "usersWithPendingPermissions"> = {
+export const permissionQueries: Pick<
+  ResolversOf<"Query">,
+  "authorizedUserRepositories" | "usersWithPendingPermissions"
+> = {
   authorizedUserRepositories: async (_, { username, email, first, after }, context) => {
     context.requireSiteAdmin();
     const { accounts, catalog } = context.services;
-    if (typeof username !== "string" && typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
+    if (typeof username !== "string" && typeof email !== "string")
+      throw new TrawlError("bad-request", "neither username nor email given");
     const owner = typeof email === "string" ? accounts.emails.verifiedOwnerOf(email) : undefined;
     const user = typeof username === "string" ? accounts.userByName(username) : accounts.user(owner ?? 0);
     if (user === undefined) throw new TrawlError("not-found", "there is no such user");
     // The table is made where it is not there, which takes 10 to 40 ms for 10,000 repositories.
-    const table = await context.work.once(`table of ${user.id}`, context.repositories.count, () => inOneStep(() => catalog.repositoryTable(accounts.viewerOf(user))));
+    const table = await context.work.once(`table of ${user.id}`, context.repositories.count, () =>
+      inOneStep(() => catalog.repositoryTable(accounts.viewerOf(user))),
+    );
     const { records, totalCount, pageInfo } = await repositoryPage(table, { first, after }, context);
     return { nodes: records.map((record) => repositorySourceOf(record)), totalCount, pageInfo };
   },
   usersWithPendingPermissions: (_, __, context) => {
     context.requireSiteAdmin();
-    const { repositories, work, services: { accounts } } = context;
+    const {
+      repositories,
+      work,
+      services: { accounts },
+    } = context;
     return work.once("pending readers", repositories.count, function* () {
       const names = new Set<string>();
       yield* eachInSteps(repositories.values(), ({ readers }) => readers.forEach((name) => names.add(name)));
-      const pending = yield* filterInSteps([...names], (name) => accounts.userByName(name) === undefined && accounts.organisationByName(name) === undefined);
+      const pending = yield* filterInSteps(
+        [...names],
+        (name) => accounts.userByName(name) === undefined && accounts.organisationByName(name) === undefined,
+      );
       return yield* sortInSteps(pending, (a, b) => (a < b ? -1 : 1));
     });
   },
@@ -54,8 +67,16 @@ function permissionsInfo(unrestricted: boolean) {
 }
 
 /** In the order in which they were created. */
-async function usersWhoSee({ private: isPrivate, readers }: Repository, { work, services: { accounts } }: RequestContext): Promise<readonly User[]> {
+async function usersWhoSee(
+  { private: isPrivate, readers }: Repository,
+  { work, services: { accounts } }: RequestContext,
+): Promise<readonly User[]> {
   if (!isPrivate) return accounts.users();
-  const ids = new Set(readers.flatMap((name) => accounts.userByName(name)?.id ?? accounts.organisationByName(name)?.memberIds ?? []));
-  return work.run(accounts.userCount, filterInSteps(accounts.users(), ({ id, isSiteAdmin }) => isSiteAdmin || ids.has(id)));
+  const ids = new Set(
+    readers.flatMap((name) => accounts.userByName(name)?.id ?? accounts.organisationByName(name)?.memberIds ?? []),
+  );
+  return work.run(
+    accounts.userCount,
+    filterInSteps(accounts.users(), ({ id, isSiteAdmin }) => isSiteAdmin || ids.has(id)),
+  );
 }

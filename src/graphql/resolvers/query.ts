@@ -24,13 +24,15 @@ import { userQueries } from "./users.js";
 
 export const query: ResolversOf<"Query"> = {
   node: (_, { id }, context) => nodeOf(id, context),
-  repository: (_, args, context) => repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
+  repository: (_, args, context) =>
+    repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
   repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
   repositories: async (_, args, context) => {
     const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
     return { nodes: records.map(repositorySourceOf), totalCount, pageInfo };
   },
-  search: (_, { query: text, version, patternType }) => new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
+  search: (_, { query: text, version, patternType }) =>
+    new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
   ...contextQueries,
   ...searchJobQueries,
   ...siteQueries,
@@ -43,15 +45,25 @@ export const query: ResolversOf<"Query"> = {
 };
 
 /** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
-function repositoryOf(name: string | undefined, cloneUrl: string | undefined, context: RequestContext): RepositorySource | null | Promise<RepositorySource | null> {
-  if (name === undefined && cloneUrl === undefined) throw new TrawlError("bad-request", "neither name nor cloneURL given");
+function repositoryOf(
+  name: string | undefined,
+  cloneUrl: string | undefined,
+  context: RequestContext,
+): RepositorySource | null | Promise<RepositorySource | null> {
+  if (name === undefined && cloneUrl === undefined)
+    throw new TrawlError("bad-request", "neither name nor cloneURL given");
   const record = context.repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
   if (record !== undefined) return repositorySourceOf(record);
   return cloneUrl === undefined ? null : repositoryByUrl(cloneUrl, context);
 }
 
-async function repositoryByUrl(cloneUrl: string, { repositories, work }: RequestContext): Promise<RepositorySource | null> {
-  const urls = cloneUrlsOf.get(repositories) ?? await work.once(`clone URLs of ${repositories.id}`, repositories.count, () => indexCloneUrls(repositories));
+async function repositoryByUrl(
+  cloneUrl: string,
+  { repositories, work }: RequestContext,
+): Promise<RepositorySource | null> {
+  const urls =
+    cloneUrlsOf.get(repositories) ??
+    (await work.once(`clone URLs of ${repositories.id}`, repositories.count, () => indexCloneUrls(repositories)));
   const record = urls.find(cloneUrl);
   return record === undefined ? null : repositorySourceOf(record);
 }
@@ -59,19 +71,35 @@ async function repositoryByUrl(cloneUrl: string, { repositories, work }: Request
 async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
-    case "Repository": return repositoryById(key, context);
-    case "Site": return key === siteKey ? new SiteSource() : null;
-    case "DefaultSettings": return new DefaultSettingsSource();
-    case "SearchContext": return typeof key === "string" ? contextOf(key, context) : null;
-    case "GitCommit": return commitById(key, context);
-    case "GitRef": return refById(key, context);
-    case "SearchJob": return refuseSearchJobs();
-    case "User": return userSource(numberIn(key), context);
-    case "Org": return organisationSource(context.services.accounts.organisation(numberIn(key)), context);
-    case "Team": return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
-    case "AccessToken": return tokenById(numberIn(key), context);
-    case "SavedSearch": return savedSearchById(numberIn(key), context);
-    default: throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`);
+    case "Repository":
+      return repositoryById(key, context);
+    case "Site":
+      return key === siteKey ? new SiteSource() : null;
+    case "DefaultSettings":
+      return new DefaultSettingsSource();
+    case "SearchContext":
+      return typeof key === "string" ? contextOf(key, context) : null;
+    case "GitCommit":
+      return commitById(key, context);
+    case "GitRef":
+      return refById(key, context);
+    case "SearchJob":
+      return refuseSearchJobs();
+    case "User":
+      return userSource(numberIn(key), context);
+    case "Org":
+      return organisationSource(context.services.accounts.organisation(numberIn(key)), context);
+    case "Team":
+      return teamSource(context.services.accounts.teams.get(numberIn(key)), context);
+    case "AccessToken":
+      return tokenById(numberIn(key), context);
+    case "SavedSearch":
+      return savedSearchById(numberIn(key), context);
+    default:
+      throw new TrawlError(
+        "bad-request",
+        `${JSON.stringify(id.slice(0, 200))} is the id of a ${kind.slice(0, 100)}, which no object here is`,
+      );
   }
 }
 
@@ -113,7 +141,13 @@ async function refById(key: unknown, context: RequestContext): Promise<RefSource
   const repository = repositoryOfKey(key, context);
   const name = repository === null ? undefined : (key as { readonly v?: unknown }).v;
   if (repository === null || typeof name !== "string") return null;
-  const { refs } = await context.git.run({ kind: "list-refs", repositoryId: repository.record.id, prefixes: [name], nameText: "", order: "name", countMax: 1 });
+  const { refs } = await context.git.run({
+    kind: "list-refs",
+    repositoryId: repository.record.id,
+    prefixes: [name],
+    nameText: "",
+    order: "name",
+    countMax: 1,
+  });
   return refs[0]?.name === name ? new RefSource(repository, refs[0]) : null;
 }
-

@@ -11,26 +11,57 @@ import type { ResolversOf } from "../resolver-types.js";
 type Mutation = ResolversOf<"Mutation">;
 
 /** Changes to repositories. All of them are a site admin's, and each leaves a line in the audit log. */
-export const repositoryMutations: Pick<Mutation, "addRepoMetadata" | "updateRepoMetadata" | "deleteRepoMetadata" | "addRepoKeyValuePair" | "updateRepoKeyValuePair"
-  | "deleteRepoKeyValuePair" | "deleteRepository" | "updateMirrorRepository" | "checkMirrorRepositoryConnection" | "reindexRepository" | "recloneRepository"
-  | "deleteRepositoryFromDisk" | "setRepositoryPermissionsForUsers" | "setRepositoryPermissionsUnrestricted" | "excludeRepoFromExternalServices"
-  | "addExternalService" | "updateExternalService" | "deleteExternalService" | "syncExternalService"> = {
-  addRepoMetadata: (_, { repo, key, value }, context) => changeMetadata(repo, { kind: "add", key, value: value ?? null }, context),
-  updateRepoMetadata: (_, { repo, key, value }, context) => changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
+export const repositoryMutations: Pick<
+  Mutation,
+  | "addRepoMetadata"
+  | "updateRepoMetadata"
+  | "deleteRepoMetadata"
+  | "addRepoKeyValuePair"
+  | "updateRepoKeyValuePair"
+  | "deleteRepoKeyValuePair"
+  | "deleteRepository"
+  | "updateMirrorRepository"
+  | "checkMirrorRepositoryConnection"
+  | "reindexRepository"
+  | "recloneRepository"
+  | "deleteRepositoryFromDisk"
+  | "setRepositoryPermissionsForUsers"
+  | "setRepositoryPermissionsUnrestricted"
+  | "excludeRepoFromExternalServices"
+  | "addExternalService"
+  | "updateExternalService"
+  | "deleteExternalService"
+  | "syncExternalService"
+> = {
+  addRepoMetadata: (_, { repo, key, value }, context) =>
+    changeMetadata(repo, { kind: "add", key, value: value ?? null }, context),
+  updateRepoMetadata: (_, { repo, key, value }, context) =>
+    changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
   deleteRepoMetadata: (_, { repo, key }, context) => changeMetadata(repo, { kind: "delete", key }, context),
-  addRepoKeyValuePair: (_, { repo, key, value }, context) => changeMetadata(repo, { kind: "add", key, value: value ?? null }, context),
-  updateRepoKeyValuePair: (_, { repo, key, value }, context) => changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
+  addRepoKeyValuePair: (_, { repo, key, value }, context) =>
+    changeMetadata(repo, { kind: "add", key, value: value ?? null }, context),
+  updateRepoKeyValuePair: (_, { repo, key, value }, context) =>
+    changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
   deleteRepoKeyValuePair: (_, { repo, key }, context) => changeMetadata(repo, { kind: "delete", key }, context),
   deleteRepository: async (_, { repository }, context) => {
     const { doer, found } = administered(repository, context);
     // It would come back with the next start.
-    if (found.configured) throw new TrawlError("conflict", `${found.name} is listed in the configuration file or on the command line: remove it there`);
-    return audited(context, auditEntry("repository-removed", doer, { repository: found.name }), () => context.services.orders.remove(found.name));
+    if (found.configured)
+      throw new TrawlError(
+        "conflict",
+        `${found.name} is listed in the configuration file or on the command line: remove it there`,
+      );
+    return audited(context, auditEntry("repository-removed", doer, { repository: found.name }), () =>
+      context.services.orders.remove(found.name),
+    );
   },
   updateMirrorRepository: (_, { repository }, context) => order("fetch", repository, context),
   checkMirrorRepositoryConnection: async (_, { repository, name }, context) => {
     context.requireSiteAdmin();
-    const found = repository === undefined || repository === null ? context.repositories.byName(name ?? "") : administered(repository, context).found;
+    const found =
+      repository === undefined || repository === null
+        ? context.repositories.byName(name ?? "")
+        : administered(repository, context).found;
     if (found === undefined) throw new TrawlError("not-found", "give the id or the name of a repository that is here");
     return { error: await fetchError(found, context) };
   },
@@ -40,7 +71,11 @@ export const repositoryMutations: Pick<Mutation, "addRepoMetadata" | "updateRepo
   setRepositoryPermissionsForUsers: async (_, { repository, userPermissions }, context) => {
     const { doer, found } = administered(repository, context);
     const readers = [...new Set(userPermissions.map(({ bindID }) => bindID))];
-    if (readers.length > readerCountMax) throw new TrawlError("bad-request", `a repository has at most ${readerCountMax} readers; make an organisation one of them`);
+    if (readers.length > readerCountMax)
+      throw new TrawlError(
+        "bad-request",
+        `a repository has at most ${readerCountMax} readers; make an organisation one of them`,
+      );
     for (const reader of readers) checkName(reader);
     const entry = auditEntry("readers-changed", doer, { repository: found.name, private: true, readers });
     return audited(context, entry, () => context.services.orders.setFacts(found.name, { private: true, readers }));
@@ -80,19 +115,30 @@ function administered(id: string, context: RequestContext): { readonly doer: Doe
 
 async function changeMetadata(repo: string, change: MetadataChange, context: RequestContext): Promise<typeof nothing> {
   const { doer, found } = administered(repo, context);
-  return audited(context, auditEntry("metadata-changed", doer, { repository: found.name, change }), () => context.services.orders.changeMetadata(found.name, change));
+  return audited(context, auditEntry("metadata-changed", doer, { repository: found.name, change }), () =>
+    context.services.orders.changeMetadata(found.name, change),
+  );
 }
 
 function order(what: "fetch" | "index" | "clone", id: string, context: RequestContext): Promise<typeof nothing> {
   const { doer, found } = administered(id, context);
-  return audited(context, auditEntry("repository-ordered", doer, { order: what, repository: found.name }), () => giveOrder(what, found, context));
+  return audited(context, auditEntry("repository-ordered", doer, { order: what, repository: found.name }), () =>
+    giveOrder(what, found, context),
+  );
 }
 
-function giveOrder(what: "fetch" | "index" | "clone", { id }: Repository, { services: { orders } }: RequestContext): void {
+function giveOrder(
+  what: "fetch" | "index" | "clone",
+  { id }: Repository,
+  { services: { orders } }: RequestContext,
+): void {
   switch (what) {
-    case "fetch": return orders.request(id);
-    case "index": return orders.requestIndexing(id);
-    case "clone": return orders.requestCloning(id);
+    case "fetch":
+      return orders.request(id);
+    case "index":
+      return orders.requestIndexing(id);
+    case "clone":
+      return orders.requestCloning(id);
   }
 }
 
@@ -108,12 +154,19 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
 }
 
 /** Records an act, does it, and answers for it. */
-async function audited(context: RequestContext, entry: AuditEntry, act: () => Promise<unknown> | void): Promise<typeof nothing> {
+async function audited(
+  context: RequestContext,
+  entry: AuditEntry,
+  act: () => Promise<unknown> | void,
+): Promise<typeof nothing> {
   await context.services.audit.around(entry, act);
   return nothing;
 }
 
 function refuseServices(context: RequestContext): never {
   context.requireSiteAdmin();
-  throw new TrawlError("forbidden", "code hosts are not connected here: repositories are listed in the configuration file, or added by `trawl repo add`");
+  throw new TrawlError(
+    "forbidden",
+    "code hosts are not connected here: repositories are listed in the configuration file, or added by `trawl repo add`",
+  );
 }

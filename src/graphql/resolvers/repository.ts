@@ -17,7 +17,9 @@ export const repository: ResolversOf<"Repository"> = {
   language: async (source, _, context) => {
     const commit = await context.git.resolve(source, "");
     if (commit === null) return "";
-    const { languages: [first] } = await context.git.run({ kind: "count-languages", repositoryId: source.record.id, commit, withLines: false });
+    const {
+      languages: [first],
+    } = await context.git.run({ kind: "count-languages", repositoryId: source.record.id, commit, withLines: false });
     return first?.name ?? "";
   },
   commit: async (source, { rev, inputRevspec }, context) => {
@@ -27,7 +29,11 @@ export const repository: ResolversOf<"Repository"> = {
   firstEverCommit: async (source, _, context) => {
     const head = await context.git.resolve(source, "");
     if (head === null) return null;
-    const { commit } = await context.git.run({ kind: "find-first-commit", repositoryId: source.record.id, commit: head });
+    const { commit } = await context.git.run({
+      kind: "find-first-commit",
+      repositoryId: source.record.id,
+      commit: head,
+    });
     return commit === null ? null : new CommitSource(source, commit, undefined);
   },
   mirrorInfo: (source) => source,
@@ -37,7 +43,13 @@ export const repository: ResolversOf<"Repository"> = {
   },
   textSearchIndex: (source) => (source.isIndexed ? { repository: source } : null),
   defaultBranch: (source) => defaultBranch(source),
-  gitRefs: (source, args, context) => refPage(source, args.type === undefined || args.type === null ? allPrefixes : refPrefixes[args.type], args, context),
+  gitRefs: (source, args, context) =>
+    refPage(
+      source,
+      args.type === undefined || args.type === null ? allPrefixes : refPrefixes[args.type],
+      args,
+      context,
+    ),
   branches: (source, args, context) => refPage(source, refPrefixes.GIT_BRANCH, args, context),
   tags: (source, args, context) => refPage(source, refPrefixes.GIT_TAG, args, context),
   comparison: (source, { base, head }, context) => comparison(source, base ?? "HEAD", head ?? "HEAD", context),
@@ -47,9 +59,25 @@ export const repository: ResolversOf<"Repository"> = {
     const page = { from: range.from, without: range.without, path: args.path ?? "", after: args.afterDate ?? "" };
     if (range.from.length === 0) return { nodes: [], totalCount: 0, pageInfo: connectionPageInfo(0, 0, false) };
     const countMax = pageLength(args.first ?? args.last);
-    const { contributors, totalCount } = await context.git.run({ kind: "list-contributors", repositoryId: source.record.id, ...page, skipCount: skipped, countMax });
-    const nodes = contributors.map(({ name, email, commitCount }) => ({ repository: source, name, email, count: commitCount, ...range }));
-    return { nodes, totalCount, pageInfo: connectionPageInfo(skipped, nodes.length, skipped + nodes.length < totalCount) };
+    const { contributors, totalCount } = await context.git.run({
+      kind: "list-contributors",
+      repositoryId: source.record.id,
+      ...page,
+      skipCount: skipped,
+      countMax,
+    });
+    const nodes = contributors.map(({ name, email, commitCount }) => ({
+      repository: source,
+      name,
+      email,
+      count: commitCount,
+      ...range,
+    }));
+    return {
+      nodes,
+      totalCount,
+      pageInfo: connectionPageInfo(skipped, nodes.length, skipped + nodes.length < totalCount),
+    };
   },
   ...repositoryPermissions,
   codeIntelligenceCommitGraph: () => ({ stale: false, updatedAt: null }),
@@ -62,7 +90,8 @@ export const mirrorInfo: ResolversOf<"MirrorRepositoryInfo"> = {
     context.requireSiteAdmin();
     return redactUrl(source.record.url);
   },
-  cloneProgress: (source, _, { services }) => (source.cloneInProgress ? services.activityOf(source.record.id) || null : null),
+  cloneProgress: (source, _, { services }) =>
+    source.cloneInProgress ? services.activityOf(source.record.id) || null : null,
   isCorrupted: () => false,
   corruptionLogs: () => [],
   updatedAt: (source) => source.record.lastFetched || null,
@@ -77,15 +106,21 @@ export const mirrorInfo: ResolversOf<"MirrorRepositoryInfo"> = {
 
 export const textIndex: ResolversOf<"RepositoryTextSearchIndex"> = {
   status: ({ repository: { record } }, _, { services: { catalog } }) => ({
-    updatedAt: record.lastChanged, contentByteSize: String(record.contentBytes), contentFilesCount: record.documentCount,
+    updatedAt: record.lastChanged,
+    contentByteSize: String(record.contentBytes),
+    contentFilesCount: record.documentCount,
     indexByteSize: String(catalog.shardsOf(record.id).reduce((sum, { record: shard }) => sum + shard.storedBytes, 0)),
-    indexShardsCount: catalog.shardsOf(record.id).length, newLinesCount: 0, defaultBranchNewLinesCount: 0, otherBranchesNewLinesCount: 0,
+    indexShardsCount: catalog.shardsOf(record.id).length,
+    newLinesCount: 0,
+    defaultBranchNewLinesCount: 0,
+    otherBranchesNewLinesCount: 0,
   }),
-  refs: ({ repository: source }) => source.record.indexedBranches.map(({ name, commit }) => {
-    const ref = branchSource(source, name, commit);
-    const count = Object.values(source.record.skippedCounts).reduce((sum, skipped) => sum + skipped, 0);
-    return { ref, indexed: true, current: true, indexedCommit: ref.target, skippedIndexed: { count, query: "" } };
-  }),
+  refs: ({ repository: source }) =>
+    source.record.indexedBranches.map(({ name, commit }) => {
+      const ref = branchSource(source, name, commit);
+      const count = Object.values(source.record.skippedCounts).reduce((sum, skipped) => sum + skipped, 0);
+      return { ref, indexed: true, current: true, indexedCommit: ref.target, skippedIndexed: { count, query: "" } };
+    }),
   host: () => null,
 };
 
@@ -95,19 +130,41 @@ export const contributor: ResolversOf<"RepositoryContributor"> = {
     const { repository: of, from, without, email } = source;
     // Commits are found by what their message holds, not by who wrote them, so the newest are looked through.
     const { commits } = await context.git.run({
-      kind: "list-history", repositoryId: of.record.id,
-      history: { from, without, messageText: "", author: email, path: "", follow: false, after: "", before: "", skipCount: 0, countMax: pageLength(first) },
+      kind: "list-history",
+      repositoryId: of.record.id,
+      history: {
+        from,
+        without,
+        messageText: "",
+        author: email,
+        path: "",
+        follow: false,
+        after: "",
+        before: "",
+        skipCount: 0,
+        countMax: pageLength(first),
+      },
     });
     context.git.keep(of, commits);
-    return { nodes: commits.map(({ oid }) => new CommitSource(of, oid, undefined)), totalCount: source.count, pageInfo: { endCursor: null, hasNextPage: commits.length < source.count } };
+    return {
+      nodes: commits.map(({ oid }) => new CommitSource(of, oid, undefined)),
+      totalCount: source.count,
+      pageInfo: { endCursor: null, hasNextPage: commits.length < source.count },
+    };
   },
 };
 
 function connectionPageInfo(skipped: number, shown: number, hasNextPage: boolean) {
-  return { ...offsetPageInfo(skipped, shown, hasNextPage), startCursor: shown === 0 ? null : String(skipped), hasPreviousPage: skipped > 0 };
+  return {
+    ...offsetPageInfo(skipped, shown, hasNextPage),
+    startCursor: shown === 0 ? null : String(skipped),
+    hasPreviousPage: skipped > 0,
+  };
 }
 
-/** Null for an empty repository, and before the first fetch. A detached HEAD is indexed by that name, and is no branch. */
+/**
+ * Null for an empty repository, and before the first fetch. A detached HEAD is indexed by that name, and is no branch.
+ */
 function defaultBranch(source: RepositorySource): RefSource | null {
   const { defaultBranch: name, indexedBranches } = source.record;
   const branch = indexedBranches.find((indexed) => indexed.name === name);
@@ -118,18 +175,39 @@ function branchSource(source: RepositorySource, name: string, commit: string): R
   return new RefSource(source, { name: `refs/heads/${name}`, oid: commit, type: "commit", commit, unixSeconds: 0 });
 }
 
-async function refPage(source: RepositorySource, prefixes: readonly string[],
-  { first, query, orderBy }: { readonly first?: number | null; readonly query?: string | null; readonly orderBy?: string | null }, { git }: RequestContext) {
-  const order = orderBy === "AUTHORED_OR_COMMITTED_AT" ? "newest" as const : "name" as const;
+async function refPage(
+  source: RepositorySource,
+  prefixes: readonly string[],
+  {
+    first,
+    query,
+    orderBy,
+  }: { readonly first?: number | null; readonly query?: string | null; readonly orderBy?: string | null },
+  { git }: RequestContext,
+) {
+  const order = orderBy === "AUTHORED_OR_COMMITTED_AT" ? ("newest" as const) : ("name" as const);
   if (!source.cloned || prefixes.length === 0) return emptyPage;
   const { refs, totalCount } = await git.run({
-    kind: "list-refs", repositoryId: source.record.id, prefixes, nameText: query?.toLowerCase() ?? "", order, countMax: pageLength(first),
+    kind: "list-refs",
+    repositoryId: source.record.id,
+    prefixes,
+    nameText: query?.toLowerCase() ?? "",
+    order,
+    countMax: pageLength(first),
   });
-  return { nodes: refs.map((ref) => new RefSource(source, ref)), totalCount, pageInfo: offsetPageInfo(0, refs.length, refs.length < totalCount) };
+  return {
+    nodes: refs.map((ref) => new RefSource(source, ref)),
+    totalCount,
+    pageInfo: offsetPageInfo(0, refs.length, refs.length < totalCount),
+  };
 }
 
 /** Reads `A..B`, `A...B` as `A..B`, or one revision; nothing is HEAD, which an empty repository lacks. */
-async function revisionRange(source: RepositorySource, text: string, context: RequestContext): Promise<{ from: string[]; without: string[] }> {
+async function revisionRange(
+  source: RepositorySource,
+  text: string,
+  context: RequestContext,
+): Promise<{ from: string[]; without: string[] }> {
   if (text === "" && (await context.git.resolve(source, "")) === null) return { from: [], without: [] };
   const range = splitRange(text);
   const from = await commitOf(source, range?.head ?? text, context);
@@ -144,7 +222,12 @@ async function commitOf(source: RepositorySource, revision: string, { git }: Req
 }
 
 /** Two revisions beside each other; throws `not-found` for one that does not exist. */
-export async function comparison(source: RepositorySource, baseText: string, headText: string, context: RequestContext): Promise<ComparisonSource> {
+export async function comparison(
+  source: RepositorySource,
+  baseText: string,
+  headText: string,
+  context: RequestContext,
+): Promise<ComparisonSource> {
   const [base, head] = await Promise.all([commitOf(source, baseText, context), commitOf(source, headText, context)]);
   return { repository: source, baseText, headText, base, head };
 }

@@ -16,8 +16,15 @@ export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
     if (typeof first !== "number" && typeof last !== "number") {
       throw new TrawlError("bad-request", "you must provide a `first` or `last` value to properly paginate");
     }
-    const { work, services: { accounts: { savedSearches } } } = context;
-    const found = await work.once(work.keyOf("saved searches", wanted), savedSearches.count, () => wantedSearches(wanted, context));
+    const {
+      work,
+      services: {
+        accounts: { savedSearches },
+      },
+    } = context;
+    const found = await work.once(work.keyOf("saved searches", wanted), savedSearches.count, () =>
+      wantedSearches(wanted, context),
+    );
     const { nodes, totalCount, pageInfo } = bothWaysPageOf(found, { first, last, after, before });
     await context.takeTurn(nodes.length);
     return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
@@ -26,16 +33,23 @@ export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
 
 type Wanted = Omit<ObjectTypes["Query"]["savedSearches"]["args"], "first" | "last" | "after" | "before">;
 
-function* wantedSearches({ owner, namespace, query, viewerIsAffiliated, includeDrafts, orderBy }: Wanted, context: RequestContext): Generator<void, readonly SavedSearch[]> {
+function* wantedSearches(
+  { owner, namespace, query, viewerIsAffiliated, includeDrafts, orderBy }: Wanted,
+  context: RequestContext,
+): Generator<void, readonly SavedSearch[]> {
   const ownerId = owner ?? namespace;
   const tests: ((search: SavedSearch) => boolean)[] = [
     (search) => maySeeSavedSearch(search, context),
-    ...typeof ownerId === "string" ? [ofOwner(ownerId)] : [],
-    ...typeof query === "string" && query !== "" ? [holding(query.toLowerCase())] : [],
-    ...typeof viewerIsAffiliated === "boolean" ? [({ ownerId: id }: SavedSearch) => isAffiliated(id, context) === viewerIsAffiliated] : [],
-    ...includeDrafts === false ? [({ isDraft }: SavedSearch) => !isDraft] : [],
+    ...(typeof ownerId === "string" ? [ofOwner(ownerId)] : []),
+    ...(typeof query === "string" && query !== "" ? [holding(query.toLowerCase())] : []),
+    ...(typeof viewerIsAffiliated === "boolean"
+      ? [({ ownerId: id }: SavedSearch) => isAffiliated(id, context) === viewerIsAffiliated]
+      : []),
+    ...(includeDrafts === false ? [({ isDraft }: SavedSearch) => !isDraft] : []),
   ];
-  const found = yield* filterInSteps([...context.services.accounts.savedSearches.all()], (search) => tests.every((test) => test(search)));
+  const found = yield* filterInSteps([...context.services.accounts.savedSearches.all()], (search) =>
+    tests.every((test) => test(search)),
+  );
   return yield* sortInSteps(found, orderBy === "SAVED_SEARCH_UPDATED_AT" ? byTime : byDescription);
 }
 
@@ -45,23 +59,38 @@ export const savedSearch: ResolversOf<"SavedSearch"> = {
   viewerCanAdminister: ({ search }, _, context) => context.mayActFor(search.ownerId),
 };
 
-export const savedSearchMutations: Pick<Mutation, "createSavedSearch" | "updateSavedSearch" | "deleteSavedSearch" | "transferSavedSearchOwnership"
-  | "changeSavedSearchVisibility"> = {
+export const savedSearchMutations: Pick<
+  Mutation,
+  | "createSavedSearch"
+  | "updateSavedSearch"
+  | "deleteSavedSearch"
+  | "transferSavedSearchOwnership"
+  | "changeSavedSearchVisibility"
+> = {
   createSavedSearch: async (_, { input, description, query, orgID, userID }, context) => {
     const { author } = context;
     const owner = input?.owner ?? orgID ?? userID;
-    if (typeof owner !== "string") throw new TrawlError("bad-request", "give an input with an owner, or userID or orgID");
+    if (typeof owner !== "string")
+      throw new TrawlError("bad-request", "give an input with an owner, or userID or orgID");
     const isPublic = input?.visibility === "PUBLIC";
     if (isPublic) context.requireSiteAdmin();
-    const text = { description: input?.description ?? description ?? "", query: input?.query ?? query ?? "", isDraft: input?.draft === true };
+    const text = {
+      description: input?.description ?? description ?? "",
+      query: input?.query ?? query ?? "",
+      isDraft: input?.draft === true,
+    };
     const ownerId = actingForOwner(owner, context);
-    return requireSource(await context.services.accounts.savedSearches.create({ ...text, ownerId, isPublic }, author), context);
+    return requireSource(
+      await context.services.accounts.savedSearches.create({ ...text, ownerId, isPublic }, author),
+      context,
+    );
   },
   updateSavedSearch: async (_, { id, input, description, query }, context) => {
     const { author } = context;
     const before = requireSavedSearch(id, context);
     const text = {
-      description: input?.description ?? description ?? before.description, query: input?.query ?? query ?? before.query,
+      description: input?.description ?? description ?? before.description,
+      query: input?.query ?? query ?? before.query,
       isDraft: input === undefined || input === null ? before.isDraft : input.draft === true,
     };
     return requireSource(await context.services.accounts.savedSearches.update(before.id, text, author), context);
@@ -74,13 +103,23 @@ export const savedSearchMutations: Pick<Mutation, "createSavedSearch" | "updateS
   transferSavedSearchOwnership: async (_, { id, newOwner }, context) => {
     const { author } = context;
     const before = requireSavedSearch(id, context);
-    return requireSource(await context.services.accounts.savedSearches.update(before.id, { ownerId: actingForOwner(newOwner, context) }, author), context);
+    return requireSource(
+      await context.services.accounts.savedSearches.update(
+        before.id,
+        { ownerId: actingForOwner(newOwner, context) },
+        author,
+      ),
+      context,
+    );
   },
   changeSavedSearchVisibility: async (_, { id, newVisibility }, context) => {
     const { author } = context;
     context.requireSiteAdmin();
     const before = requireSavedSearch(id, context);
-    return requireSource(await context.services.accounts.savedSearches.update(before.id, { isPublic: newVisibility === "PUBLIC" }, author), context);
+    return requireSource(
+      await context.services.accounts.savedSearches.update(before.id, { isPublic: newVisibility === "PUBLIC" }, author),
+      context,
+    );
   },
 };
 
@@ -105,7 +144,8 @@ function requireSource(search: SavedSearch, context: RequestContext): SavedSearc
 /** One that the viewer may change. Who may not see it learns nothing of it. */
 function requireSavedSearch(id: string, context: RequestContext): SavedSearch {
   const search = context.services.accounts.savedSearches.get(numericKey(id, "SavedSearch"));
-  if (search === undefined || !maySeeSavedSearch(search, context)) throw new TrawlError("not-found", "there is no such saved search (any more)");
+  if (search === undefined || !maySeeSavedSearch(search, context))
+    throw new TrawlError("not-found", "there is no such saved search (any more)");
   context.requireActingFor(search.ownerId);
   return search;
 }
@@ -120,7 +160,9 @@ function holding(text: string): (search: SavedSearch) => boolean {
 }
 
 function isAffiliated(ownerId: number, { viewer: { userId }, services: { accounts } }: RequestContext): boolean {
-  return userId !== undefined && (ownerId === userId || accounts.organisation(ownerId)?.memberIds.includes(userId) === true);
+  return (
+    userId !== undefined && (ownerId === userId || accounts.organisation(ownerId)?.memberIds.includes(userId) === true)
+  );
 }
 
 function byDescription(a: SavedSearch, b: SavedSearch): number {

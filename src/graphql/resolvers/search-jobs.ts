@@ -3,7 +3,10 @@ import type { ResolversOf } from "../resolver-types.js";
 
 /** Search jobs are asked for by clients that exist; each request is told the same. */
 export function refuseSearchJobs(): never {
-  throw new TrawlError("not-found", "search jobs are not available yet; a search with `count:all` streams all its results");
+  throw new TrawlError(
+    "not-found",
+    "search jobs are not available yet; a search with `count:all` streams all its results",
+  );
 }
 
 export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "validateSearchJob"> = {
@@ -11,8 +14,7 @@ export const searchJobQueries: Pick<ResolversOf<"Query">, "searchJobs" | "valida
   validateSearchJob: refuseSearchJobs,
 };
 
-export const searchJobMutations: Pick<ResolversOf<"Mutation">, "createSearchJob" | "cancelSearchJob" | "deleteSearchJob"> = {
-  createSearchJob: refuseSearchJobs,
-  cancelSearchJob: refuseSearchJobs,
-  deleteSearchJob: refuseSearchJobs,
-};
+export const searchJobMutations: Pick<
+  ResolversOf<"Mutation">,
+  "createSearchJob" | "cancelSearchJob" | "deleteSearchJob"
+> = { createSearchJob: refuseSearchJobs, cancelSearchJob: refuseSearchJobs, deleteSearchJob: refuseSearchJobs };

@@ -20,7 +20,10 @@ export const searchResultsStats: ResolversOf<"SearchResultsStats"> = {
   languages: async (source, _, context) => (await source.results(context)).languages,
 };
 
-function named(names: ReturnType<SearchResultsSource["notSearched"]>, { repositories }: RequestContext): RepositorySource[] {
+function named(
+  names: ReturnType<SearchResultsSource["notSearched"]>,
+  { repositories }: RequestContext,
+): RepositorySource[] {
   return names.flatMap((name) => {
     const record = repositories.byName(name);
     return record === undefined ? [] : [repositorySourceOf(record)];

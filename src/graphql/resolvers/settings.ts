@@ -7,7 +7,14 @@ import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
 import type { SettingsEdit as SettingsEditInput, SettingsMutationGroupInput } from "../schema-types.js";
-import { subjectKey, viewerCascade, type CascadeSource, type SettingsChangeSource, type SettingsSource, type SubjectSource } from "../settings-sources.js";
+import {
+  subjectKey,
+  viewerCascade,
+  type CascadeSource,
+  type SettingsChangeSource,
+  type SettingsSource,
+  type SubjectSource,
+} from "../settings-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 
 type Query = ResolversOf<"Query">;
@@ -63,21 +70,33 @@ function finalText({ subjects }: CascadeSource, { work, services: { accounts } }
 function subjectOf(id: string, context: RequestContext): SubjectSource | null {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
-    case "Site": return key === siteKey ? new SiteSource() : null;
-    case "DefaultSettings": return new DefaultSettingsSource();
-    case "Org": return new OrganisationSource(actingForOrganisation(id, context).of);
-    case "User": return new UserSource(actingForUser(id, context).of);
-    default: return null;
+    case "Site":
+      return key === siteKey ? new SiteSource() : null;
+    case "DefaultSettings":
+      return new DefaultSettingsSource();
+    case "Org":
+      return new OrganisationSource(actingForOrganisation(id, context).of);
+    case "User":
+      return new UserSource(actingForUser(id, context).of);
+    default:
+      return null;
   }
 }
 
 /** The site's settings are everybody's to read, and for site admins to change. */
-function beginChange({ subject: id, lastID }: SettingsMutationGroupInput, context: RequestContext): SettingsChangeSource {
+function beginChange(
+  { subject: id, lastID }: SettingsMutationGroupInput,
+  context: RequestContext,
+): SettingsChangeSource {
   const { author } = context;
   if (parseGlobalId(id).kind === "Site") context.requireSiteAdmin();
   const subject = subjectOf(id, context);
   const key = subject === null ? undefined : subjectKey(subject);
-  if (key === undefined) throw new TrawlError("bad-request", `${JSON.stringify(id.slice(0, 200))} is nothing whose settings can be changed: give the id of the site, an organisation or a user`);
+  if (key === undefined)
+    throw new TrawlError(
+      "bad-request",
+      `${JSON.stringify(id.slice(0, 200))} is nothing whose settings can be changed: give the id of the site, an organisation or a user`,
+    );
   return { subject: key, lastVersion: lastID ?? undefined, author };
 }
 
@@ -87,7 +106,11 @@ function edited(source: SettingsChangeSource, input: SettingsEditInput, context:
   return changed(source, (contents) => editedSettings(contents, path, edit), context);
 }
 
-async function changed({ subject, lastVersion, author }: SettingsChangeSource, edit: (contents: string) => string, context: RequestContext) {
+async function changed(
+  { subject, lastVersion, author }: SettingsChangeSource,
+  edit: (contents: string) => string,
+  context: RequestContext,
+) {
   await context.services.accounts.settings.change(subject, lastVersion, edit, author);
   return { empty: nothing };
 }
@@ -103,6 +126,7 @@ function pathOf({ keyPath }: SettingsEditInput): JsonPath {
 function editOf({ value, valueIsJSONCEncodedString }: SettingsEditInput): SettingsEdit {
   if (value === undefined) return { kind: "remove" };
   if (valueIsJSONCEncodedString !== true) return { kind: "value", value };
-  if (typeof value !== "string") throw new TrawlError("bad-request", "with valueIsJSONCEncodedString the value must be a text that holds JSON");
+  if (typeof value !== "string")
+    throw new TrawlError("bad-request", "with valueIsJSONCEncodedString the value must be a text that holds JSON");
   return { kind: "text", text: value };
 }

@@ -22,15 +22,35 @@ import { tokenPage } from "./tokens.js";
 type Query = ResolversOf<"Query">;
 
 /** What is asked about the instance, and about who asks. */
-export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "site" | "statusMessages" | "repositoryStats" | "evaluateFeatureFlag" | "evaluateFeatureFlags" | "evaluatedFeatureFlags"
-  | "featureFlags" | "clientConfiguration" | "enterpriseLicenseHasFeature" | "executors" | "repoMeta"> = {
+export const siteQueries: Pick<
+  Query,
+  | "externalServices"
+  | "highlightCode"
+  | "site"
+  | "statusMessages"
+  | "repositoryStats"
+  | "evaluateFeatureFlag"
+  | "evaluateFeatureFlags"
+  | "evaluatedFeatureFlags"
+  | "featureFlags"
+  | "clientConfiguration"
+  | "enterpriseLicenseHasFeature"
+  | "executors"
+  | "repoMeta"
+> = {
   externalServices: async (_, { first, after, repo }, context) => {
     context.requireSiteAdmin();
-    const services = repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository" ? [configuredService(await repositorySummary(context), context)] : [];
+    const services =
+      repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository"
+        ? [configuredService(await repositorySummary(context), context)]
+        : [];
     return pageOf(services, first, after);
   },
   highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
-    const { lines } = await git.highlight({ text: code, path: "", language: fuzzyLanguage, longLines: false }, disableTimeout);
+    const { lines } = await git.highlight(
+      { text: code, path: "", language: fuzzyLanguage, longLines: false },
+      disableTimeout,
+    );
     return tableOfRows(tableRows(lines, 1));
   },
   site: () => new SiteSource(),
@@ -40,7 +60,10 @@ export const siteQueries: Pick<Query, "externalServices" | "highlightCode" | "si
   evaluateFeatureFlags: () => [],
   evaluatedFeatureFlags: () => [],
   featureFlags: () => [],
-  clientConfiguration: (_, __, { services }) => ({ contentScriptUrls: [], parentSourcegraph: { url: services.externalUrl() } }),
+  clientConfiguration: (_, __, { services }) => ({
+    contentScriptUrls: [],
+    parentSourcegraph: { url: services.externalUrl() },
+  }),
   enterpriseLicenseHasFeature: (_, { feature }) => feature === "code-search",
   executors: (_, __, context) => {
     context.requireSiteAdmin();
@@ -53,7 +76,12 @@ export const site: ResolversOf<"Site"> = {
   siteID: (_, __, { services }) => services.siteId,
   configuration: (_, __, context) => {
     context.requireSiteAdmin();
-    return { id: 1, effectiveContents: context.services.configuration(), validationMessages: [], history: bothWaysPageOf([], {}) };
+    return {
+      id: 1,
+      effectiveContents: context.services.configuration(),
+      validationMessages: [],
+      history: bothWaysPageOf([], {}),
+    };
   },
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
@@ -69,8 +97,12 @@ export const site: ResolversOf<"Site"> = {
     context.requireSiteAdmin();
     return { remoteExternalServicesCount: 1, localExternalServicesCount: 0 };
   },
-  productSubscription: (_, __, { services: { accounts } }) =>
-    ({ productNameWithBrand: "Trawl", actualUserCount: accounts.userCount, maximumAllowedUserCount: null, noLicenseWarningUserCount: null }),
+  productSubscription: (_, __, { services: { accounts } }) => ({
+    productNameWithBrand: "Trawl",
+    actualUserCount: accounts.userCount,
+    maximumAllowedUserCount: null,
+    noLicenseWarningUserCount: null,
+  }),
   usageStatistics: () => ({ daus: [], waus: [], maus: [] }),
   viewerCanAdminister: (_, __, { viewer }) => viewer.isSiteAdmin,
   buildVersion: () => buildVersion,
@@ -88,7 +120,10 @@ export const siteUsers: ResolversOf<"SiteUsers"> = {
 export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfiguration" | "sendTestEmail"> = {
   updateSiteConfiguration: (_, __, context) => {
     context.requireSiteAdmin();
-    throw new TrawlError("forbidden", "the configuration is a file, which the operator edits; repositories and contexts are read again on SIGHUP, all else at the next start");
+    throw new TrawlError(
+      "forbidden",
+      "the configuration is a file, which the operator edits; repositories and contexts are read again on SIGHUP, all else at the next start",
+    );
   },
   sendTestEmail: (_, __, context) => {
     context.requireSiteAdmin();
@@ -96,23 +131,32 @@ export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfigurati
   },
 };
 
-export const defaultSettings: ResolversOf<"DefaultSettings"> = { settingsCascade: (source, _, context) => cascadeOf(source, context) };
+export const defaultSettings: ResolversOf<"DefaultSettings"> = {
+  settingsCascade: (source, _, context) => cascadeOf(source, context),
+};
 
 export const repoMeta: ResolversOf<"RepoMeta"> = {
-  keys: async (_, { query, first, after }, context) => pageOf(await metadataTexts(context, undefined, query ?? ""), first, after),
+  keys: async (_, { query, first, after }, context) =>
+    pageOf(await metadataTexts(context, undefined, query ?? ""), first, after),
   key: async (_, { key }, context) => ((await metadataTexts(context, undefined, "")).includes(key) ? { key } : null),
 };
 
 export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
-  values: async ({ key }, { query, first, after }, context) => pageOf(await metadataTexts(context, key, query ?? ""), first, after),
+  values: async ({ key }, { query, first, after }, context) =>
+    pageOf(await metadataTexts(context, key, query ?? ""), first, after),
 };
 
 /** The keys of all repositories' metadata that hold a text, or the values of one key; each once and in order. */
-async function metadataTexts({ repositories, work }: RequestContext, ofKey: string | undefined, held: string): Promise<readonly string[]> {
+async function metadataTexts(
+  { repositories, work }: RequestContext,
+  ofKey: string | undefined,
+  held: string,
+): Promise<readonly string[]> {
   return work.once(work.keyOf("metadata", { ofKey, held }), repositories.count, function* () {
     const texts = new Set<string>();
     const add = ({ metadata }: Repository): void => {
-      const found = ofKey === undefined ? Object.keys(metadata) : Object.hasOwn(metadata, ofKey) ? [metadata[ofKey]] : [];
+      const found =
+        ofKey === undefined ? Object.keys(metadata) : Object.hasOwn(metadata, ofKey) ? [metadata[ofKey]] : [];
       for (const text of found) if (text !== null && text.includes(held)) texts.add(text);
     };
     yield* eachInSteps(repositories.values(), add);
@@ -125,8 +169,19 @@ function configuredService({ total, newest }: RepositorySummary, { services }: R
   const { kind, displayName } = { kind: "OTHER", displayName: "Configured repositories" } as const;
   const date = newest || "1970-01-01T00:00:00Z";
   return {
-    __typename: "ExternalService" as const, id: globalId("ExternalService", 1), kind, displayName, config: services.configuration(), createdAt: date, updatedAt: date,
-    repoCount: total, lastSyncAt: newest || null, nextSyncAt: null, lastSyncError: null, warning: null, webhookURL: null,
+    __typename: "ExternalService" as const,
+    id: globalId("ExternalService", 1),
+    kind,
+    displayName,
+    config: services.configuration(),
+    createdAt: date,
+    updatedAt: date,
+    repoCount: total,
+    lastSyncAt: newest || null,
+    nextSyncAt: null,
+    lastSyncError: null,
+    warning: null,
+    webhookURL: null,
   };
 }
 
@@ -135,18 +190,38 @@ const quarantineMessagesMax = 20;
 
 /** What an operator should know; nothing when all is well. */
 function statusMessages({ total, pending, failures, quarantined }: RepositorySummary, viewer: Viewer) {
-  if (total === 0) return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
+  if (total === 0)
+    return [{ __typename: "NoRepositoriesDetected" as const, message: "No repositories are configured." }];
   return [
-    ...pending > 0 ? [{ __typename: "CloningProgress" as const, message: `${pending} ${pending === 1 ? "repository is" : "repositories are"} being fetched.` }] : [],
-    ...failures.map(({ name, lastError }) => ({ __typename: "SyncError" as const, message: `${name}: ${visibleError(lastError, viewer)}` })),
-    ...quarantined.flatMap(({ name, quarantine }) => quarantineSentences(quarantine).map((sentence) => `${name}: ${sentence}`)).slice(0, quarantineMessagesMax)
+    ...(pending > 0
+      ? [
+          {
+            __typename: "CloningProgress" as const,
+            message: `${pending} ${pending === 1 ? "repository is" : "repositories are"} being fetched.`,
+          },
+        ]
+      : []),
+    ...failures.map(({ name, lastError }) => ({
+      __typename: "SyncError" as const,
+      message: `${name}: ${visibleError(lastError, viewer)}`,
+    })),
+    ...quarantined
+      .flatMap(({ name, quarantine }) => quarantineSentences(quarantine).map((sentence) => `${name}: ${sentence}`))
+      .slice(0, quarantineMessagesMax)
       .map((message) => ({ __typename: "SyncError" as const, message })),
   ];
 }
 
 function repositoryStats({ total, cloned, pending, failed, searchable }: RepositorySummary) {
   return {
-    gitDirBytes: "0", indexedLinesCount: "0", total, cloned, cloning: pending, notCloned: total - cloned - pending,
-    failedFetch: failed, corrupted: 0, indexed: searchable,
+    gitDirBytes: "0",
+    indexedLinesCount: "0",
+    total,
+    cloned,
+    cloning: pending,
+    notCloned: total - cloned - pending,
+    failedFetch: failed,
+    corrupted: 0,
+    indexed: searchable,
   };
 }

@@ -20,16 +20,35 @@ export const teamQueries: Pick<Query, "team" | "teams"> = {
   team: (_, { name }, context) => teamSource(context.services.accounts.teams.byName(name), context),
   teams: async (_, { first, after, ...args }, context) => {
     context.requireUser();
-    const { work, services: { accounts: { teams } } } = context;
-    return teamPage(await work.once(work.keyOf("teams", args), teams.count, () => wantedTeams(args, context)), first, after, context);
+    const {
+      work,
+      services: {
+        accounts: { teams },
+      },
+    } = context;
+    return teamPage(
+      await work.once(work.keyOf("teams", args), teams.count, () => wantedTeams(args, context)),
+      first,
+      after,
+      context,
+    );
   },
 };
 
 export const team: ResolversOf<"Team"> = {
   members: async ({ team: { memberIds } }, { first, after, search }, context) => {
-    const { work, services: { accounts } } = context;
+    const {
+      work,
+      services: { accounts },
+    } = context;
     const isNamed = namesHold(search);
-    const users = await work.run(memberIds.length, filterInSteps(memberIds.flatMap((id) => accounts.user(id) ?? []), isNamed));
+    const users = await work.run(
+      memberIds.length,
+      filterInSteps(
+        memberIds.flatMap((id) => accounts.user(id) ?? []),
+        isNamed,
+      ),
+    );
     const page = pageOf(users, first, after);
     await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
@@ -39,7 +58,12 @@ export const team: ResolversOf<"Team"> = {
     return parent === undefined ? null : new TeamSource(parent);
   },
   childTeams: async ({ team: { id } }, { first, after, search }, context) => {
-    const { work, services: { accounts: { teams } } } = context;
+    const {
+      work,
+      services: {
+        accounts: { teams },
+      },
+    } = context;
     const parts = await work.once(`parts of ${id}`, 1, () => sorted(teams.partsOf(id)));
     return teamPage(await work.run(parts.length, filterInSteps(parts, namesHold(search))), first, after, context);
   },
@@ -47,7 +71,10 @@ export const team: ResolversOf<"Team"> = {
   creator: ({ team: { creatorId } }, _, context) => userSource(creatorId, context),
 };
 
-export const teamMutations: Pick<Mutation, "createTeam" | "updateTeam" | "deleteTeam" | "addTeamMembers" | "setTeamMembers" | "removeTeamMembers"> = {
+export const teamMutations: Pick<
+  Mutation,
+  "createTeam" | "updateTeam" | "deleteTeam" | "addTeamMembers" | "setTeamMembers" | "removeTeamMembers"
+> = {
   createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
     const { doer, id } = context.author;
     if (readonly === true) context.requireSiteAdmin();
@@ -59,11 +86,12 @@ export const teamMutations: Pick<Mutation, "createTeam" | "updateTeam" | "delete
     const { doer } = context;
     const found = requireTeam(id, typeof id === "string" ? undefined : name, context);
     const parentId = parentOf(parentTeam, parentTeamName, context);
-    if (parentId !== undefined && makeRoot === true) throw new TrawlError("bad-request", "a team cannot have a parent and be a root: give parentTeam or makeRoot");
+    if (parentId !== undefined && makeRoot === true)
+      throw new TrawlError("bad-request", "a team cannot have a parent and be a root: give parentTeam or makeRoot");
     const changes = {
-      ...typeof id === "string" && typeof name === "string" ? { name } : {},
-      ...typeof displayName === "string" ? { displayName } : {},
-      ...makeRoot === true ? { parentId: 0 } : parentId === undefined ? {} : { parentId },
+      ...(typeof id === "string" && typeof name === "string" ? { name } : {}),
+      ...(typeof displayName === "string" ? { displayName } : {}),
+      ...(makeRoot === true ? { parentId: 0 } : parentId === undefined ? {} : { parentId }),
     };
     return new TeamSource(await context.services.accounts.teams.update(found.id, changes, doer));
   },
@@ -74,7 +102,8 @@ export const teamMutations: Pick<Mutation, "createTeam" | "updateTeam" | "delete
   },
   addTeamMembers: (_, args, context) => setMembers(args, (named, members) => [...members, ...named], context),
   setTeamMembers: (_, args, context) => setMembers(args, (named) => named, context),
-  removeTeamMembers: (_, args, context) => setMembers(args, (named, members) => members.filter((id) => !named.includes(id)), context),
+  removeTeamMembers: (_, args, context) =>
+    setMembers(args, (named, members) => members.filter((id) => !named.includes(id)), context),
 };
 
 interface MemberArguments {
@@ -84,22 +113,38 @@ interface MemberArguments {
   readonly skipUnmatchedMembers: boolean | null;
 }
 
-async function setMembers(args: MemberArguments, choose: (named: readonly number[], members: readonly number[]) => readonly number[], context: RequestContext): Promise<TeamSource> {
+async function setMembers(
+  args: MemberArguments,
+  choose: (named: readonly number[], members: readonly number[]) => readonly number[],
+  context: RequestContext,
+): Promise<TeamSource> {
   const { doer } = context;
   const { id } = requireTeam(args.team, args.teamName, context);
-  if (args.members.length > namedMembersMax) throw new TrawlError("bad-request", `members: ${args.members.length} are more than ${namedMembersMax}; name them in several requests`);
+  if (args.members.length > namedMembersMax)
+    throw new TrawlError(
+      "bad-request",
+      `members: ${args.members.length} are more than ${namedMembersMax}; name them in several requests`,
+    );
   const named = args.members.flatMap((member) => {
     const userId = memberIdOf(member, context);
     if (userId === undefined && args.skipUnmatchedMembers !== true) {
-      throw new TrawlError("not-found", `no user is meant by ${JSON.stringify(member).slice(0, 500)}; give skipUnmatchedMembers to leave such members out`);
+      throw new TrawlError(
+        "not-found",
+        `no user is meant by ${JSON.stringify(member).slice(0, 500)}; give skipUnmatchedMembers to leave such members out`,
+      );
     }
     return userId ?? [];
   });
-  return new TeamSource(await context.services.accounts.teams.setMembers(id, (members) => choose(named, members), doer));
+  return new TeamSource(
+    await context.services.accounts.teams.setMembers(id, (members) => choose(named, members), doer),
+  );
 }
 
 /** Whom an input means; undefined for nobody here. An address counts when it is verified. */
-function memberIdOf({ userID, username, email }: TeamMemberInput, { services: { accounts } }: RequestContext): number | undefined {
+function memberIdOf(
+  { userID, username, email }: TeamMemberInput,
+  { services: { accounts } }: RequestContext,
+): number | undefined {
   if (typeof userID === "string") return accounts.user(numericKey(userID, "User"))?.id;
   if (typeof username === "string") return accounts.userByName(username)?.id;
   return typeof email === "string" ? accounts.emails.verifiedOwnerOf(email) : undefined;
@@ -109,30 +154,48 @@ function memberIdOf({ userID, username, email }: TeamMemberInput, { services: { 
 function requireTeam(id: string | null | undefined, name: string | null | undefined, context: RequestContext): Team {
   const found = namedTeam(id, name, context);
   if (found === undefined) throw new TrawlError("bad-request", "the team must be given by id or by name");
-  if (!mayChangeTeam(found, context)) throw new TrawlError("forbidden", "must be authenticated as a member of the team or site admin");
+  if (!mayChangeTeam(found, context))
+    throw new TrawlError("forbidden", "must be authenticated as a member of the team or site admin");
   return found;
 }
 
-function parentOf(id: string | null | undefined, name: string | null | undefined, context: RequestContext): number | undefined {
+function parentOf(
+  id: string | null | undefined,
+  name: string | null | undefined,
+  context: RequestContext,
+): number | undefined {
   const parent = namedTeam(id, name, context);
   if (parent !== undefined && parent.isReadonly) context.requireSiteAdmin();
   return parent?.id;
 }
 
 /** Undefined when neither id nor name is given; throws `not-found` when there is no such team. */
-function namedTeam(id: string | null | undefined, name: string | null | undefined, { services: { accounts } }: RequestContext): Team | undefined {
+function namedTeam(
+  id: string | null | undefined,
+  name: string | null | undefined,
+  { services: { accounts } }: RequestContext,
+): Team | undefined {
   if (typeof id !== "string" && typeof name !== "string") return undefined;
   const found = typeof id === "string" ? accounts.teams.get(numericKey(id, "Team")) : accounts.teams.byName(name ?? "");
-  if (found === undefined) throw new TrawlError("not-found", `there is no team ${JSON.stringify((name ?? id ?? "").slice(0, 255))}`);
+  if (found === undefined)
+    throw new TrawlError("not-found", `there is no team ${JSON.stringify((name ?? id ?? "").slice(0, 255))}`);
   return found;
 }
 
-function* wantedTeams({ search, exceptAncestor, includeChildTeams }: Omit<ObjectTypes["Query"]["teams"]["args"], "first" | "after">, context: RequestContext): Generator<void, readonly Team[]> {
+function* wantedTeams(
+  { search, exceptAncestor, includeChildTeams }: Omit<ObjectTypes["Query"]["teams"]["args"], "first" | "after">,
+  context: RequestContext,
+): Generator<void, readonly Team[]> {
   const { teams } = context.services.accounts;
   const isDeep = includeChildTeams === true || (typeof search === "string" && search !== "");
   const except = typeof exceptAncestor === "string" ? numericKey(exceptAncestor, "Team") : undefined;
   const isNamed = namesHold(search);
-  return yield* sorted(yield* filterInSteps(isDeep ? teams.all() : teams.partsOf(0), (found) => isNamed(found) && (except === undefined || !isWithin(found, except, context))));
+  return yield* sorted(
+    yield* filterInSteps(
+      isDeep ? teams.all() : teams.partsOf(0),
+      (found) => isNamed(found) && (except === undefined || !isWithin(found, except, context)),
+    ),
+  );
 }
 
 function sorted(teams: readonly Team[]): Generator<void, readonly Team[]> {
@@ -140,13 +203,19 @@ function sorted(teams: readonly Team[]): Generator<void, readonly Team[]> {
 }
 
 /** Caller guarantees: the teams are sorted. */
-async function teamPage(teams: readonly Team[], first: number | null | undefined, after: string | null | undefined, context: RequestContext) {
+async function teamPage(
+  teams: readonly Team[],
+  first: number | null | undefined,
+  after: string | null | undefined,
+  context: RequestContext,
+) {
   const page = pageOf(teams, first, after);
   await context.takeTurn(page.nodes.length);
   return { ...page, nodes: page.nodes.map((found) => new TeamSource(found)) };
 }
 
 function isWithin(of: Team, ancestor: number, { services: { accounts } }: RequestContext): boolean {
-  for (let at: Team | undefined = of; at !== undefined; at = accounts.teams.get(at.parentId)) if (at.id === ancestor) return true;
+  for (let at: Team | undefined = of; at !== undefined; at = accounts.teams.get(at.parentId))
+    if (at.id === ancestor) return true;
   return false;
 }

@@ -1,13 +1,10 @@
 import { nothing } from "../connections.js";
 import type { ResolversOf } from "../resolver-types.js";
 
-
 /** What clients report about their own use is dropped. */
-export const telemetryMutations: Pick<ResolversOf<"Mutation">, "logEvent" | "logEvents" | "logUserEvent" | "telemetry"> = {
-  logEvent: () => nothing,
-  logEvents: () => nothing,
-  logUserEvent: () => nothing,
-  telemetry: () => ({}),
-};
+export const telemetryMutations: Pick<
+  ResolversOf<"Mutation">,
+  "logEvent" | "logEvents" | "logUserEvent" | "telemetry"
+> = { logEvent: () => nothing, logEvents: () => nothing, logUserEvent: () => nothing, telemetry: () => ({}) };
 
 export const telemetryMutation: ResolversOf<"TelemetryMutation"> = { recordEvents: () => nothing };

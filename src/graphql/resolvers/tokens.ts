@@ -21,20 +21,31 @@ export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" |
     const doer = requireTokenMaker(numericKey(id, "User"), context);
     requireScopes(scopes, context);
     const { name } = requireUser(id, context);
-    const { token, text } = await context.services.accounts.createToken(name, { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) }, doer);
+    const { token, text } = await context.services.accounts.createToken(
+      name,
+      { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) },
+      doer,
+    );
     return { id: globalId("AccessToken", token.id), token: text };
   },
   deleteAccessToken: async (_, { byID, byToken }, context) => {
     const { doer } = context;
-    if ((typeof byID === "string") === (typeof byToken === "string")) throw new TrawlError("bad-request", "either byID or byToken must be given, and not both");
-    const { id } = typeof byID === "string" ? requireOwnToken(byID, context) : requireTokenOfText(byToken ?? "", context);
+    if ((typeof byID === "string") === (typeof byToken === "string"))
+      throw new TrawlError("bad-request", "either byID or byToken must be given, and not both");
+    const { id } =
+      typeof byID === "string" ? requireOwnToken(byID, context) : requireTokenOfText(byToken ?? "", context);
     await context.services.accounts.deleteToken(id, doer);
     return nothing;
   },
 };
 
 /** A page of tokens. Caller guarantees: the viewer may see them. */
-export function tokenPage(tokens: readonly AccessToken[], first: number | null | undefined, after: string | null | undefined, { services: { accounts } }: RequestContext) {
+export function tokenPage(
+  tokens: readonly AccessToken[],
+  first: number | null | undefined,
+  after: string | null | undefined,
+  { services: { accounts } }: RequestContext,
+) {
   const page = pageOf(tokens, first, after);
   const nodes = page.nodes.flatMap((token) => {
     const user = accounts.user(token.userId);
@@ -51,12 +62,18 @@ function requireTokenMaker(userId: number, context: RequestContext): Doer {
   const { doer, viewer } = context;
   switch (context.services.accessTokens) {
     case "all-users-create":
-      if (viewer.userId !== userId) throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
+      if (viewer.userId !== userId)
+        throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
       return doer;
     case "site-admin-create":
-      if (!viewer.isSiteAdmin) throw new TrawlError("forbidden", "access token creation is restricted to site admins: must be site admin");
+      if (!viewer.isSiteAdmin)
+        throw new TrawlError("forbidden", "access token creation is restricted to site admins: must be site admin");
       return doer;
-    case "none": throw new TrawlError("forbidden", "access token creation is disabled by the site's configuration, auth.accessTokens");
+    case "none":
+      throw new TrawlError(
+        "forbidden",
+        "access token creation is disabled by the site's configuration, auth.accessTokens",
+      );
   }
 }
 
@@ -65,11 +82,17 @@ function requireScopes(scopes: readonly string[], { viewer: { credential, isSite
   if (credential?.kind !== "token") return;
   const wider = checkScopes(scopes, isSiteAdmin).find((scope) => !credential.scopes.includes(scope));
   if (wider === undefined) return;
-  throw new TrawlError("forbidden", `this request's access token has no scope ${JSON.stringify(wider)}, so it makes none with it; sign in, or send a token that has it`);
+  throw new TrawlError(
+    "forbidden",
+    `this request's access token has no scope ${JSON.stringify(wider)}, so it makes none with it; sign in, or send a token that has it`,
+  );
 }
 
 /** Null asks for a token that never ends, where that is allowed; clients that have no such choice send it for none. */
-function lifetimeMs(seconds: number | null | undefined, { services: { tokenLifetimes } }: RequestContext): number | undefined {
+function lifetimeMs(
+  seconds: number | null | undefined,
+  { services: { tokenLifetimes } }: RequestContext,
+): number | undefined {
   if (seconds === undefined) return tokenLifetimes.lifetimeMs(undefined);
   if (seconds === null) return tokenLifetimes.lifetimeMs(tokenLifetimes.allowsNever ? "never" : undefined);
   if (seconds >= 1) return tokenLifetimes.lifetimeMs(seconds * 1000);

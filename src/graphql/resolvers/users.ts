@@ -28,8 +28,15 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
   },
   users: async (_, { first, after, ...args }, context) => {
     context.requireSiteAdmin();
-    const { work, services: { accounts } } = context;
-    const page = pageOf(await work.once(work.keyOf("users", args), accounts.userCount, () => wantedUsers(args, accounts)), first, after);
+    const {
+      work,
+      services: { accounts },
+    } = context;
+    const page = pageOf(
+      await work.once(work.keyOf("users", args), accounts.userCount, () => wantedUsers(args, accounts)),
+      first,
+      after,
+    );
     await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
@@ -39,8 +46,10 @@ export const user: ResolversOf<"User"> = {
   // Who may read what is decided in field-access.
   email: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).at(0)?.address ?? "",
   emails: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).map(shownEmail),
-  primaryEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).slice(0, 1).map(shownEmail).at(0) ?? null,
-  hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) => accounts.emails.of(id).some(({ isVerified }) => isVerified),
+  primaryEmail: ({ user: { id } }, _, { services: { accounts } }) =>
+    accounts.emails.of(id).slice(0, 1).map(shownEmail).at(0) ?? null,
+  hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) =>
+    accounts.emails.of(id).some(({ isVerified }) => isVerified),
   latestSettings,
   settingsCascade: (source, _, context) => cascadeOf(source, context),
   organizations: async ({ user: { id } }, _, context) => {
@@ -49,12 +58,21 @@ export const user: ResolversOf<"User"> = {
   },
   organizationMemberships: async (source, _, context) => {
     const organisations = await knownOrganisations(source.user.id, context);
-    return { nodes: organisations.map((organization) => ({ organization, user: source })), totalCount: organisations.length };
+    return {
+      nodes: organisations.map((organization) => ({ organization, user: source })),
+      totalCount: organisations.length,
+    };
   },
-  accessTokens: ({ user: { id } }, { first, after }, context) => tokenPage(context.services.accounts.tokens(id), first, after, context),
+  accessTokens: ({ user: { id } }, { first, after }, context) =>
+    tokenPage(context.services.accounts.tokens(id), first, after, context),
   externalAccounts: () => emptyPage,
   teams: async ({ user: { id } }, { first, after, search }, context) => {
-    const { work, services: { accounts: { teams } } } = context;
+    const {
+      work,
+      services: {
+        accounts: { teams },
+      },
+    } = context;
     const all = await work.once(`teams of ${id}`, 1, () => inOneStep(() => teams.ofUser(id)));
     const page = pageOf(await work.run(all.length, filterInSteps(all, namesHold(search))), first, after);
     await context.takeTurn(page.nodes.length);
@@ -63,7 +81,11 @@ export const user: ResolversOf<"User"> = {
   usageStatistics: ({ user: { id } }, _, context) => {
     const lastMs = context.services.accounts.lastUses.of(id);
     return {
-      searchQueries: 0, pageViews: 0, codeIntelligenceActions: 0, findReferencesActions: 0, lastActiveCodeHostIntegrationTime: null,
+      searchQueries: 0,
+      pageViews: 0,
+      codeIntelligenceActions: 0,
+      findReferencesActions: 0,
+      lastActiveCodeHostIntegrationTime: null,
       lastActiveTime: lastMs === undefined ? null : new Date(lastMs).toISOString(),
     };
   },
@@ -81,14 +103,34 @@ export const user: ResolversOf<"User"> = {
   roles: () => bothWaysPageOf([], {}),
 };
 
-export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "deleteUsers" | "recoverUsers" | "updateUser" | "setUserIsSiteAdmin" | "setTag"
-  | "addUserEmail" | "removeUserEmail" | "setUserEmailPrimary" | "setUserEmailVerified" | "updatePassword" | "createPassword" | "randomizeUserPassword"
-  | "invalidateSessionsByID" | "invalidateSessionsByIDs"> = {
+export const userMutations: Pick<
+  Mutation,
+  | "createUser"
+  | "deleteUser"
+  | "deleteUsers"
+  | "recoverUsers"
+  | "updateUser"
+  | "setUserIsSiteAdmin"
+  | "setTag"
+  | "addUserEmail"
+  | "removeUserEmail"
+  | "setUserEmailPrimary"
+  | "setUserEmailVerified"
+  | "updatePassword"
+  | "createPassword"
+  | "randomizeUserPassword"
+  | "invalidateSessionsByID"
+  | "invalidateSessionsByIDs"
+> = {
   createUser: async (_, { username, email, verifiedEmail }, context) => {
     const doer = context.requireSiteAdmin();
     const { accounts, externalUrl } = context.services;
-    const address = typeof email === "string" && email !== "" ? { email: { address: email, isVerified: verifiedEmail ?? true } } : {};
-    const created = await accounts.createUser({ name: username, displayName: "", isSiteAdmin: false, ...address }, doer);
+    const address =
+      typeof email === "string" && email !== "" ? { email: { address: email, isVerified: verifiedEmail ?? true } } : {};
+    const created = await accounts.createUser(
+      { name: username, displayName: "", isSiteAdmin: false, ...address },
+      doer,
+    );
     const { path } = await accounts.passwords.newReset(created.name, doer);
     return { user: new UserSource(created), resetPasswordURL: externalUrl() + path };
   },
@@ -99,18 +141,26 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
     throw new TrawlError("not-found", "deleted users are not kept; create them again with createUser");
   },
   updateUser: async (_, { user: id, username, displayName, avatarURL }, context) => {
-    const { doer, of: { name } } = actingForUser(id, context);
+    const {
+      doer,
+      of: { name },
+    } = actingForUser(id, context);
     if (typeof username === "string" && username !== name) {
-      throw new TrawlError("bad-request", "names of users stay, since permissions are given to them; create another user and delete this one");
+      throw new TrawlError(
+        "bad-request",
+        "names of users stay, since permissions are given to them; create another user and delete this one",
+      );
     }
-    if (typeof avatarURL === "string" && avatarURL !== "") throw new TrawlError("bad-request", "users have no pictures here; leave avatarURL out");
+    if (typeof avatarURL === "string" && avatarURL !== "")
+      throw new TrawlError("bad-request", "users have no pictures here; leave avatarURL out");
     const changes = typeof displayName === "string" ? { displayName } : {};
     return new UserSource(await context.services.accounts.updateUser(name, changes, doer));
   },
   setUserIsSiteAdmin: async (_, { userID, siteAdmin }, context) => {
     const doer = context.requireSiteAdmin();
     const { id, name } = requireUser(userID, context);
-    if (id === context.viewer.userId) throw new TrawlError("forbidden", "refusing to set current user site admin status");
+    if (id === context.viewer.userId)
+      throw new TrawlError("forbidden", "refusing to set current user site admin status");
     await context.services.accounts.updateUser(name, { isSiteAdmin: siteAdmin }, doer);
     return nothing;
   },
@@ -119,20 +169,30 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
     return nothing;
   },
   addUserEmail: async (_, { user: id, email }, context) => {
-    const { doer, of: { name } } = actingForUser(id, context);
+    const {
+      doer,
+      of: { name },
+    } = actingForUser(id, context);
     await context.services.accounts.emails.add(name, email, false, doer);
     return nothing;
   },
   removeUserEmail: async (_, { user: id, email }, context) => {
-    const { doer, of: { name } } = actingForUser(id, context);
+    const {
+      doer,
+      of: { name },
+    } = actingForUser(id, context);
     await context.services.accounts.emails.remove(name, email, doer);
     return nothing;
   },
   setUserEmailPrimary: async (_, { user: id, email }, context) => {
-    const { doer, of: { id: key, name } } = actingForUser(id, context);
+    const {
+      doer,
+      of: { id: key, name },
+    } = actingForUser(id, context);
     const { emails } = context.services.accounts;
     const found = emails.of(key).find(({ address }) => address.toLowerCase() === email.toLowerCase());
-    if (found?.isVerified === false) throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin does that`);
+    if (found?.isVerified === false)
+      throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin does that`);
     await emails.setPrimary(name, email, doer);
     return nothing;
   },
@@ -149,7 +209,8 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
   createPassword: async (_, { newPassword }, context) => {
     const { id, doer } = context.author;
     const { passwords } = context.services.accounts;
-    if (passwords.has(id)) throw new TrawlError("conflict", "there is a password already; change it with updatePassword");
+    if (passwords.has(id))
+      throw new TrawlError("conflict", "there is a password already; change it with updatePassword");
     await passwords.set(doer.who, newPassword, doer);
     return nothing;
   },
@@ -163,7 +224,10 @@ export const userMutations: Pick<Mutation, "createUser" | "deleteUser" | "delete
   invalidateSessionsByIDs: (_, { userIDs }, context) => endSessions(userIDs, context),
 };
 
-function wantedUsers({ query, activePeriod, inactiveSince }: Omit<ObjectTypes["Query"]["users"]["args"], "first" | "after">, accounts: Accounts): Generator<void, readonly User[]> {
+function wantedUsers(
+  { query, activePeriod, inactiveSince }: Omit<ObjectTypes["Query"]["users"]["args"], "first" | "after">,
+  accounts: Accounts,
+): Generator<void, readonly User[]> {
   const isNamed = namesHold(query);
   const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
   const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
@@ -183,7 +247,11 @@ async function deleteUsers(ids: readonly string[], context: RequestContext): Pro
 
 async function endSessions(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
   const all = ids.map((id) => actingForUser(id, context));
-  for (const { doer, of: { name } } of all) await context.services.accounts.sessions.closeAll(name, doer);
+  for (const {
+    doer,
+    of: { name },
+  } of all)
+    await context.services.accounts.sessions.closeAll(name, doer);
   return nothing;
 }
 
@@ -193,7 +261,11 @@ function shownEmail({ address, isVerified }: Email, at: number) {
 
 /** A user knows all of its own organisations; of another's only those that they share. */
 async function knownOrganisations(userId: number, context: RequestContext): Promise<readonly OrganisationSource[]> {
-  const { viewer, work, services: { accounts } } = context;
+  const {
+    viewer,
+    work,
+    services: { accounts },
+  } = context;
   const isKnown = ({ id }: Organisation): boolean => viewer.userId === userId || context.mayActFor(id);
   const nodes = await work.once(`organisations of ${userId}`, 1, function* () {
     const organisations = yield* filterInSteps(accounts.organisationsOf(userId), isKnown);
@@ -207,9 +279,13 @@ async function knownOrganisations(userId: number, context: RequestContext): Prom
 function beginningOf(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   switch (period) {
-    case "TODAY": return Date.UTC(year, month, day);
-    case "THIS_WEEK": return Date.UTC(year, month, day - (now.getUTCDay() + 6) % 7);
-    case "THIS_MONTH": return Date.UTC(year, month, 1);
-    case "ALL_TIME": return 0;
+    case "TODAY":
+      return Date.UTC(year, month, day);
+    case "THIS_WEEK":
+      return Date.UTC(year, month, day - ((now.getUTCDay() + 6) % 7));
+    case "THIS_MONTH":
+      return Date.UTC(year, month, 1);
+    case "ALL_TIME":
+      return 0;
   }
 }

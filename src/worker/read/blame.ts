@@ -6,7 +6,10 @@ import { mirrorOf, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 
 /** Where lines come from, and at which byte of the file they begin. */
-export async function answerBlame({ repositoryId, blame }: ReadBlame, context: ReadContext): Promise<GitReadAnswer<"read-blame">> {
+export async function answerBlame(
+  { repositoryId, blame }: ReadBlame,
+  context: ReadContext,
+): Promise<GitReadAnswer<"read-blame">> {
   const mirror = mirrorOf(context, repositoryId);
   const [hunks, startByte] = await Promise.all([
     readBlame(mirror, blame, context.stop),
@@ -15,7 +18,13 @@ export async function answerBlame({ repositoryId, blame }: ReadBlame, context: R
   return { hunks, startByte };
 }
 
-async function byteOfLine(mirror: string, commit: string, path: string, line: number, context: ReadContext): Promise<number> {
+async function byteOfLine(
+  mirror: string,
+  commit: string,
+  path: string,
+  line: number,
+  context: ReadContext,
+): Promise<number> {
   const [entry] = await readEntries(mirror, commit, [path], context.stop);
   if (entry === null || entry.kind !== "file") return 0;
   let start = 0;

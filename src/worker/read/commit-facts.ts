@@ -14,51 +14,87 @@ const pathCountMax = 2_000_000;
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
 /** A request has few commits, and each takes a process or two, so all are asked at a time. */
-export async function answerCommitFacts({ question, commits }: ReadCommitFacts, context: ReadContext): Promise<CommitFacts> {
-  return { facts: await Promise.all(commits.map(async ({ repositoryId, commit }): Promise<CommitFact> => {
-    try {
-      return await answer(question, mirrorOf(context, repositoryId), commit, context);
-    } catch (error) {
-      if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      return { kind: "failed", error: serializeError(error) };
-    }
-  })) };
+export async function answerCommitFacts(
+  { question, commits }: ReadCommitFacts,
+  context: ReadContext,
+): Promise<CommitFacts> {
+  return {
+    facts: await Promise.all(
+      commits.map(async ({ repositoryId, commit }): Promise<CommitFact> => {
+        try {
+          return await answer(question, mirrorOf(context, repositoryId), commit, context);
+        } catch (error) {
+          if (error instanceof TrawlError && error.code === "cancelled") throw error;
+          return { kind: "failed", error: serializeError(error) };
+        }
+      }),
+    ),
+  };
 }
 
-async function answer(question: CommitQuestion, directory: string, commit: string, context: ReadContext): Promise<CommitFact> {
+async function answer(
+  question: CommitQuestion,
+  directory: string,
+  commit: string,
+  context: ReadContext,
+): Promise<CommitFact> {
   const { stop } = context;
   switch (question.kind) {
     case "has-file":
       return { kind: "known", holds: await hasFile(question, directory, commit, context), bytes: undefined };
     case "commit-date":
-      return { kind: "known", holds: true, bytes: undefined, unixSeconds: await readCommitDate(directory, commit, stop) };
+      return {
+        kind: "known",
+        holds: true,
+        bytes: undefined,
+        unixSeconds: await readCommitDate(directory, commit, stop),
+      };
     case "code-owners": {
       const text = await readCodeOwners(directory, commit, stop);
       return { kind: "known", holds: text !== null, bytes: text === null ? undefined : new Uint8Array(text) };
     }
     case "contributors":
-      return { kind: "known", holds: true, bytes: encodePathMasks(await findContributors(question.filters, directory, commit, stop)) };
+      return {
+        kind: "known",
+        holds: true,
+        bytes: encodePathMasks(await findContributors(question.filters, directory, commit, stop)),
+      };
   }
 }
 
 /** By path, with a byte for each character, the filters that some author of it matches. */
-async function findContributors(filters: ContributorFilters, directory: string, commit: string, stop: StopSignal): Promise<Map<string, number>> {
+async function findContributors(
+  filters: ContributorFilters,
+  directory: string,
+  commit: string,
+  stop: StopSignal,
+): Promise<Map<string, number>> {
   const matchers = filters.map(({ source, foldCase }) => compileRegexp(source, foldCase));
   const maskOfAuthor = new Map<string, number>();
   const masks = new Map<string, number>();
   let mask = 0;
-  await visitHistory(directory, commit, {
-    commit: (name, email) => {
-      const author = `${name}\0${email}`;
-      mask = maskOfAuthor.get(author) ?? matchers.reduce((bits, matcher, i) =>
-        (matcher.test(Buffer.from(name)) || matcher.test(Buffer.from(email)) ? bits | (1 << i) : bits), 0);
-      maskOfAuthor.set(author, mask);
-      return mask !== 0;
+  await visitHistory(
+    directory,
+    commit,
+    {
+      commit: (name, email) => {
+        const author = `${name}\0${email}`;
+        mask =
+          maskOfAuthor.get(author) ??
+          matchers.reduce(
+            (bits, matcher, i) =>
+              matcher.test(Buffer.from(name)) || matcher.test(Buffer.from(email)) ? bits | (1 << i) : bits,
+            0,
+          );
+        maskOfAuthor.set(author, mask);
+        return mask !== 0;
+      },
+      path: (path) => {
+        masks.set(path, (masks.get(path) ?? 0) | mask);
+        if (masks.size > pathCountMax) throw new TrawlError("git", `its history names more than ${pathCountMax} paths`);
+      },
     },
-    path: (path) => {
-      masks.set(path, (masks.get(path) ?? 0) | mask);
-      if (masks.size > pathCountMax) throw new TrawlError("git", `its history names more than ${pathCountMax} paths`);
-    },
-  }, stop);
+    stop,
+  );
   return masks;
 }

@@ -23,19 +23,29 @@ const headBytes = 8192;
 const lineFeed = 10;
 
 /** What is wanted of each file, in the order asked. */
-export async function answerReadFiles({ repositoryId, files }: ReadFiles, context: ReadContext): Promise<GitReadAnswer<"read-files">> {
+export async function answerReadFiles(
+  { repositoryId, files }: ReadFiles,
+  context: ReadContext,
+): Promise<GitReadAnswer<"read-files">> {
   const answers: FileAnswer[] = [];
   const time = new HighlightTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
-  await readBlobs(blobOptions(mirrorOf(context, repositoryId), context), files.map(({ oid }) => oid), (index, outcome) => {
-    if (outcome.kind === "missing") answers[index] = outcome;
-    else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
-    else {
-      const file = files[index];
-      if (file.form.kind !== "facts") textBytes += outcome.content.length;
-      answers[index] = textBytes > textBytesMax ? { kind: "too-large", byteCount: outcome.content.length } : answerOf(file, outcome.content, time);
-    }
-  });
+  await readBlobs(
+    blobOptions(mirrorOf(context, repositoryId), context),
+    files.map(({ oid }) => oid),
+    (index, outcome) => {
+      if (outcome.kind === "missing") answers[index] = outcome;
+      else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
+      else {
+        const file = files[index];
+        if (file.form.kind !== "facts") textBytes += outcome.content.length;
+        answers[index] =
+          textBytes > textBytesMax
+            ? { kind: "too-large", byteCount: outcome.content.length }
+            : answerOf(file, outcome.content, time);
+      }
+    },
+  );
   return { files: answers };
 }
 
@@ -48,24 +58,34 @@ function answerOf(file: WantedFile, content: Buffer, time: HighlightTime): FileA
   const head = content.subarray(0, headBytes);
   const isBinary = head.includes(0);
   const shared = {
-    kind: "file" as const, byteCount: content.length, isBinary, language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : head)?.name ?? "", aborted: false,
+    kind: "file" as const,
+    byteCount: content.length,
+    isBinary,
+    language: detectLanguage(file.path, isBinary ? Buffer.alloc(0) : head)?.name ?? "",
+    aborted: false,
   };
   if (isBinary) return { ...shared, lineCount: 0, text: "" };
   const lineCount = countLines(content);
   const [first, last] = boundsOf(file, lineCount);
   switch (file.form.kind) {
-    case "facts": return { ...shared, lineCount, text: "" };
-    case "text": return { ...shared, lineCount, text: linesOf(content, lineCount, first, last) };
+    case "facts":
+      return { ...shared, lineCount, text: "" };
+    case "text":
+      return { ...shared, lineCount, text: linesOf(content, lineCount, first, last) };
     case "plain-html":
-    case "html": break;
+    case "html":
+      break;
   }
   if ((last - first + 1) * rowUnitsMin > htmlUnitsMax) return { kind: "too-large", byteCount: content.length };
   const text = content.toString("utf8");
-  const { lines, aborted } = file.form.kind === "html"
-    ? highlightText({ text, path: file.path, language: shared.language, longLines: file.form.longLines }, time)
-    : { lines: plainLines(text), aborted: false };
+  const { lines, aborted } =
+    file.form.kind === "html"
+      ? highlightText({ text, path: file.path, language: shared.language, longLines: file.form.longLines }, time)
+      : { lines: plainLines(text), aborted: false };
   const rows = tableRows(lines.slice(first - 1, Math.max(1, last)), first);
-  return rows.length > htmlUnitsMax ? { kind: "too-large", byteCount: content.length } : { ...shared, lineCount, text: rows, aborted };
+  return rows.length > htmlUnitsMax
+    ? { kind: "too-large", byteCount: content.length }
+    : { ...shared, lineCount, text: rows, aborted };
 }
 
 /** A line feed at the end begins no further line. */
@@ -75,7 +95,10 @@ function countLines(content: Buffer): number {
   return content.length > 0 && content[content.length - 1] !== lineFeed ? count + 1 : count;
 }
 
-/** The first and the last line that are wanted. Bounds are clipped; a start past the end asks for everything, as clients expect. */
+/**
+ * The first and the last line that are wanted. Bounds are clipped; a start past the end asks for everything, as clients
+ * expect.
+ */
 function boundsOf({ startLine, endLine }: WantedFile, lineCount: number): [first: number, last: number] {
   const first = Math.max(1, startLine ?? 1);
   const last = Math.min(lineCount, endLine ?? lineCount);

@@ -17,8 +17,8 @@ import { encodeEntries, type MissingEntry } from "./missing-entries.js";
 const stateCountMax = 400_000;
 
 /**
- * A part ends at this much text, or so many documents: the first ones are small, so that results come soon and reading and
- * searching go side by side. Every other one is twice as large, for each costs a start of git.
+ * A part ends at this much text, or so many documents: the first ones are small, so that results come soon and reading
+ * and searching go side by side. Every other one is twice as large, for each costs a start of git.
  */
 const firstPartTextBytes = 4 << 20;
 
@@ -34,9 +34,9 @@ const shardBytes = 16 * 1024;
  * Finds, for commits that are not indexed, which documents of shards they have.
  *
  * A path that is the same at the base and at all commits has the base's document. Each other path has a sequence of
- * states; a document at that path with a state's oid has the commits of that state. A state for which there is no document in any
- * shard is missing. Sound: a document of a live shard whose path did not change is the base's if it is alive there and on
- * the base's branch, and whatever else it is, it belongs to other commits.
+ * states; a document at that path with a state's oid has the commits of that state. A state for which there is no
+ * document in any shard is missing. Sound: a document of a live shard whose path did not change is the base's if it is
+ * alive there and on the base's branch, and whatever else it is, it belongs to other commits.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
   const { chain, base } = await chainOf(request, context);
@@ -47,9 +47,13 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
 }
 
 /** The sets of all documents, and what no shard has. */
-function findInShards({ repositoryId, live, kept }: FindDocuments, context: ReadContext, wanted: WantedDocuments, baseBit: number, all: number): {
-  live: Uint32Array[]; kept: Uint32Array[]; missing: MissingEntry[];
-} {
+function findInShards(
+  { repositoryId, live, kept }: FindDocuments,
+  context: ReadContext,
+  wanted: WantedDocuments,
+  baseBit: number,
+  all: number,
+): { live: Uint32Array[]; kept: Uint32Array[]; missing: MissingEntry[] } {
   const snapshot = context.store().read();
   try {
     const ofLive = live.map((shard) => {
@@ -61,15 +65,26 @@ function findInShards({ repositoryId, live, kept }: FindDocuments, context: Read
       return setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted);
     });
     const { missing } = wanted;
-    const sources = findSources(missing, live.map((shard) => () => openLive(shard, snapshot, context)));
-    return { live: ofLive, kept: ofKept, missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })) };
+    const sources = findSources(
+      missing,
+      live.map((shard) => () => openLive(shard, snapshot, context)),
+    );
+    return {
+      live: ofLive,
+      kept: ofKept,
+      missing: missing.map((document) => ({ ...document, source: sources.get(document.oid) })),
+    };
   } finally {
     snapshot.close();
   }
 }
 
 /** The reader is to be used before the next one is opened: small shards are copied to one place. */
-function openLive({ id, checksum }: StoredShard, snapshot: ShardSnapshot, { readers, store }: ReadContext): ShardReader {
+function openLive(
+  { id, checksum }: StoredShard,
+  snapshot: ShardSnapshot,
+  { readers, store }: ReadContext,
+): ShardReader {
   const bytes = snapshot.get(id);
   if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${id} is missing from the store`);
   const reader = readers.open(id, bytes, store().guard.faultCount);
@@ -78,7 +93,10 @@ function openLive({ id, checksum }: StoredShard, snapshot: ShardSnapshot, { read
 }
 
 /** Without the base when the mirror has lost its commit, after a force-push and a repack. */
-async function chainOf({ repositoryId, base, commits }: FindDocuments, context: ReadContext): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
+async function chainOf(
+  { repositoryId, base, commits }: FindDocuments,
+  context: ReadContext,
+): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
   const mirror = mirrorOf(context, repositoryId);
   try {
     return { chain: await compareAlong(mirror, base?.commit, commits, stateCountMax, context.stop), base };
@@ -120,7 +138,9 @@ class OidFilter {
 /** The first 32 bits of a document's oid. */
 function oidStart({ documentOids, oidBytes }: ShardReader, document: number): number {
   const at = document * oidBytes;
-  return (documentOids[at] << 24 | documentOids[at + 1] << 16 | documentOids[at + 2] << 8 | documentOids[at + 3]) >>> 0;
+  return (
+    ((documentOids[at] << 24) | (documentOids[at + 1] << 16) | (documentOids[at + 2] << 8) | documentOids[at + 3]) >>> 0
+  );
 }
 
 function startOfOid(oid: string): number {
@@ -137,8 +157,8 @@ function hashPath(bytes: Uint8Array, from: number, to: number): number {
 /**
  * What the base and the commits have at the paths that differ somewhere.
  *
- * Documents are looked up by a number of oid and path, so that no text is made of those that are not in here: making it took
- * most of the time.
+ * Documents are looked up by a number of oid and path, so that no text is made of those that are not in here: making it
+ * took most of the time.
  */
 class WantedDocuments {
   readonly #filter = new OidFilter();
@@ -167,7 +187,8 @@ class WantedDocuments {
     const start = startOfOid(oid);
     const key = start ^ hash;
     const next = this.#ofKey.get(key);
-    for (let known = next; known !== undefined; known = known.next) if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
+    for (let known = next; known !== undefined; known = known.next)
+      if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
     this.#filter.add(start);
     const wanted = { path, oid, isFile, ranges: [], set: 0, isFound: false, next };
     this.#ofKey.set(key, wanted);
@@ -179,12 +200,15 @@ class WantedDocuments {
   setOf(reader: ShardReader, document: number): number | undefined {
     const start = oidStart(reader, document);
     if (!this.#filter.has(start)) return undefined;
-    let wanted = this.#ofKey.get(start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1));
+    let wanted = this.#ofKey.get(
+      start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1),
+    );
     if (wanted === undefined) return undefined;
     const path = reader.pathOf(document).toString("latin1");
     const oid = reader.oidOf(document);
     const isFile = skipCodeOf(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
-    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid))) wanted = wanted.next;
+    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
+      wanted = wanted.next;
     if (wanted === undefined) return undefined;
     // A second document of a state would be a second result.
     if (wanted.isFound) return 0;
@@ -199,7 +223,10 @@ class WantedDocuments {
 }
 
 /** Where live shards have the text of missing documents, at other paths; by oid. */
-function findSources(missing: readonly WantedDocument[], openers: readonly (() => ShardReader)[]): Map<string, { shardId: number; content: number }> {
+function findSources(
+  missing: readonly WantedDocument[],
+  openers: readonly (() => ShardReader)[],
+): Map<string, { shardId: number; content: number }> {
   const sources = new Map<string, { shardId: number; content: number }>();
   const filter = new OidFilter();
   const wanted = new Set<string>();
@@ -220,8 +247,14 @@ function findSources(missing: readonly WantedDocument[], openers: readonly (() =
   return sources;
 }
 
-function setsOfLive(reader: ShardReader, repositoryId: number, baseBit: number, tombstones: Uint32Array | undefined,
-  wanted: WantedDocuments, all: number): Uint32Array {
+function setsOfLive(
+  reader: ShardReader,
+  repositoryId: number,
+  baseBit: number,
+  tombstones: Uint32Array | undefined,
+  wanted: WantedDocuments,
+  all: number,
+): Uint32Array {
   const sets = sharedWords(reader.documentCount);
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < sets.length; document++) {
@@ -247,7 +280,11 @@ function sharedWords(count: number): Uint32Array {
 }
 
 /** Cuts entries into parts. Entries of one blob are neighbours, so that it is read once for a part. */
-async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }: FindDocuments, context: ReadContext): Promise<MissingPart[]> {
+async function partsOf(
+  missing: Iterable<MissingEntry>,
+  { repositoryId, limits }: FindDocuments,
+  context: ReadContext,
+): Promise<MissingPart[]> {
   const entriesOf = new Map<string, MissingEntry[]>();
   for (const entry of missing) {
     const group = entriesOf.get(entry.oid);
@@ -255,7 +292,9 @@ async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }
     else group.push(entry);
   }
   const oids = [...entriesOf].filter(([, [first]]) => first.isFile).map(([oid]) => oid);
-  const sizes = new Map((await blobSizes(mirrorOf(context, repositoryId), oids, context.stop)).map((size, i) => [oids[i], size]));
+  const sizes = new Map(
+    (await blobSizes(mirrorOf(context, repositoryId), oids, context.stop)).map((size, i) => [oids[i], size]),
+  );
   const contentBytesMax = contentBytesMaxOf(limits, context.arena);
   const parts: MissingPart[] = [];
   let entries: MissingEntry[] = [];
@@ -263,7 +302,12 @@ async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }
   let otherBytes = shardBytes;
   const close = (): void => {
     if (entries.length === 0) return;
-    parts.push({ entries: encodeEntries(entries), documentCount: entries.length, textBytes, shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes });
+    parts.push({
+      entries: encodeEntries(entries),
+      documentCount: entries.length,
+      textBytes,
+      shardBytesMax: textBytes + Math.ceil(textBytes / 128) + otherBytes,
+    });
     entries = [];
     textBytes = 0;
     otherBytes = shardBytes;
@@ -271,7 +315,10 @@ async function partsOf(missing: Iterable<MissingEntry>, { repositoryId, limits }
   for (const [oid, group] of entriesOf) {
     const size = sizes.get(oid) ?? 0;
     const bytes = size > 0 && size <= contentBytesMax ? size : 0;
-    const partTextBytes = Math.min(firstPartTextBytes * 2 ** (parts.length >> 1), context.arena.byteLength / arenaBytesPerPart);
+    const partTextBytes = Math.min(
+      firstPartTextBytes * 2 ** (parts.length >> 1),
+      context.arena.byteLength / arenaBytesPerPart,
+    );
     if (textBytes + bytes > partTextBytes || entries.length >= partDocumentCount) close();
     entries.push(...group);
     textBytes += bytes;

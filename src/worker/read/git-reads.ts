@@ -1,11 +1,27 @@
 import { escapeHtml } from "../../base/html.js";
 import { utf8Bytes } from "../../base/bytes.js";
 import { TrawlError } from "../../base/errors.js";
-import { countDifference, firstCommit, listContributors, mergeBase, readCommits, readHistory } from "../../git/commits.js";
+import {
+  countDifference,
+  firstCommit,
+  listContributors,
+  mergeBase,
+  readCommits,
+  readHistory,
+} from "../../git/commits.js";
 import { listDirectory, listFileNames, readEntries } from "../../git/directories.js";
 import { readDiff } from "../../git/file-diffs.js";
 import { listRefs } from "../../git/ref-list.js";
-import type { GitReadAnswer, GitReadKind, GitReadRequest, ListContributors, ListDirectory, ListRefs, PrintDirectory, ReadDiff } from "../git-messages.js";
+import type {
+  GitReadAnswer,
+  GitReadKind,
+  GitReadRequest,
+  ListContributors,
+  ListDirectory,
+  ListRefs,
+  PrintDirectory,
+  ReadDiff,
+} from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
 import { answerReadFiles } from "./files.js";
@@ -13,37 +29,68 @@ import { answerCountLanguages } from "./languages.js";
 import { answerReadSubmodules } from "./submodules.js";
 
 /** Answers what GraphQL asks of a mirror. */
-export async function answerGitRead(request: GitReadRequest, context: ReadContext): Promise<GitReadAnswer<GitReadKind>> {
+export async function answerGitRead(
+  request: GitReadRequest,
+  context: ReadContext,
+): Promise<GitReadAnswer<GitReadKind>> {
   const mirror = mirrorOf(context, request.repositoryId);
   const { stop } = context;
   switch (request.kind) {
-    case "read-commits": return { commits: await readCommits(mirror, request.oids, stop) };
-    case "list-history": return { commits: await readHistory(mirror, request.history, stop) };
-    case "find-first-commit": return { commit: await firstCommit(mirror, request.commit, stop) };
-    case "list-contributors": return contributorsPage(mirror, request, context);
+    case "read-commits":
+      return { commits: await readCommits(mirror, request.oids, stop) };
+    case "list-history":
+      return { commits: await readHistory(mirror, request.history, stop) };
+    case "find-first-commit":
+      return { commit: await firstCommit(mirror, request.commit, stop) };
+    case "list-contributors":
+      return contributorsPage(mirror, request, context);
     case "compare-commits": {
-      const [base, counts] = await Promise.all([mergeBase(mirror, request.base, request.head, stop), countDifference(mirror, request.base, request.head, stop)]);
+      const [base, counts] = await Promise.all([
+        mergeBase(mirror, request.base, request.head, stop),
+        countDifference(mirror, request.base, request.head, stop),
+      ]);
       return { mergeBase: base, aheadCount: counts.onlyOther, behindCount: counts.onlyOne };
     }
-    case "list-refs": return refsPage(mirror, request, context);
-    case "read-entries": return { entries: await readEntries(mirror, request.commit, request.paths, stop) };
-    case "list-directory": return directoryPage(mirror, request, context);
-    case "print-directory": return printedDirectory(mirror, request, context);
-    case "list-file-names": return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
-    case "read-files": return answerReadFiles(request, context);
-    case "read-diff": return diffPage(mirror, request, context);
-    case "read-blame": return answerBlame(request, context);
-    case "count-languages": return answerCountLanguages(request, context);
-    case "read-submodules": return answerReadSubmodules(request, context);
+    case "list-refs":
+      return refsPage(mirror, request, context);
+    case "read-entries":
+      return { entries: await readEntries(mirror, request.commit, request.paths, stop) };
+    case "list-directory":
+      return directoryPage(mirror, request, context);
+    case "print-directory":
+      return printedDirectory(mirror, request, context);
+    case "list-file-names":
+      return { names: (await listFileNames(mirror, request.commit, stop)).slice(0, request.countMax) };
+    case "read-files":
+      return answerReadFiles(request, context);
+    case "read-diff":
+      return diffPage(mirror, request, context);
+    case "read-blame":
+      return answerBlame(request, context);
+    case "count-languages":
+      return answerCountLanguages(request, context);
+    case "read-submodules":
+      return answerReadSubmodules(request, context);
   }
 }
 
-async function contributorsPage(mirror: string, request: ListContributors, { stop }: ReadContext): Promise<GitReadAnswer<"list-contributors">> {
+async function contributorsPage(
+  mirror: string,
+  request: ListContributors,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-contributors">> {
   const contributors = await listContributors(mirror, request, stop);
-  return { contributors: contributors.slice(request.skipCount, request.skipCount + request.countMax), totalCount: contributors.length };
+  return {
+    contributors: contributors.slice(request.skipCount, request.skipCount + request.countMax),
+    totalCount: contributors.length,
+  };
 }
 
-async function refsPage(mirror: string, { prefixes, nameText, order, countMax }: ListRefs, { stop }: ReadContext): Promise<GitReadAnswer<"list-refs">> {
+async function refsPage(
+  mirror: string,
+  { prefixes, nameText, order, countMax }: ListRefs,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-refs">> {
   const refs = (await listRefs(mirror, stop)).filter(({ name }) => {
     const prefix = prefixes.find((start) => name.startsWith(start));
     return prefix !== undefined && name.slice(prefix.length).toLowerCase().includes(nameText);
@@ -52,21 +99,38 @@ async function refsPage(mirror: string, { prefixes, nameText, order, countMax }:
   return { refs: refs.slice(0, countMax), totalCount: refs.length };
 }
 
-async function directoryPage(mirror: string, request: ListDirectory, { stop }: ReadContext): Promise<GitReadAnswer<"list-directory">> {
+async function directoryPage(
+  mirror: string,
+  request: ListDirectory,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"list-directory">> {
   const { commit, path, recursive, entryKinds, countMax } = request;
-  const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind));
+  const entries = (await listDirectory(mirror, commit, path, recursive, stop)).filter(
+    ({ kind }) => entryKinds.length === 0 || entryKinds.includes(kind),
+  );
   // Directories first; each kind stays in git's order, which is that of the paths' bytes.
-  const ordered = recursive ? entries : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
+  const ordered = recursive
+    ? entries
+    : [...entries.filter(({ kind }) => kind === "directory"), ...entries.filter(({ kind }) => kind !== "directory")];
   return { entries: ordered.slice(0, countMax), totalCount: ordered.length };
 }
 
-async function printedDirectory(mirror: string, { commit, path, byteCountMax }: PrintDirectory, { stop }: ReadContext): Promise<GitReadAnswer<"print-directory">> {
+async function printedDirectory(
+  mirror: string,
+  { commit, path, byteCountMax }: PrintDirectory,
+  { stop }: ReadContext,
+): Promise<GitReadAnswer<"print-directory">> {
   const entries = await listDirectory(mirror, commit, path, false, stop);
   const prefixLength = path === "" ? 0 : path.length + 1;
-  const lines = entries.map((entry) => `${escapeHtml(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`);
+  const lines = entries.map(
+    (entry) => `${escapeHtml(entry.path.slice(prefixLength))}${entry.kind === "directory" ? "/" : ""}\n`,
+  );
   const text = utf8Bytes(lines.join(""));
   if (text.length <= byteCountMax) return { text };
-  throw new TrawlError("bad-request", `the names in this directory have ${text.length} bytes together, more than ${byteCountMax}; ask for format=tar`);
+  throw new TrawlError(
+    "bad-request",
+    `the names in this directory have ${text.length} bytes together, more than ${byteCountMax}; ask for format=tar`,
+  );
 }
 
 async function diffPage(mirror: string, request: ReadDiff, { stop }: ReadContext): Promise<GitReadAnswer<"read-diff">> {

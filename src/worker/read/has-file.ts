@@ -14,10 +14,15 @@ const contentBytesMax = 256 * 1024 * 1024;
 const silenceMs = 60_000;
 
 /**
- * Whether the commit has a file as the question says: what the index answers for indexed branches, by the same rules of what
- * counts as text. All paths are listed; texts are read one after the other until one matches.
+ * Whether the commit has a file as the question says: what the index answers for indexed branches, by the same rules of
+ * what counts as text. All paths are listed; texts are read one after the other until one matches.
  */
-export async function hasFile(question: HasFile, directory: string, commit: string, context: ReadContext): Promise<boolean> {
+export async function hasFile(
+  question: HasFile,
+  directory: string,
+  commit: string,
+  context: ReadContext,
+): Promise<boolean> {
   const { path, content } = question;
   const matcher = path === "" ? undefined : compileRegexp(path, true);
   const entries = await listTree(directory, commit, content === "" ? "without-sizes" : "with-sizes", context.stop);
@@ -25,9 +30,16 @@ export async function hasFile(question: HasFile, directory: string, commit: stri
   return content === "" ? named.length > 0 : hasText(question, named, directory, context);
 }
 
-async function hasText({ content: source, limits }: HasFile, entries: readonly TreeEntry[], directory: string, context: ReadContext): Promise<boolean> {
+async function hasText(
+  { content: source, limits }: HasFile,
+  entries: readonly TreeEntry[],
+  directory: string,
+  context: ReadContext,
+): Promise<boolean> {
   const contentLimits = contentLimitsOf(limits);
-  const files = entries.filter(({ mode, size, path }) => isFile(mode) && size <= contentBytesMax && !isTooLarge(size, path, contentLimits));
+  const files = entries.filter(
+    ({ mode, size, path }) => isFile(mode) && size <= contentBytesMax && !isTooLarge(size, path, contentLimits),
+  );
   const reader = new BlobReader({ directory, contentBytesMax, silenceMs, stop: context.stop });
   let isFound = false;
   // No further text is asked for after the one that matches; what is asked for is thrown away.
@@ -52,8 +64,22 @@ async function hasText({ content: source, limits }: HasFile, entries: readonly T
 /** Throws when that takes too much work: the answer would be a guess. */
 function hasMatch(source: string, content: Uint8Array, path: Buffer, context: ReadContext): boolean {
   let isFound = false;
-  const isKnown = compileRegexp(source, true).findAll(content, 0, { push: () => { isFound = true; } }, untilStopped(context.stop), 1);
-  if (!isKnown) throw new TrawlError("bad-query", `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern whose matches end sooner`);
+  const isKnown = compileRegexp(source, true).findAll(
+    content,
+    0,
+    {
+      push: () => {
+        isFound = true;
+      },
+    },
+    untilStopped(context.stop),
+    1,
+  );
+  if (!isKnown)
+    throw new TrawlError(
+      "bad-query",
+      `looking for \`${source}\` in ${path.toString()} takes too much work: use a pattern whose matches end sooner`,
+    );
   return isFound;
 }
 

@@ -8,7 +8,10 @@ import { languageByName } from "../../model/language.js";
 import type { HighlightedText, HighlightTexts, TextToHighlight } from "../git-messages.js";
 import type { ReadContext } from "./context.js";
 
-/** Longer texts stay plain. The library takes 1 to 3 MB a second once it is warm, measured with TypeScript, JSON and Markdown. */
+/**
+ * Longer texts stay plain. The library takes 1 to 3 MB a second once it is warm, measured with TypeScript, JSON and
+ * Markdown.
+ */
 const highlightedUnitsMax = 1_000_000;
 
 /** Longer lines are mostly made by programs, and stay plain unless somebody insists. */
@@ -28,7 +31,10 @@ export class HighlightTime {
 }
 
 /** Each text as lines of HTML, in the order asked. */
-export function answerHighlightTexts({ texts, patient }: HighlightTexts, { stop }: ReadContext): { readonly texts: readonly HighlightedText[] } {
+export function answerHighlightTexts(
+  { texts, patient }: HighlightTexts,
+  { stop }: ReadContext,
+): { readonly texts: readonly HighlightedText[] } {
   const time = new HighlightTime(patient);
   return {
     texts: texts.map((text) => {
@@ -39,10 +45,13 @@ export function answerHighlightTexts({ texts, patient }: HighlightTexts, { stop 
 }
 
 /**
- * A text as lines of HTML, without their ends: as many as it has, whatever happens. It is plain where no grammar is known,
- * and where the text is too long or `time` over.
+ * A text as lines of HTML, without their ends: as many as it has, whatever happens. It is plain where no grammar is
+ * known, and where the text is too long or `time` over.
  */
-export function highlightText({ text, path, language, longLines }: TextToHighlight, time: HighlightTime): HighlightedText {
+export function highlightText(
+  { text, path, language, longLines }: TextToHighlight,
+  time: HighlightTime,
+): HighlightedText {
   const plain = (aborted: boolean): HighlightedText => ({ lines: plainLines(text), aborted });
   const names = grammarNames(text, path, language);
   if (names.length === 0) return plain(false);
@@ -53,7 +62,10 @@ export function highlightText({ text, path, language, longLines }: TextToHighlig
   const lines = linesOf(text);
   // A line that is left out mostly leaves what surrounds it as it was; it comes back plain.
   const shown = longLines ? lines : lines.map((line) => (line.length > lineUnitsMax ? "" : line));
-  const html = withinTime(() => library.highlight(shown.join("\n"), { language: grammar, ignoreIllegals: true }).value, time);
+  const html = withinTime(
+    () => library.highlight(shown.join("\n"), { language: grammar, ignoreIllegals: true }).value,
+    time,
+  );
   const rows = html === undefined ? [] : linesOfHtml(html);
   if (rows.length !== lines.length) return plain(true);
   return { lines: rows.map((row, at) => (shown[at] === lines[at] ? row : escapeHtml(lines[at]))), aborted: false };
@@ -71,25 +83,63 @@ function linesOf(text: string): string[] {
 
 /** Names that the library may know the language by, the best first; none when the language is not known. */
 function grammarNames(text: string, path: string, language: string): string[] {
-  const known = language === "" ? detectLanguage(path, Buffer.from(text.slice(0, headUnits))) : languageByName(language) ?? detectLanguage(`_.${language}`, Buffer.alloc(0));
+  const known =
+    language === ""
+      ? detectLanguage(path, Buffer.from(text.slice(0, headUnits)))
+      : (languageByName(language) ?? detectLanguage(`_.${language}`, Buffer.alloc(0)));
   const name = (known?.name ?? language).toLowerCase();
-  return name === "" ? [] : [grammarOfLanguage.get(name) ?? name, name.replaceAll(" ", ""), language.toLowerCase()].filter((candidate) => candidate !== "");
+  return name === ""
+    ? []
+    : [grammarOfLanguage.get(name) ?? name, name.replaceAll(" ", ""), language.toLowerCase()].filter(
+        (candidate) => candidate !== "",
+      );
 }
 
 const headUnits = 8192;
 
 /** Languages that the library knows by another name, or whose grammar is near enough. */
-const grammarOfLanguage: ReadonlyMap<string, string> = new Map(Object.entries({
-  "shell": "bash", "protocol buffer": "protobuf", "batchfile": "dos", "vim script": "vim", "emacs lisp": "lisp", "common lisp": "lisp", "jupyter notebook": "json",
-  "json with comments": "json", "json5": "json", "standard ml": "sml", "visual basic .net": "vbnet", "unix assembly": "x86asm", "assembly": "x86asm", "starlark": "python",
-  "cython": "python", "html+erb": "erb", "vue": "xml", "svelte": "xml", "astro": "xml", "jinja": "django", "cuda": "cpp", "objective-c++": "objectivec",
-  "m4sugar": "bash", "m4": "bash", "toml": "ini", "git config": "ini", "editorconfig": "ini", "linker script": "c", "bitbake": "bash", "mdx": "markdown",
-}));
+const grammarOfLanguage: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    shell: "bash",
+    "protocol buffer": "protobuf",
+    batchfile: "dos",
+    "vim script": "vim",
+    "emacs lisp": "lisp",
+    "common lisp": "lisp",
+    "jupyter notebook": "json",
+    "json with comments": "json",
+    json5: "json",
+    "standard ml": "sml",
+    "visual basic .net": "vbnet",
+    "unix assembly": "x86asm",
+    assembly: "x86asm",
+    starlark: "python",
+    cython: "python",
+    "html+erb": "erb",
+    vue: "xml",
+    svelte: "xml",
+    astro: "xml",
+    jinja: "django",
+    cuda: "cpp",
+    "objective-c++": "objectivec",
+    m4sugar: "bash",
+    m4: "bash",
+    toml: "ini",
+    "git config": "ini",
+    editorconfig: "ini",
+    "linker script": "c",
+    bitbake: "bash",
+    mdx: "markdown",
+  }),
+);
 
 /** What we use of highlight.js, whose own types would make those of a browser's page known everywhere. */
 interface Highlighter {
   getLanguage(name: string): object | undefined;
-  highlight(text: string, options: { readonly language: string; readonly ignoreIllegals: boolean }): { readonly value: string };
+  highlight(
+    text: string,
+    options: { readonly language: string; readonly ignoreIllegals: boolean },
+  ): { readonly value: string };
 }
 
 let loaded: Highlighter | undefined;

@@ -1,6 +1,12 @@
 import { TrawlError } from "../../base/errors.js";
 import { readBlobs } from "../../git/read-blobs.js";
-import { contentLimitsOf, isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "../../indexer/classify.js";
+import {
+  contentLimitsOf,
+  isTooLarge,
+  languageOf,
+  skipReasonOfContent,
+  type ContentLimits,
+} from "../../indexer/classify.js";
 import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
 import { ShardReader } from "../../shard/shard-reader.js";
@@ -21,10 +27,17 @@ export function contentBytesMaxOf(limits: IndexLimits, arena: SharedArrayBuffer)
   return Math.min(wanted, Math.floor(arena.byteLength / arenaBytesPerBlob));
 }
 
-/** Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once. */
+/**
+ * Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once.
+ */
 export async function answerKeepDocuments(request: KeepDocuments, context: ReadContext): Promise<KeptDocuments> {
   const { from, to } = request.place;
-  const shard = new KeptShard(request.repositoryId, contentLimitsOf(request.limits), context, Buffer.from(context.arena, from, to - from));
+  const shard = new KeptShard(
+    request.repositoryId,
+    contentLimitsOf(request.limits),
+    context,
+    Buffer.from(context.arena, from, to - from),
+  );
   const entriesOf = new Map<string, MissingEntry[]>();
   for (const entry of decodeEntries(request.entries)) {
     if (!entry.isFile) shard.addSkipped(entry, "not-regular");
@@ -51,7 +64,10 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, con
         const { source } = entries[0];
         if (source?.shardId !== id) continue;
         if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
-        shard.addBlob(entries, reader.content.subarray(reader.contentStart[source.content], reader.contentStart[source.content + 1]));
+        shard.addBlob(
+          entries,
+          reader.content.subarray(reader.contentStart[source.content], reader.contentStart[source.content + 1]),
+        );
         entriesOf.delete(oid);
       }
     }
@@ -60,17 +76,30 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, con
   }
 }
 
-async function readOthers({ repositoryId, limits }: KeepDocuments, entriesOf: ReadonlyMap<string, readonly MissingEntry[]>, shard: KeptShard,
-  context: ReadContext): Promise<void> {
+async function readOthers(
+  { repositoryId, limits }: KeepDocuments,
+  entriesOf: ReadonlyMap<string, readonly MissingEntry[]>,
+  shard: KeptShard,
+  context: ReadContext,
+): Promise<void> {
   if (entriesOf.size === 0) return;
   const contentBytesMax = contentBytesMaxOf(limits, context.arena);
   const groups = [...entriesOf];
-  const options = { directory: mirrorOf(context, repositoryId), contentBytesMax, silenceMs: readSilenceMs, stop: context.stop };
-  await readBlobs(options, groups.map(([oid]) => oid), (index, outcome) => {
-    const entries = groups[index][1];
-    if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
-    else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
-  });
+  const options = {
+    directory: mirrorOf(context, repositoryId),
+    contentBytesMax,
+    silenceMs: readSilenceMs,
+    stop: context.stop,
+  };
+  await readBlobs(
+    options,
+    groups.map(([oid]) => oid),
+    (index, outcome) => {
+      const entries = groups[index][1];
+      if (outcome.kind === "content") shard.addBlob(entries, outcome.content);
+      else for (const entry of entries) shard.addSkipped(entry, outcome.kind);
+    },
+  );
 }
 
 /** A shard in the making, and the sets of its documents in the order in which the shard has them. */
@@ -104,7 +133,8 @@ class KeptShard {
   addBlob(entries: readonly MissingEntry[], content: Buffer): void {
     const readable: MissingEntry[] = [];
     for (const entry of entries) {
-      if (isTooLarge(content.length, Buffer.from(entry.path, "latin1"), this.#limits)) this.addSkipped(entry, "too-large");
+      if (isTooLarge(content.length, Buffer.from(entry.path, "latin1"), this.#limits))
+        this.addSkipped(entry, "too-large");
       else readable.push(entry);
     }
     if (readable.length === 0) return;
@@ -135,6 +165,13 @@ class KeptShard {
 
   #documentOf({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
     const bytes = Buffer.from(path, "latin1");
-    return { repositoryId: this.#repositoryId, path: bytes, branchMask: 0, oid, language: languageOf(bytes, content), skipReason };
+    return {
+      repositoryId: this.#repositoryId,
+      path: bytes,
+      branchMask: 0,
+      oid,
+      language: languageOf(bytes, content),
+      skipReason,
+    };
   }
 }

@@ -5,7 +5,10 @@ import type { CountLanguages, GitReadAnswer } from "../git-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 
 /** Languages of a commit's files by their paths, that with most bytes first. */
-export async function answerCountLanguages({ repositoryId, commit, withLines }: CountLanguages, context: ReadContext): Promise<GitReadAnswer<"count-languages">> {
+export async function answerCountLanguages(
+  { repositoryId, commit, withLines }: CountLanguages,
+  context: ReadContext,
+): Promise<GitReadAnswer<"count-languages">> {
   const mirror = mirrorOf(context, repositoryId);
   const [entries, lines] = await Promise.all([
     listTree(mirror, commit, "with-sizes", context.stop),

@@ -12,8 +12,12 @@ export interface MissingEntry {
 
 /** Entries as bytes: they pass through the main thread, which does not look at them. A NUL ends each. */
 export function encodeEntries(entries: readonly MissingEntry[]): Uint8Array {
-  const text = entries.map(({ path, oid, isFile, set, source }) =>
-    `${isFile ? "f" : "x"} ${oid} ${set} ${source === undefined ? "-" : `${source.shardId}:${source.content}`} ${path}\0`).join("");
+  const text = entries
+    .map(
+      ({ path, oid, isFile, set, source }) =>
+        `${isFile ? "f" : "x"} ${oid} ${set} ${source === undefined ? "-" : `${source.shardId}:${source.content}`} ${path}\0`,
+    )
+    .join("");
   return Buffer.from(text, "latin1");
 }
 
@@ -22,7 +26,15 @@ export function decodeEntries(bytes: Uint8Array): MissingEntry[] {
   lines.pop();
   return lines.map((line) => {
     const found = /^([fx]) ([0-9a-f]+) (\d+) (?:-|(\d+):(\d+)) ([^]*)$/.exec(line) as RegExpExecArray;
-    const [, kind, oid, set, shardId, content, path] = found as unknown as [string, string, string, string, string | undefined, string | undefined, string];
+    const [, kind, oid, set, shardId, content, path] = found as unknown as [
+      string,
+      string,
+      string,
+      string,
+      string | undefined,
+      string | undefined,
+      string,
+    ];
     const source = shardId === undefined ? undefined : { shardId: Number(shardId), content: Number(content) };
     return { path, oid, isFile: kind === "f", set: Number(set), source };
   });

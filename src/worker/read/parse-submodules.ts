@@ -19,5 +19,6 @@ export function parseSubmodules(text: string): Map<string, string> {
 
 /** The first of each name counts. */
 function addSetting(section: Map<string, string> | undefined, name: string, value: string): void {
-  if (section !== undefined && (name === "path" || name === "url") && value !== "" && !section.has(name)) section.set(name, value);
+  if (section !== undefined && (name === "path" || name === "url") && value !== "" && !section.has(name))
+    section.set(name, value);
 }

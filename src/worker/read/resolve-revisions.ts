@@ -3,7 +3,10 @@ import { resolveRevisions } from "../../git/revisions.js";
 import type { ResolvedRevisions, ResolveRevisions, RevisionsOfRepository } from "../read-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 
-export async function answerResolveRevisions({ repositories }: ResolveRevisions, context: ReadContext): Promise<ResolvedRevisions> {
+export async function answerResolveRevisions(
+  { repositories }: ResolveRevisions,
+  context: ReadContext,
+): Promise<ResolvedRevisions> {
   const resolved: RevisionsOfRepository[] = [];
   for (const { repositoryId, specs } of repositories) {
     try {

@@ -6,14 +6,21 @@ import { blobOptions } from "./files.js";
 import { parseSubmodules, submodulesBytesMax } from "./parse-submodules.js";
 
 /** Where `.gitmodules` says that submodules are, by path; a larger file than `submodulesBytesMax` says nothing. */
-export async function answerReadSubmodules({ repositoryId, commit }: ReadSubmodules, context: ReadContext): Promise<GitReadAnswer<"read-submodules">> {
+export async function answerReadSubmodules(
+  { repositoryId, commit }: ReadSubmodules,
+  context: ReadContext,
+): Promise<GitReadAnswer<"read-submodules">> {
   const mirror = mirrorOf(context, repositoryId);
   const [entry] = await readEntries(mirror, commit, [".gitmodules"], context.stop);
   let text = "";
   if (entry?.kind === "file") {
-    await readBlobs({ ...blobOptions(mirror, context), contentBytesMax: submodulesBytesMax }, [entry.oid], (_, outcome) => {
-      if (outcome.kind === "content") text = outcome.content.toString("utf8");
-    });
+    await readBlobs(
+      { ...blobOptions(mirror, context), contentBytesMax: submodulesBytesMax },
+      [entry.oid],
+      (_, outcome) => {
+        if (outcome.kind === "content") text = outcome.content.toString("utf8");
+      },
+    );
   }
   return { urls: parseSubmodules(text) };
 }
