@@ -57,7 +57,7 @@ t.test("JSON as an option", async (t) => {
 
 t.test("another standard error gets JSON without priorities, or readable lines when asked for", async (t) => {
   t.match(await written(t, logging("auto"), "not"), /^\{"level":30,.*"msg":"fetched"\}\n\{/);
-  t.match(await written(t, logging("text"), "not"), /^\[[0-9:.]+\] INFO: fetched\n    repository: "a\/b"\n/);
+  t.match(await written(t, logging("text"), "not"), /^\[[0-9:.]+\] INFO: fetched\n {4}repository: "a\/b"\n/);
 });
 
 t.test("a start that fails is an error in the journal", async (t) => {

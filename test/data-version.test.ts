@@ -89,7 +89,7 @@ t.test("a directory of this version is used as it is", async (t) => {
 });
 
 /** States that a start finds which is to upgrade a directory: before the upgrade, and after a crash in it. */
-const olderStates: readonly (readonly [what: string, prepare: (data: string) => void | Promise<unknown>])[] = [
+const olderStates: readonly (readonly [what: string, prepare: (data: string) => unknown])[] = [
   ["as it was", () => undefined],
   ["its upgrade had begun", (data) => writeFileSync(join(data, "version"), "upgrading\n")],
   [

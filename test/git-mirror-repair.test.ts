@@ -8,17 +8,22 @@ import { neverStop } from "../src/git/run.js";
 import type { GitFixture } from "./support/git-fixture.js";
 import { fixture, isWhole, mirrorOf, openMirror, printSync } from "./support/git-mirror.js";
 
+function replace(path: string, create: () => void): void {
+  rmSync(path, { recursive: true });
+  create();
+}
+
 t.test("a mirror damaged in any way is made whole again", async (t) => {
   const damages: readonly (readonly [name: string, damage: (directory: string, commit: string) => void])[] = [
     ["gone", (directory) => rmSync(directory, { recursive: true })],
-    ["a file", (directory) => (rmSync(directory, { recursive: true }), writeFileSync(directory, "x"))],
-    ["empty", (directory) => (rmSync(directory, { recursive: true }), mkdirSync(directory))],
+    ["a file", (directory) => replace(directory, () => writeFileSync(directory, "x"))],
+    ["empty", (directory) => replace(directory, () => mkdirSync(directory))],
     ["no HEAD", (directory) => rmSync(join(directory, "HEAD"))],
     ["torn HEAD", (directory) => writeFileSync(join(directory, "HEAD"), "ref: refs/hea")],
     ["no objects", (directory) => rmSync(join(directory, "objects"), { recursive: true })],
     [
       "objects emptied",
-      (directory) => (rmSync(join(directory, "objects"), { recursive: true }), mkdirSync(join(directory, "objects"))),
+      (directory) => replace(join(directory, "objects"), () => mkdirSync(join(directory, "objects"))),
     ],
     [
       "foreign config",

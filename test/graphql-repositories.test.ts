@@ -55,7 +55,7 @@ const errorOf = async (user: string, query: string, variables: unknown = {}): Pr
 
 async function idOf(name: string): Promise<string> {
   const { data: found } = await ask("admin", "query ($name: String!) { repository(name: $name) { id } }", { name });
-  return (found?.["repository"] as { id: string }).id;
+  return (found?.["repository"] as { id: string } | undefined)?.id ?? "";
 }
 
 async function metadataOf(name: string): Promise<unknown> {
@@ -64,7 +64,7 @@ async function metadataOf(name: string): Promise<unknown> {
     "query ($name: String!) { repository(name: $name) { keyValuePairs { key value } } }",
     { name },
   );
-  return (found?.["repository"] as { keyValuePairs: unknown }).keyValuePairs;
+  return (found?.["repository"] as { keyValuePairs: unknown } | undefined)?.keyValuePairs;
 }
 
 const [added, configured] = [await idOf("host/added"), await idOf("host/configured")];

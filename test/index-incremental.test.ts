@@ -9,7 +9,7 @@ import { ShardStore } from "../src/store/shard-store.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
 import { fixture } from "./support/git-mirror.js";
 import { ask } from "./support/graphql.js";
-import { GitFixture, type FixtureFile, type FixtureFiles } from "./support/git-fixture.js";
+import type { GitFixture, FixtureFile, FixtureFiles } from "./support/git-fixture.js";
 import { randomFrom } from "./support/random.js";
 import { linesWith, pathsWith, readCommit, type CommitContent } from "./support/git-oracle.js";
 import { until } from "./support/waiting.js";

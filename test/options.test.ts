@@ -189,7 +189,11 @@ t.test("mistakes in a file", async (t) => {
     ["empty", "", "FILE:1: value expected"],
   ];
   for (const [name, text, message] of rows) {
-    t.throws(() => fromFile(t, text, {}), { code: "bad-config", message: new RegExp(`^${escape(message)}`) }, name);
+    t.throws(
+      () => fromFile(t, text, {}),
+      { code: "bad-config", message: new RegExp(`^${escapeRegexp(message)}`) },
+      name,
+    );
   }
   t.throws(() => resolveOptions({ ...nothingTyped, configFile: "/nonexistent/trawl.jsonc" }), {
     code: "bad-config",
@@ -223,7 +227,7 @@ t.test("mistakes on the command line", async (t) => {
   for (const [typed, message] of rows) {
     t.throws(
       () => resolveOptions({ ...nothingTyped, ...typed }),
-      { code: "bad-config", message: new RegExp(`^${escape(message)}`) },
+      { code: "bad-config", message: new RegExp(`^${escapeRegexp(message)}`) },
       message,
     );
   }
@@ -301,7 +305,7 @@ t.test("the schema and the sample in config/ are those of the table", async (t) 
   const switchedOn = sample.replace(/^( *)\/\/ ( *(?:"\w+": |\{$|\},$))/gm, "$1$2");
   t.ok(sample !== switchedOn && fromFile(t, switchedOn, {}), "also with every option switched on");
   for (const key of Object.keys(optionTable)) {
-    t.match(switchedOn, new RegExp(`"${escape(key.split(".").at(-1)!)}": `), key);
+    t.match(switchedOn, new RegExp(`"${escapeRegexp(key.split(".").at(-1)!)}": `), key);
   }
 });
 
@@ -312,7 +316,7 @@ t.test("nearest word", async (t) => {
   t.equal(nearestWord("entirely", words), undefined);
 });
 
-function escape(text: string): string {
+function escapeRegexp(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 

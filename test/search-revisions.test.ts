@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import t from "tap";
 import { sleep } from "../src/base/deadline.js";
 import { testDaemon, type DaemonProcess } from "./support/daemon.js";
-import { GitFixture, type FixtureFile } from "./support/git-fixture.js";
+import type { GitFixture, FixtureFile } from "./support/git-fixture.js";
 import { fixture } from "./support/git-mirror.js";
 import { linesWith, pathsWith, readCommit } from "./support/git-oracle.js";
 import { randomFrom } from "./support/random.js";

@@ -16,7 +16,7 @@ function lacks(program: string, ...args: readonly string[]): string | false {
   return spawnSync(program, args).error === undefined ? false : `${program} is not installed`;
 }
 
-function valueOf(key: string): string | undefined {
+function setting(key: string): string | undefined {
   return new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1];
 }
 
@@ -30,16 +30,16 @@ t.test("the unit is confined", { skip: lacks("systemd-analyze", "--version") }, 
 });
 
 t.test("the unit tells of a wrong configuration, and keeps the socket", async (t) => {
-  const [start, check] = [valueOf("ExecStart"), valueOf("ExecStartPre")];
+  const [start, check] = [setting("ExecStart"), setting("ExecStartPre")];
   const config = /--config (\S+)/.exec(start ?? "")?.[1];
   t.ok(
     config !== undefined && check?.endsWith(` config check ${config}`),
     "the file that is checked is the one that is read",
   );
-  t.match(valueOf("ExecReload"), / reload --data \/var\/lib\/trawl$/);
-  t.ok(Number(valueOf("FileDescriptorStoreMax")) > 0);
-  t.equal(valueOf("SyslogIdentifier"), "trawld");
-  t.ok(Number(valueOf("TimeoutStopSec")) > 10, "longer than the daemon drains");
+  t.match(setting("ExecReload"), / reload --data \/var\/lib\/trawl$/);
+  t.ok(Number(setting("FileDescriptorStoreMax")) > 0);
+  t.equal(setting("SyslogIdentifier"), "trawld");
+  t.ok(Number(setting("TimeoutStopSec")) > 10, "longer than the daemon drains");
 });
 
 t.test("a line after a rotation is in the new file, and none is lost", async (t) => {

@@ -41,17 +41,17 @@ export function checkSettings(text: string): void {
 
 /** The values in a text that `checkSettings` let pass. */
 export function settingsValues(text: string): SettingsValues {
-  return valueOf(parseTree(text, [], { allowTrailingComma: true })) as SettingsValues;
+  return jsonValue(parseTree(text, [], { allowTrailingComma: true })) as SettingsValues;
 }
 
 /** `parse` assigns to the keys of objects, and so loses a `__proto__`. */
-function valueOf(node: Node | undefined): unknown {
+function jsonValue(node: Node | undefined): unknown {
   const children = node?.children ?? [];
   switch (node?.type) {
     case "object":
-      return Object.fromEntries(children.map(({ children: [key, value] = [] }) => [key?.value, valueOf(value)]));
+      return Object.fromEntries(children.map(({ children: [key, value] = [] }) => [key?.value, jsonValue(value)]));
     case "array":
-      return children.map(valueOf);
+      return children.map(jsonValue);
     default:
       return node?.value;
   }

@@ -116,6 +116,7 @@ export function resultAtOnce<T>(work: Iterator<unknown, T>): T {
 }
 
 /** Work that is short by itself, and takes its turn all the same, since a request may have much of it. */
+// biome-ignore lint/correctness/useYield: it is one step of a larger work, which yields between its parts.
 export function* inOneStep<T>(work: () => T): Generator<void, T> {
   return work();
 }

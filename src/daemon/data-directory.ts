@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { messageOf, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { CatalogSnapshots } from "../store/catalog-snapshots.js";
+import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
 import { dataVersion, requireReadable, upgradingText } from "./data-version.js";
 

@@ -13,7 +13,8 @@ const bytesJson = Array.from(
   (_, offset) => `${rangeOf(locations[offset], locations[offset + 1])},`,
 );
 const allBytesJson = bytesJson.join("");
-const byteStarts = bytesJson.reduce((starts, json) => [...starts, starts[starts.length - 1] + json.length], [0]);
+const byteStarts = [0];
+for (const json of bytesJson) byteStarts.push(byteStarts[byteStarts.length - 1] + json.length);
 
 /**
  * The member `pathMatches` of a result, in ASCII: ranges in its path; columns count code points, and a path is line 0.

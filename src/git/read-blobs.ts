@@ -89,7 +89,7 @@ async function readPacked(
   for (let i = 0; i < oids.length; i++) {
     if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");
     const size = sizes[i];
-    let pending: void | Promise<void> = undefined;
+    let pending: unknown;
     if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
     else {
       const content = size <= scratch.length ? scratch.subarray(0, Math.max(size, 0)) : uninitializedBytes(size);

@@ -35,7 +35,7 @@ function compileGlob(glob: string): RefTest {
 function globSource(glob: string): string {
   let source = "";
   // Once no class closes, none does that begins later.
-  let lastClose = glob.lastIndexOf("]");
+  const lastClose = glob.lastIndexOf("]");
   for (let at = 0; at < glob.length; ) {
     const piece = at < lastClose && glob[at] === "[" ? classAt(glob, at) : pieceAt(glob, at);
     source += piece.source;

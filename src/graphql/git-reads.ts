@@ -15,7 +15,7 @@ import type { ReadPool } from "../worker/pools.js";
 import { checkRevision } from "../model/revision-syntax.js";
 import { Batches } from "./batches.js";
 import type { RequestContext } from "./context.js";
-import { CommitSource, type BlobSource } from "./git-sources.js";
+import type { CommitSource, BlobSource } from "./git-sources.js";
 import type { RepositorySource } from "./repository-source.js";
 
 /** Commits, and entries of trees, that are kept: both never change. */

@@ -1,5 +1,5 @@
 import { refusalError, type FairSemaphore, type Release } from "../base/fair-semaphore.js";
-import { TrawlError } from "../base/errors.js";
+import type { TrawlError } from "../base/errors.js";
 import { plainText, type Headers, type HttpResponse } from "./uws.js";
 
 /** How long a refused client is asked to wait. */

@@ -47,9 +47,9 @@ export class JsonWriter {
         at += this.#sequence(text, at, to);
         continue;
       }
-      const escape = escapes[byte];
-      if (escape === undefined) this.#byte(byte);
-      else this.raw(escape);
+      const escaped = escapes[byte];
+      if (escaped === undefined) this.#byte(byte);
+      else this.raw(escaped);
       at++;
     }
   }

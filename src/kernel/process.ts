@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { accessSync, constants, existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { constants as system } from "node:os";
@@ -107,7 +107,7 @@ function fileOf(name: string, path: string): string {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      continue;
+      // Not in this folder, or not executable.
     }
   }
   throw failure(name, "ENOENT");
@@ -117,7 +117,7 @@ function fileOf(name: string, path: string): string {
 export function forkProcess({ name, args, environment, directory, limits }: ProcessCommand): StartedProcess {
   const file = fileOf(name, environment["PATH"] ?? "");
   const [program, ...words] = [...limitingCommand(limits), file, ...args];
-  let child;
+  let child: ChildProcessWithoutNullStreams;
   try {
     child = spawn(program, words, {
       cwd: directory,

@@ -28,10 +28,10 @@ export function planRules(queries: readonly BasicQuery[]): {
 }
 
 function rulesOf(query: BasicQuery): ResultRules {
-  const valueOf = (name: FieldName): string | undefined => fieldOf(query, name)?.value;
-  const [count, timeout] = [valueOf("count"), valueOf("timeout")];
+  const fieldValue = (name: FieldName): string | undefined => fieldOf(query, name)?.value;
+  const [count, timeout] = [fieldValue("count"), fieldValue("timeout")];
   return {
-    select: valueOf("select"),
+    select: fieldValue("select"),
     count: count === undefined ? undefined : readCount(count),
     timeoutMs: timeout === undefined ? undefined : readTimeoutMs(timeout),
   };

@@ -106,7 +106,7 @@ function asksOwners(plan: SearchPlan, { text, rules }: BasicPlan): boolean {
 }
 
 function asksContributors({ text }: BasicPlan): boolean {
-  return text !== undefined && text.people.some(({ kind }) => kind === "contributor");
+  return text?.people.some(({ kind }) => kind === "contributor") ?? false;
 }
 
 /** Of the commits that are not indexed those that meet the conditions, which only the mirrors can tell. */

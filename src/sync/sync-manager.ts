@@ -746,7 +746,7 @@ export class SyncManager {
     const verdict = this.#judge.judge(repository, loss);
     const { path, oid, phase } = loss.doing;
     this.#log.error(
-      { repository: repository.name, phase, path, blob: oid, reason: loss.reason, then: verdict.kind },
+      { repository: repository.name, phase, path, blob: oid, reason: loss.reason, verdict: verdict.kind },
       loss.message,
     );
     if (verdict.kind === "failed") return this.#noteFailure(id, loss);

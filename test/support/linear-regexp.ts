@@ -148,8 +148,8 @@ function componentsOf(states: readonly State[], counts: (at: number) => boolean)
   const [order, low, stack, components] = [
     new Map<number, number>(),
     new Map<number, number>(),
-    new Array<number>(),
-    new Array<Set<number>>(),
+    [] as number[],
+    [] as Set<number>[],
   ];
   const nextOf = (at: number) => [...(states[at]?.next.keys() ?? [])].filter(counts);
   const visit = (at: number) => {

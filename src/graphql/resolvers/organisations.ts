@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/steps.js";
 import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
-import { OrganisationSource, UserSource } from "../account-sources.js";
+import { OrganisationSource, type UserSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";

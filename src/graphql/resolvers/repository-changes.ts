@@ -154,11 +154,7 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
 }
 
 /** Records an act, does it, and answers for it. */
-async function audited(
-  context: RequestContext,
-  entry: AuditEntry,
-  act: () => Promise<unknown> | void,
-): Promise<typeof nothing> {
+async function audited(context: RequestContext, entry: AuditEntry, act: () => unknown): Promise<typeof nothing> {
   await context.services.audit.around(entry, act);
   return nothing;
 }

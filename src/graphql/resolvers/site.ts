@@ -157,7 +157,7 @@ async function metadataTexts(
     const add = ({ metadata }: Repository): void => {
       const found =
         ofKey === undefined ? Object.keys(metadata) : Object.hasOwn(metadata, ofKey) ? [metadata[ofKey]] : [];
-      for (const text of found) if (text !== null && text.includes(held)) texts.add(text);
+      for (const text of found) if (text?.includes(held)) texts.add(text);
     };
     yield* eachInSteps(repositories.values(), add);
     return yield* sortInSteps([...texts], (a, b) => (a < b ? -1 : 1));

@@ -165,7 +165,7 @@ function parentOf(
   context: RequestContext,
 ): number | undefined {
   const parent = namedTeam(id, name, context);
-  if (parent !== undefined && parent.isReadonly) context.requireSiteAdmin();
+  if (parent?.isReadonly) context.requireSiteAdmin();
   return parent?.id;
 }
 
