@@ -21,7 +21,7 @@ export function scaled(usual: number, full: number): number {
 
 /** Numbers from 0, `count` of them unless `MINUTES` are over before. */
 export function* rounds(count: number): Generator<number> {
-  const endMs = monotonicMs() + 60_000 * Number(process.env["MINUTES"] ?? Infinity);
+  const endMs = monotonicMs() + 60_000 * Number(process.env["MINUTES"] || Infinity);
   for (let i = 0; i < count && monotonicMs() < endMs; i++) yield i;
 }
 
