@@ -19,8 +19,6 @@ export class Fixture {
   readonly text: MicroText;
   readonly workFolder: string;
   readonly reader: ShardReader;
-  /** The store of the text, for another process to open. */
-  readonly textFolder: string;
   /** The native one first, if it is built. */
   readonly kernels: readonly Kernel[];
   /** What could not be had. */
@@ -57,7 +55,6 @@ export class Fixture {
     this.kernels = kernels;
     this.notes = notes;
     this.#limitsProgram = limitsProgram;
-    this.textFolder = textFolder;
     this.#opened = openText(textFolder);
     this.reader = this.#opened.reader;
   }
@@ -109,7 +106,7 @@ interface OpenText {
 const copiedBytesMax = 1024 * 1024;
 
 /** The text that a fixture has put into a folder. */
-export function openText(folder: string): OpenText {
+function openText(folder: string): OpenText {
   const store = new ShardStore(folder);
   const snapshot = store.read();
   const bytes = snapshot.get(textShardId);

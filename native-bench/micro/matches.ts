@@ -18,13 +18,9 @@ export interface MatchForm {
   readonly contextLines: number;
 }
 
-/** A search's buffer, and how much an exhaustive one sends at a time. */
+/** The size of a search's buffer, and of the batches that an exhaustive search sends. */
 export const bufferBytes = 256 * 1024;
-export const exhaustiveBatchBytes = 128 * 1024;
-
-export const lineMatches: MatchForm = { chunks: false, contextLines: 0 };
-export const chunkMatches: MatchForm = { chunks: true, contextLines: 3 };
-
+const batchBytes = 128 * 1024;
 const lineBytesMax = 4096;
 
 /** What every match object has beside path and matches. */
@@ -59,27 +55,11 @@ function resultOf(reader: ShardReader, content: number, rowFrom: number, rowTo: 
   return words;
 }
 
-/** A piece of the written matches: the start of a buffer. */
-export interface WrittenBatch {
-  readonly bytes: Buffer;
-  readonly matchCount: number;
-}
-
-/**
- * Writes all matches in batches of `batchBytes` or a little more, each into a buffer that it asks for. Who takes a
- * batch may keep it while `bufferOf` returns others. A line that is longer than a buffer is left out.
- */
-export function* writtenBatches(
-  kernel: Kernel,
-  found: FoundMatches,
-  form: MatchForm,
-  batchBytes: number,
-  bufferOf: () => Buffer,
-): Generator<WrittenBatch> {
+/** Writes all matches batch by batch into `out`. A line that is longer than the buffer is left out. */
+export function* writtenBatches(kernel: Kernel, found: FoundMatches, form: MatchForm, out: Buffer): Generator<Buffer> {
   const { reader, rows, results, resultCount } = found;
   const cursor = new Uint32Array(3);
-  let out = bufferOf();
-  for (let row = 0, isDone = false; !isDone; ) {
+  for (let isDone = false; !isDone; ) {
     const [result, rowsDone] = cursor;
     cursor[2] = 0;
     isDone = kernel.encodeResults(
@@ -100,14 +80,6 @@ export function* writtenBatches(
     );
     const isStuck = !isDone && cursor[2] === 0 && cursor[0] === result && cursor[1] === rowsDone;
     if (isStuck) cursor.set([result + 1, 0]);
-    const next =
-      cursor[0] < resultCount
-        ? results[cursor[0] * resultWordCount + resultWords.rowFrom] + cursor[1]
-        : rows.length / 2;
-    const written = { bytes: out.subarray(0, cursor[2]), matchCount: next - row };
-    row = next;
-    if (written.bytes.length === 0) continue;
-    yield written;
-    if (!isDone) out = bufferOf();
+    if (cursor[2] > 0) yield out.subarray(0, cursor[2]);
   }
 }

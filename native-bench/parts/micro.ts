@@ -11,7 +11,6 @@ import { postingsGroup } from "../micro/postings.js";
 import { regexpGroup } from "../micro/regexps.js";
 import { scanGroup } from "../micro/scan.js";
 import { durableGroup, storeGroup } from "../micro/store.js";
-import { streamGroups } from "../micro/streams.js";
 import { sampleText, type MicroText } from "../micro/text.js";
 import { threadGroups } from "../micro/threads.js";
 import { short } from "../report/numbers.js";
@@ -19,7 +18,7 @@ import type { PartRecord } from "../report/record.js";
 import { describeMicro, type MeasuredGroup } from "./micro-record.js";
 import type { Part, PartContext } from "./part.js";
 
-/** The hot loops, the store, threads and streams, each by itself, beside what the machine can do. */
+/** The hot loops, the store and threads, each by itself, beside what the machine can do. */
 export const microPart: Part = {
   name: "micro",
   title: "Native parts beside what the machine can do",
@@ -41,8 +40,6 @@ export interface MicroSettings {
   readonly workFolder: string;
   readonly rounds: number;
   readonly roundMs: number;
-  /** False holds the figures to nothing. */
-  readonly hasLimits: boolean;
   readonly progress: (text: string) => void;
 }
 
@@ -61,7 +58,6 @@ async function measure(context: PartContext): Promise<PartRecord> {
     workFolder,
     rounds,
     roundMs: roundMs[size],
-    hasLimits: !isQuick,
     progress,
   });
   rmSync(workFolder, { recursive: true });
@@ -83,13 +79,12 @@ export async function measureMicro(text: MicroText, settings: MicroSettings): Pr
     storeGroup,
     durableGroup,
     threadGroups,
-    streamGroups,
   ]) {
     for (const group of [await open(fixture)].flat())
       measured.push({ title: group.title, results: await measureGroup(group, settings) });
   }
   await fixture.close();
-  const description = describeMicro(measured, settings.hasLimits);
+  const description = describeMicro(measured);
   return {
     part: microPart.name,
     title: microPart.title,
