@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { TokenRequest } from "../src/account/accounts.js";
-import { auditEntry, operator, type Doer } from "../src/account/audit-log.js";
-import type { Entry, Gate } from "../src/account/gate.js";
-import { readLifetime } from "../src/account/rules.js";
+import { auditEntry, operator, type Actor } from "../src/account/audit-log.js";
+import type { AuthResult, Authenticator } from "../src/account/authenticator.js";
+import { readLifetime } from "../src/account/validation.js";
 import { TokenLifetimes } from "../src/account/token-lifetimes.js";
 import { SignIn } from "../src/account/sign-in.js";
 import { AccountSite, plainToken } from "./support/account-site.js";
@@ -14,12 +14,12 @@ const dayMs = 86_400_000;
 const signInEntry = auditEntry("sign-in", operator, {});
 const sudoToken: TokenRequest = { ...plainToken, scopes: ["user:all", "site-admin:sudo"] };
 
-function knock(gate: Gate, authorization?: string, query = ""): string {
+function authenticate(authenticator: Authenticator, authorization?: string, query = ""): string {
   const headers = new Map(authorization === undefined ? [] : [["authorization", authorization]]);
-  return shown(gate.enter({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1" }));
+  return shown(authenticator.authenticate({ query, path: "/.api/graphql", headers, remoteAddress: "192.0.2.1" }));
 }
 
-function shown(entry: Entry): string {
+function shown(entry: AuthResult): string {
   if (entry.kind === "refused") return `${entry.status} ${entry.message}`;
   const { name, isSiteAdmin, sudoBy } = entry.viewer;
   return `${name === "" ? "anonymous" : name}${isSiteAdmin ? " (admin)" : ""}${sudoBy === undefined ? "" : ` by ${sudoBy}`}`;
@@ -85,12 +85,15 @@ t.test("who is let in as whom", async (t) => {
     ],
   ];
   for (const [header, inPrivate, inPublic] of rows) {
-    t.equal(knock(site.gate(false), header), inPrivate, `private: ${header}`);
-    t.equal(knock(site.gate(true), header), inPublic, `public: ${header}`);
+    t.equal(authenticate(site.authenticator(false), header), inPrivate, `private: ${header}`);
+    t.equal(authenticate(site.authenticator(true), header), inPublic, `public: ${header}`);
   }
-  t.equal(knock(site.gate(false), undefined, `token=${bob}`), "bob");
-  t.equal(knock(site.gate(true, "none"), `token ${bob}`), "401 Access token authorization is disabled.");
-  t.equal(knock(site.gate(true, "none"), "token"), "401 Invalid Authorization header.");
+  t.equal(authenticate(site.authenticator(false), undefined, `token=${bob}`), "bob");
+  t.equal(
+    authenticate(site.authenticator(true, "none"), `token ${bob}`),
+    "401 Access token authorization is disabled.",
+  );
+  t.equal(authenticate(site.authenticator(true, "none"), "token"), "401 Invalid Authorization header.");
   t.match((await site.audited()).filter(({ event }) => event === "sudo").at(0), {
     who: "bob",
     sudoBy: "root",
@@ -106,19 +109,23 @@ t.test("a token ends at once: revoked, or its user deleted", async (t) => {
   const [first, second] = [await site.token("bob"), await site.token("bob")];
   const [{ id }] = site.accounts.tokens();
   await site.accounts.deleteToken(id, operator);
-  t.equal(knock(site.gate(true), `token ${first}`), "401 Invalid access token.");
-  t.equal(knock(site.gate(true), `token ${second}`), "bob");
+  t.equal(authenticate(site.authenticator(true), `token ${first}`), "401 Invalid access token.");
+  t.equal(authenticate(site.authenticator(true), `token ${second}`), "bob");
   await site.accounts.deleteUser("bob", operator);
-  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.");
+  t.equal(authenticate(site.authenticator(true), `token ${second}`), "401 Invalid access token.");
   t.same(site.accounts.tokens(), []);
   await site.user("bob");
   t.equal(
-    knock(site.gate(true), `token ${second}`),
+    authenticate(site.authenticator(true), `token ${second}`),
     "401 Invalid access token.",
     "another user of that name is another user",
   );
   await site.reopen();
-  t.equal(knock(site.gate(true), `token ${second}`), "401 Invalid access token.", "also after a restart");
+  t.equal(
+    authenticate(site.authenticator(true), `token ${second}`),
+    "401 Invalid access token.",
+    "also after a restart",
+  );
   await t.rejects(site.accounts.deleteToken(id, operator), { code: "not-found" });
 });
 
@@ -165,16 +172,16 @@ t.test(
   async (t) => {
     const site = new AccountSite(t);
     const [root, bob, ann] = [await site.user("root", true), await site.user("bob"), await site.user("ann")];
-    const gate = site.gate(true);
+    const authenticator = site.authenticator(true);
     const uses = (): readonly boolean[] =>
       [root, bob, ann].map(({ id }) => site.accounts.lastUses.of(id) !== undefined);
-    knock(gate, `token-sudo user="bob",token="${await site.token("root", sudoToken)}"`);
+    authenticate(authenticator, `token-sudo user="bob",token="${await site.token("root", sudoToken)}"`);
     t.same(uses(), [true, false, false]);
-    knock(gate, `token ${await site.token("bob")}`);
+    authenticate(authenticator, `token ${await site.token("bob")}`);
     t.same(uses(), [true, true, false]);
     const session = await site.accounts.sessions.open(ann, dayMs, () => true, signInEntry);
-    const enter = (cookie: string): Entry =>
-      gate.enter({
+    const withCookie = (cookie: string): AuthResult =>
+      authenticator.authenticate({
         query: "",
         path: "/.api/graphql",
         headers: new Map([
@@ -183,9 +190,9 @@ t.test(
         ]),
         remoteAddress: "192.0.2.1",
       });
-    t.match(enter(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
+    t.match(withCookie(`sgs=${session}`), { viewer: { name: "ann", isSignedIn: true } });
     t.same(uses(), [true, true, true]);
-    t.match(enter(""), { viewer: { name: "", isSignedIn: false } });
+    t.match(withCookie(""), { viewer: { name: "", isSignedIn: false } });
     await site.reopen();
     t.same(uses(), [true, true, true], "also after a restart");
     await site.accounts.deleteUser("ann", operator);
@@ -250,7 +257,7 @@ t.test("limits on attempts and on lines about them are durations, which no jump 
   t.same(kinds, [...new Array<string>(5).fill("wrong"), "locked", "locked"]);
   for (let i = 0; i < 200; i++) {
     clock.set(now + i * dayMs);
-    knock(site.gate(true), "token nonsense");
+    authenticate(site.authenticator(true), "token nonsense");
   }
   t.ok((await site.audited()).length < 20, "a minute's lines, and those of the next where the test meets its end");
 });
@@ -290,7 +297,7 @@ t.test("only a hash is on the disk", async (t) => {
     const bytes = readFileSync(join(site.folder, file));
     t.notOk(bytes.includes(secret) || bytes.includes(Buffer.from(secret, "hex")), file);
   }
-  t.equal(knock(site.gate(true), `token ${text}`), "bob");
+  t.equal(authenticate(site.authenticator(true), `token ${text}`), "bob");
 });
 
 t.test("creating the same name at the same time: one is told that it is taken", async (t) => {
@@ -366,10 +373,10 @@ t.test("a site admin acts as another one only where that is allowed", async (t) 
   await site.user("boss", true);
   const text = await site.token("root", sudoToken);
   const refused = "403 Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.";
-  t.equal(knock(site.gate(true), `token-sudo user="boss",token="${text}"`), refused);
-  t.equal(knock(site.gate(true), `token-sudo user="root",token="${text}"`), "root (admin) by root");
+  t.equal(authenticate(site.authenticator(true), `token-sudo user="boss",token="${text}"`), refused);
+  t.equal(authenticate(site.authenticator(true), `token-sudo user="root",token="${text}"`), "root (admin) by root");
   t.equal(
-    knock(site.gate(true, "all-users-create", true), `token-sudo user="boss",token="${text}"`),
+    authenticate(site.authenticator(true, "all-users-create", true), `token-sudo user="boss",token="${text}"`),
     "boss (admin) by root",
   );
 });
@@ -392,14 +399,14 @@ t.test("organisations: a member reads what they read, and no longer", async (t) 
 
 t.test("the audit log says who did what", async (t) => {
   const site = new AccountSite(t);
-  const doer: Doer = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
-  await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, doer);
-  await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, doer);
+  const actor: Actor = { who: "bob", sudoBy: "root", from: "192.0.2.7" };
+  await site.accounts.createUser({ name: "ann", displayName: "", isSiteAdmin: false }, actor);
+  await site.accounts.createToken("ann", { ...plainToken, note: "for a script" }, actor);
   t.match(await site.audited(), [
     { event: "user-created", who: "bob", sudoBy: "root", from: "192.0.2.7", user: "ann", time: /^\d{4}-.*Z$/ },
     { event: "token-created", who: "bob", user: "ann", scopes: ["user:all"], note: "for a script" },
   ]);
-  for (let i = 0; i < 500; i++) knock(site.gate(true), "token x");
+  for (let i = 0; i < 500; i++) authenticate(site.authenticator(true), "token x");
   const refusals = (await site.audited()).filter(({ event }) => event === "credential-refused");
   t.ok(refusals.length < 20, `${refusals.length} lines of 500 refusals`);
   t.match(refusals[0], { from: "192.0.2.1", reason: "Invalid access token." });

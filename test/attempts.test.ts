@@ -3,13 +3,13 @@
  * ever.
  */
 import t from "tap";
-import { Attempts, attemptsIn } from "../src/account/attempts.js";
+import { RateLimiter, attemptsIn } from "../src/account/rate-limiter.js";
 import { randomFrom } from "./support/random.js";
 
 const policy = { freeCount: 3, firstWaitMs: 1000, longestWaitMs: 8000, periodMs: 100_000 };
 
 t.test("waits grow up to the longest, and are forgotten", async (t) => {
-  const attempts = new Attempts(policy);
+  const attempts = new RateLimiter(policy);
   const waits: number[] = [];
   let nowMs = 0;
   for (let i = 0; i < 9; i++) {
@@ -32,7 +32,7 @@ t.test("waits grow up to the longest, and are forgotten", async (t) => {
 t.test("who asks often waits no longer", async (t) => {
   for (let seed = 1; seed <= 200; seed++) {
     const below = randomFrom(seed);
-    const attempts = new Attempts(policy);
+    const attempts = new RateLimiter(policy);
     let nowMs = 0;
     let allowedAtMs = 0;
     for (let i = 0; i < 300; i++) {
@@ -51,7 +51,7 @@ t.test("who asks often waits no longer", async (t) => {
 });
 
 t.test("so many in a period", async (t) => {
-  const attempts = new Attempts(attemptsIn(60_000, 3));
+  const attempts = new RateLimiter(attemptsIn(60_000, 3));
   const rows: readonly (readonly [nowMs: number, waitMs: number])[] = [
     [0, 0],
     [30_000, 0],

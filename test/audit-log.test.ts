@@ -14,7 +14,7 @@ import { LineFile } from "../src/store/line-file.js";
 import { AccountSite, plainToken } from "./support/account-site.js";
 
 const password = "correct horse battery";
-const author: Author = { id: 1, doer: operator };
+const author: Author = { id: 1, actor: operator };
 const context = { name: "c", description: "", public: true, query: "repo:a", repositories: [] };
 const search = { ownerId: 1, description: "d", query: "q", isDraft: false, isPublic: false };
 const dayMs = 86_400_000;
@@ -182,10 +182,10 @@ t.test("a flood of refusals hides none of another address", async (t) => {
     close: async () => undefined,
   };
   const audit = new AuditLog(file, silentLog());
-  for (let i = 0; i < 10_000; i++) audit.noteRefusal("192.0.2.66", "Invalid access token.");
+  for (let i = 0; i < 10_000; i++) audit.recordRefusal("192.0.2.66", "Invalid access token.");
   for (let i = 0; i < 10_000; i++)
-    audit.noteRefusal(`2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001`, "Invalid access token.");
-  for (let i = 0; i < 3; i++) audit.noteSignInRefusal("192.0.2.7", { user: "ann", reason: "wrong password" });
+    audit.recordRefusal(`2001:0db8:0000:0001:${(i + 4096).toString(16)}:0000:0000:0001`, "Invalid access token.");
+  for (let i = 0; i < 3; i++) audit.recordSignInRefusal("192.0.2.7", { user: "ann", reason: "wrong password" });
   const ofAnn = lines.filter(({ user }) => user === "ann");
   t.equal(ofAnn.length, 3, "each has a line");
   t.ok(lines.length < 20, `${lines.length} lines`);
@@ -206,7 +206,7 @@ t.test("a flood of refusals hides none of another address", async (t) => {
     });
   }
   lines.length = 0;
-  for (let i = 0; i < 100_000; i++) audit.noteRefusal(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, `reason ${i}`);
+  for (let i = 0; i < 100_000; i++) audit.recordRefusal(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, `reason ${i}`);
   await audit.close();
   t.ok(lines.length < 3600, `${lines.length} lines of 100,000 addresses`);
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { filterInSteps, mapInSteps, resultInTurns, sortInSteps, workInTurns } from "../src/base/steps.js";
+import { filterInSteps, mapInSteps, resultInTurns, sortInSteps, workInTurns } from "../src/base/yielding.js";
 
 function* count(pieces: number, done: number[]): Generator<undefined, string> {
   for (let i = 0; i < pieces; i++) {

@@ -202,7 +202,7 @@ for (const { kernelName, useIndex, shardCount } of [
       const shards = shardsOf(kernelName, shardCount);
       for (const row of fileRows) {
         const plan = planQuery(row.query, typeOf(row), new Map(contexts.map((context) => [context.name, context])));
-        const selections = plan.alternatives.map(({ repositories }) => selectionOf(repositories, kernel, shards));
+        const selections = plan.basicQueries.map(({ repositories }) => selectionOf(repositories, kernel, shards));
         const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
         compare(t, answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
       }

@@ -1,15 +1,20 @@
 import t from "tap";
 import { sleep } from "../src/base/deadline.js";
 import { TrawlError } from "../src/base/errors.js";
-import { CommitFactReader } from "../src/search/commit-facts.js";
-import type { CommitFact, CommitOfRepository, CommitQuestion, ReadCommitFacts } from "../src/worker/read-messages.js";
+import { CommitAttributeReader } from "../src/search/commit-attributes.js";
+import type {
+  CommitAttribute,
+  CommitOfRepository,
+  CommitQuestion,
+  ReadCommitFacts,
+} from "../src/worker/read-messages.js";
 import type { ReadLimits, ReadPool } from "../src/worker/pools.js";
 
 // Questions to mirrors on behalf of searches: who waits for whom, what is kept, and what a failure costs.
 
 const owners: CommitQuestion = { kind: "code-owners" };
 const authors: CommitQuestion = { kind: "contributors", filters: [{ source: "a", foldCase: true }] };
-const yes: CommitFact = { kind: "known", holds: true, bytes: undefined };
+const yes: CommitAttribute = { kind: "known", holds: true, bytes: undefined };
 
 function commits(count: number, from = 1): CommitOfRepository[] {
   return Array.from({ length: count }, (_, i) => ({
@@ -30,7 +35,7 @@ class FakePool {
   #running = 0;
 
   constructor(
-    readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitFact[] = ({ commits }) =>
+    readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitAttribute[] = ({ commits }) =>
       commits.map(() => yes),
     readonly waits = false,
   ) {}
@@ -60,7 +65,7 @@ class FakePool {
 
 t.test("all are asked, few at a time, and answers are kept", async (t) => {
   const pool = new FakePool();
-  const reader = new CommitFactReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
   const first = await reader.ask(owners, commits(100), limits());
   t.equal(first.facts.size, 100);
   t.same(first.failures, []);
@@ -75,7 +80,7 @@ t.test("all are asked, few at a time, and answers are kept", async (t) => {
 
 t.test("histories are read one by one, and leave a reader to others", async (t) => {
   const pool = new FakePool();
-  await new CommitFactReader(pool.asPool, 3).ask(authors, commits(10), limits());
+  await new CommitAttributeReader(pool.asPool, 3).ask(authors, commits(10), limits());
   t.ok(pool.asked.every((request) => request.commits.length === 1));
   t.equal(pool.runningMax, 2);
 });
@@ -86,7 +91,7 @@ t.test("a failure costs its commit, and is not kept", async (t) => {
       repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes,
     ),
   );
-  const reader = new CommitFactReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
   for (const time of ["the first", "the second"]) {
     const { facts, failures } = await reader.ask(owners, commits(5), limits());
     t.equal(facts.size, 4, time);
@@ -102,7 +107,7 @@ t.test("a read that fails as a whole costs its commits", async (t) => {
   const pool = new FakePool(() => {
     throw new TrawlError("overloaded", "too many");
   });
-  const { facts, failures } = await new CommitFactReader(pool.asPool, 2).ask(owners, commits(9), limits());
+  const { facts, failures } = await new CommitAttributeReader(pool.asPool, 2).ask(owners, commits(9), limits());
   t.equal(facts.size, 0);
   t.equal(failures.length, 9);
   t.match(failures[0], { reason: "too many", isLate: false });
@@ -110,7 +115,7 @@ t.test("a read that fails as a whole costs its commits", async (t) => {
 
 t.test("time that is over, and a stop", async (t) => {
   const pool = new FakePool();
-  const reader = new CommitFactReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
   const late = await reader.ask(owners, commits(3), limits(-1));
   t.same(
     late.failures.map(({ isLate }) => isLate),
@@ -124,7 +129,7 @@ t.test("time that is over, and a stop", async (t) => {
 
 t.test("a search that waits for another's turn ends at its own time", async (t) => {
   const pool = new FakePool(undefined, true);
-  const reader = new CommitFactReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
   const long = reader.ask(authors, commits(2), limits());
   // The sleep keeps the process alive, which the reader's timers do not.
   const [{ failures }] = await Promise.all([reader.ask(authors, commits(1, 10), limits(20)), sleep(50)]);
@@ -140,7 +145,7 @@ t.test("a search that waits for another's turn ends at its own time", async (t) 
 
 t.test("searches take turns", async (t) => {
   const pool = new FakePool(undefined, true);
-  const reader = new CommitFactReader(pool.asPool, 2);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
   const a = reader.ask(authors, commits(3), limits());
   const b = reader.ask(authors, commits(3, 10), limits());
   for (let i = 0; i < 6; i++) await pool.endOne();

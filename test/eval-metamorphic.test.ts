@@ -44,7 +44,7 @@ function search(documents: Documents, query: string, type: QueryType = "standard
   const shards = shardsOf(documents, shardCount);
   return repositories
     .flatMap(({ id, name }) => {
-      const selections = plan.alternatives.map(() => ({
+      const selections = plan.basicQueries.map(() => ({
         repositoryIds: Uint32Array.of(1 << id),
         revisions: undefined,
       }));
@@ -289,7 +289,7 @@ relation(
     const at = (...names: string[]): string[] => {
       const plan = planQuery(prefixed(first, a), "standard");
       const choices = names.map((typed) => ({ typed, bit: typed === "main" ? 0 : 1, unindexed: undefined }));
-      const selections = plan.alternatives.map(() => ({
+      const selections = plan.basicQueries.map(() => ({
         repositoryIds: undefined,
         revisions: new Map([[1, choices]]),
       }));

@@ -37,7 +37,7 @@ for (const kernelName of ["native", "ts"] as const) {
           const living = documents.filter((_, i) => i !== dead);
           const shards = shardsOf(kernelName, documents, split, dead === null ? new Set() : new Set([dead]));
           const got = [1, 2].flatMap((id) => {
-            const selections = plan.alternatives.map(() => ({
+            const selections = plan.basicQueries.map(() => ({
               repositoryIds: Uint32Array.of(1 << id),
               revisions: undefined,
             }));
@@ -112,7 +112,7 @@ t.test("repositories that hold a file equal the oracle's", (t) => {
       fc.boolean(),
       fc.option(fc.nat(11)),
       (documents, given, split, pauses, dead) => {
-        const { conditions } = planQuery(given.join(" "), "standard").alternatives[0].repositories;
+        const { conditions } = planQuery(given.join(" "), "standard").basicQueries[0].repositories;
         const shards = shardsOf("native", documents, split, dead === null ? new Set() : new Set([dead]));
         const got = conditions.map(({ file }) => {
           const found = new Int32Array(new SharedArrayBuffer(12));
@@ -157,7 +157,7 @@ function findInShard(condition: FindCondition, shard: TestShard, kernel: Kernel,
 }
 
 function holds(text: TextPlan, documents: readonly { path: string; content: string }[]): boolean {
-  const plan = { ...planQuery("", "standard"), alternatives: [{ ...planQuery("", "standard").alternatives[0], text }] };
+  const plan = { ...planQuery("", "standard"), alternatives: [{ ...planQuery("", "standard").basicQueries[0], text }] };
   return (
     naiveSearch(
       plan,

@@ -112,7 +112,7 @@ t.test("times of answers", { timeout: 7_200_000 }, async (t) => {
     token,
     body: JSON.stringify({ query: `{ repository(name: "${name}") { id } }` }),
   });
-  const knock = (text: string): Question => ({ path: "/.api/search/stream?q=needle", token: text });
+  const question = (text: string): Question => ({ path: "/.api/search/stream?q=needle", token: text });
   // The last hexadecimal digits of the token are others, or all of them are.
   const other = (text: string): string =>
     text.replace(/[0-9a-f]/g, (digit) => (15 - Number.parseInt(digit, 16)).toString(16));
@@ -138,8 +138,8 @@ t.test("times of answers", { timeout: 7_200_000 }, async (t) => {
     [
       30,
       "a token that is wrong at its end, and one that is wrong throughout",
-      knock(`${token.slice(0, -4)}${other(token.slice(-4))}`),
-      knock(`${token.slice(0, -40)}${other(token.slice(-40))}`),
+      question(`${token.slice(0, -4)}${other(token.slice(-4))}`),
+      question(`${token.slice(0, -40)}${other(token.slice(-40))}`),
     ],
   ];
   for (const [item, what, hidden, absent] of cases) {

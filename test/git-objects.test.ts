@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { TrawlError } from "../src/base/errors.js";
 import { BlobReader, type BlobOutcome } from "../src/git/blob-reader.js";
-import { readCommitDate } from "../src/git/commit-facts.js";
+import { readCommitDate } from "../src/git/commit-attributes.js";
 import { diffTrees, listTree, resolveRevision, type TreeChange, type TreeEntry } from "../src/git/objects.js";
 import { neverStop } from "../src/git/run.js";
 import { GitFixture } from "./support/git-fixture.js";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { silentLog } from "../src/base/log.js";
 import { addRoutes } from "../src/http/routes.js";
-import { HttpServer, type BodyGate, type Handler, type Method } from "../src/http/uws.js";
+import { HttpServer, type BodyAdmission, type Handler, type Method } from "../src/http/uws.js";
 import { AccountSite } from "./support/account-site.js";
 import { hollowServices } from "./support/http-front.js";
 
@@ -16,9 +16,9 @@ class RecordingServer extends HttpServer {
   }
 
   /** A route with a body is one of these, too. */
-  override routeWithGate(method: Method, pattern: string, bodyBytesMax: number, gate: BodyGate): void {
+  override routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
     this.routes.push([method, pattern]);
-    super.routeWithGate(method, pattern, bodyBytesMax, gate);
+    super.routeWithAdmission(method, pattern, bodyBytesMax, admission);
   }
 }
 
@@ -61,7 +61,7 @@ const site = new AccountSite(t);
 await site.user("bob");
 const token = await site.token("bob");
 const server = new RecordingServer(silentLog(), () => {});
-addRoutes(server, { ...hollowServices({}, true), gate: site.gate(false) });
+addRoutes(server, { ...hollowServices({}, true), authenticator: site.authenticator(false) });
 const url = `http://127.0.0.1:${server.listen("127.0.0.1", 0, () => {})}`;
 t.teardown(() => server.stop(0));
 

@@ -16,7 +16,7 @@ function isEverTooSlow(quarters: readonly Quarter[]): boolean {
   const pace = new ReadingPace(60_000, 0);
   return quarters
     .map(([kibibytes, isFull], i) => {
-      pace.noteTaken(kibibytes * kibibyte);
+      pace.recordTaken(kibibytes * kibibyte);
       return pace.isTooSlow(15_000 * (i + 1), isFull);
     })
     .includes(true);

@@ -9,7 +9,7 @@ import { monotonicMs, sleep } from "../src/base/deadline.js";
 import { silentLog } from "../src/base/log.js";
 import { SseStream, sseHeaders } from "../src/http/sse.js";
 import { HttpServer } from "../src/http/uws.js";
-import { WriteTurns } from "../src/http/write-turns.js";
+import { WriteBudget } from "../src/http/write-budget.js";
 import { limitUnsentBytes } from "../src/kernel/socket.js";
 
 const bytesPerSecond = 100_000;
@@ -36,7 +36,7 @@ t.test("slow clients", async (t) => {
       response.startStream(200, sseHeaders("identity")),
       "identity",
       stallMs,
-      new WriteTurns(),
+      new WriteBudget(),
       observer,
       silentLog(),
     );

@@ -8,7 +8,7 @@ import { silentLog } from "../src/base/log.js";
 import { BlockQueue } from "../src/http/block-queue.js";
 import { SseStream, acceptedEncoding, eventBytesMax, sseHeaders, type StreamEncoding } from "../src/http/sse.js";
 import { HttpServer, blockBytesMax, type ByteStream } from "../src/http/uws.js";
-import { WriteTurns } from "../src/http/write-turns.js";
+import { WriteBudget } from "../src/http/write-budget.js";
 import { until } from "./support/waiting.js";
 
 const megabyte = 1 << 20;
@@ -25,7 +25,7 @@ function serve(produce: (sink: SseStream) => void, encoding: StreamEncoding, sta
     },
   };
   const server = new HttpServer(silentLog(), () => {});
-  const turns = new WriteTurns();
+  const turns = new WriteBudget();
   server.route("GET", "/", (_request, response) => {
     produce(
       new SseStream(response.startStream(200, sseHeaders(encoding)), encoding, stallMs, turns, observer, silentLog()),
@@ -334,7 +334,7 @@ t.test("drain", async (t) => {
     stream,
     "identity",
     60_000,
-    new WriteTurns(),
+    new WriteBudget(),
     { bytesSent: () => {}, stalled: () => {} },
     silentLog(),
   );
@@ -367,7 +367,7 @@ t.test("drain", async (t) => {
 });
 
 t.test("streams take turns", async (t) => {
-  const turns = new WriteTurns();
+  const turns = new WriteBudget();
   const streams = [new FakeStream(), new FakeStream()];
   const sinks = streams.map(
     (stream) =>

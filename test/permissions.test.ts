@@ -77,7 +77,7 @@ const plans = queries.map((query) => ({
 function told(table: RepositoryTable): string {
   return plans
     .map(({ query, plan }) => {
-      const resolutions = plan.alternatives.map((alternative) => resolveRepositories(table, alternative.repositories));
+      const resolutions = plan.basicQueries.map((alternative) => resolveRepositories(table, alternative.repositories));
       const alert = chooseAlert({
         queryText: query,
         plan,

@@ -282,7 +282,7 @@ t.test("counts and times as numbers", async (t) => {
 
 t.test("alternatives that say the same of their results share it, unless they count apart", async (t) => {
   const rulesOf = (text: string): readonly number[] =>
-    planQuery(text, "standard").alternatives.map(({ rules }) => rules);
+    planQuery(text, "standard").basicQueries.map(({ rules }) => rules);
   t.same(rulesOf("a repo:x or b repo:y"), [0, 0]);
   t.same(rulesOf("(a repo:x) or (b repo:y select:repo) or (c repo:z)"), [0, 1, 0]);
   t.same(rulesOf("(a repo:x count:2) or (b repo:y count:2)"), [0, 0]);

@@ -6,7 +6,7 @@ import { createLog } from "../src/base/log.js";
 import { createMetrics } from "../src/base/metrics.js";
 import type { RevisionSpec } from "../src/model/revision.js";
 import { ReadPool } from "../src/worker/pools.js";
-import type { CommitFact, CommitQuestion, RevisionsOfRepository } from "../src/worker/read-messages.js";
+import type { CommitAttribute, CommitQuestion, RevisionsOfRepository } from "../src/worker/read-messages.js";
 import { PathMasks } from "../src/task/path-masks.js";
 import type { FixtureFiles, GitFixture } from "./support/git-fixture.js";
 import { errorOf, fixture } from "./support/git-mirror.js";
@@ -175,11 +175,11 @@ t.test("a mirror that is not there fails by itself", async (t) => {
   );
 });
 
-async function factsOf(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitFact> {
+async function factsOf(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitAttribute> {
   const commits = [{ repositoryId: mirrorOf(source), commit }];
   return (
-    await pool.run<"commit-facts">(
-      { kind: "commit-facts", question, commits },
+    await pool.run<"commit-attributes">(
+      { kind: "commit-attributes", question, commits },
       { timeoutMs: 20_000, stop: unstopped(), client: "a" },
     )
   ).facts[0];
@@ -192,9 +192,9 @@ t.test("when commits were committed", async (t) => {
   const dates = commits.map((commit) => Number(source.git("show", "-s", "--format=%ct", commit)));
   const factsOfAll = async (asked: readonly string[]) =>
     (
-      await pool.run<"commit-facts">(
+      await pool.run<"commit-attributes">(
         {
-          kind: "commit-facts",
+          kind: "commit-attributes",
           question: { kind: "commit-date" },
           commits: asked.map((commit) => ({ repositoryId, commit })),
         },

@@ -7,7 +7,7 @@ import { Catalog } from "../src/catalog/catalog.js";
 import { resolveOptions, resolveRepository } from "../src/daemon/config.js";
 import { splitSecret, withSecret } from "../src/git/url-secret.js";
 import { parseRemoteUrl } from "../src/git/remote-url.js";
-import { resultInTurns } from "../src/base/steps.js";
+import { resultInTurns } from "../src/base/yielding.js";
 import { RecordStore } from "../src/store/record-store.js";
 import { SecretFiles } from "../src/store/secret-files.js";
 import { dataDirectory, runCommand, testDaemon } from "./support/daemon.js";

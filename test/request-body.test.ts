@@ -81,7 +81,7 @@ t.test("a body is refused before it is read", async (t) => {
   const budget = new ByteBudget(3_000_000, 2_000_000);
   server.setBodyBudget(budget);
   let bodyCount = 0;
-  server.routeWithGate("POST", "/body", 1_000_000, (request, response) => {
+  server.routeWithAdmission("POST", "/body", 1_000_000, (request, response) => {
     const client = request.headers.get("x-client");
     if (client === undefined) return void response.reply(401, plainText, "who are you?\n");
     return {

@@ -7,7 +7,7 @@ import { planQuery } from "../src/query/plan-query.js";
 import { rewriteQuery } from "../src/query/rewrite.js";
 import { chooseAlert, type Alert } from "../src/search/alerts.js";
 import { number } from "../src/search/progress.js";
-import type { LeftOut } from "../src/search/preparation.js";
+import type { ExcludedRepository } from "../src/search/preparation.js";
 import { resolveRepositories, withRevisions, type Resolution } from "../src/search/repository-resolver.js";
 import { testRepository } from "./support/engine.js";
 
@@ -34,7 +34,7 @@ const contexts = new Map([["only", only]]);
 interface Outcome {
   readonly hasResults: boolean;
   readonly timedOutAfterMs: number | undefined;
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly ExcludedRepository[];
   readonly unownedResults: number;
 }
 
@@ -57,7 +57,7 @@ function planned(query: string) {
   const plan = planQuery(query, choosePatternType(query, "", ""), contexts);
   return {
     plan,
-    resolutions: plan.alternatives.map(({ repositories }) => withoutOpen(resolveRepositories(table, repositories))),
+    resolutions: plan.basicQueries.map(({ repositories }) => withoutOpen(resolveRepositories(table, repositories))),
   };
 }
 

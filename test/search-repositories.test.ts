@@ -1,8 +1,8 @@
 import RE2 from "re2";
 import t from "tap";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
-import { resultAtOnce } from "../src/base/steps.js";
-import { matchingNames } from "../src/search/repository-marks.js";
+import { resultAtOnce } from "../src/base/yielding.js";
+import { matchingNames } from "../src/search/repository-bitmaps.js";
 import { testRepository } from "./support/engine.js";
 import { fc } from "./support/property.js";
 

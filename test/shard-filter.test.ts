@@ -66,7 +66,7 @@ t.test("no shard with a match is ruled out", (t) => {
     fc.property(shards, query, (documents, text) => {
       const plan = planQuery(text, "standard");
       const view = viewOf(documents, filter);
-      const choices = plan.alternatives.flatMap((basic) =>
+      const choices = plan.basicQueries.flatMap((basic) =>
         basic.text === undefined
           ? []
           : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
@@ -91,7 +91,7 @@ t.test("no shard with a match is ruled out", (t) => {
 });
 
 function choicesOf(text: string): Parameters<typeof chooseShards>[1] {
-  return planQuery(text, "standard").alternatives.flatMap((basic) =>
+  return planQuery(text, "standard").basicQueries.flatMap((basic) =>
     basic.text === undefined
       ? []
       : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],

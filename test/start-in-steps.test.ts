@@ -4,7 +4,7 @@ import t, { type Test } from "tap";
 import { Accounts } from "../src/account/accounts.js";
 import { AuditLog } from "../src/account/audit-log.js";
 import { silentLog } from "../src/base/log.js";
-import { resultAtOnce } from "../src/base/steps.js";
+import { resultAtOnce } from "../src/base/yielding.js";
 import { Catalog, type ShardRecord } from "../src/catalog/catalog.js";
 import { RepositoryTable } from "../src/catalog/repository-table.js";
 import type { Repository } from "../src/model/repository.js";
@@ -105,9 +105,9 @@ t.test("records that come and go are in the table that a change prepares", async
     repositories: [added, { ...record(1), stars: 50 }, { ...record(2), removedAt: "2026-01-01T00:00:00Z" }],
     removedRepositoryIds: [3],
   }));
-  catalog.noteFailed(4, "while the change is made");
+  catalog.recordFailed(4, "while the change is made");
   await change;
-  catalog.noteFailed(5, "after it");
+  catalog.recordFailed(5, "after it");
   const table = catalog.repositoryTable(operatorViewer);
   t.same(
     table.values(),

@@ -5,11 +5,11 @@
  */
 import t from "tap";
 import { readCredential, readSession } from "../src/account/credential.js";
-import { checkEmail, checkName, readLifetime } from "../src/account/rules.js";
+import { checkEmail, checkName, readLifetime } from "../src/account/validation.js";
 import { checkSettings } from "../src/account/settings-text.js";
 import { hashOfToken } from "../src/account/token-text.js";
 import { CodeOwners } from "../src/eval/code-owners.js";
-import { codeOwnersBytesMax } from "../src/git/commit-facts.js";
+import { codeOwnersBytesMax } from "../src/git/commit-attributes.js";
 import { parseCommitHeader } from "../src/git/commit-header.js";
 import { parseContributor } from "../src/git/commits.js";
 import { parseProgress } from "../src/git/fetch-progress.js";

@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { open as openEnvironment, type Transaction } from "lmdb";
-import { resultInTurns } from "../../src/base/steps.js";
+import { resultInTurns } from "../../src/base/yielding.js";
 import { Catalog } from "../../src/catalog/catalog.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { RecordStore } from "../../src/store/record-store.js";

@@ -3,8 +3,8 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RecordStore } from "../store/record-store.js";
-import { auditEntry, type AuditLog, type Doer } from "./audit-log.js";
-import { Changes } from "./changes.js";
+import { auditEntry, type AuditLog, type Actor } from "./audit-log.js";
+import { TransactionQueue } from "./transaction-queue.js";
 import { Emails } from "./emails.js";
 import { GroupIndex } from "./group-index.js";
 import { LastUses } from "./last-uses.js";
@@ -12,7 +12,7 @@ import { Leases } from "./leases.js";
 import { Names } from "./names.js";
 import { Passwords } from "./passwords.js";
 import { OwnContexts } from "./own-contexts.js";
-import { RecordTables, type RecordObserver, type RecordTable, type Step } from "./record-table.js";
+import { RecordTables, type RecordObserver, type RecordTable, type RecordWrite } from "./record-table.js";
 import {
   checkDisplayName,
   checkEmail,
@@ -21,7 +21,7 @@ import {
   checkScopes,
   requireRoom,
   type TokenScope,
-} from "./rules.js";
+} from "./validation.js";
 import { SavedSearches } from "./saved-searches.js";
 import { Sessions } from "./sessions.js";
 import { SettingsTable, siteSubject } from "./settings-table.js";
@@ -122,7 +122,7 @@ export class Accounts {
   readonly #users: RecordTable<User>;
   readonly #organisations: RecordTable<Organisation>;
   readonly #tokens: RecordTable<StoredToken>;
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #names = new Names();
   /** Read once from its record, as every request asks. */
   readonly #tokenOfHash = new Map<
@@ -140,7 +140,7 @@ export class Accounts {
    * another one may get it.
    */
   constructor(store: RecordStore, audit: AuditLog, log: Log, onNameGone: (name: string) => Promise<void>) {
-    this.#changes = new Changes(store, audit);
+    this.#changes = new TransactionQueue(store, audit);
     const tables = new RecordTables(store);
     this.#tables = tables;
     this.#audit = audit;
@@ -271,23 +271,23 @@ export class Accounts {
   }
 
   /** Rejects with `conflict` when somebody has the name or the address. */
-  createUser(given: NewUser, doer: Doer): Promise<User> {
-    return this.#createUser(given, () => undefined, doer);
+  createUser(given: NewUser, actor: Actor): Promise<User> {
+    return this.#createUser(given, () => undefined, actor);
   }
 
   /** The same for somebody who comes first, and becomes site admin. Rejects with `conflict` when there is anybody. */
-  createFirstUser(given: Omit<NewUser, "isSiteAdmin">, doer: Doer): Promise<User> {
+  createFirstUser(given: Omit<NewUser, "isSiteAdmin">, actor: Actor): Promise<User> {
     return this.#createUser(
       { ...given, isSiteAdmin: true },
       () => {
         if (this.#users.count > 0) throw new TrawlError("conflict", "the site has users already");
       },
-      doer,
+      actor,
     );
   }
 
   /** Changes what is given. Rejects with `conflict` rather than leave no site admin. */
-  updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, doer: Doer): Promise<User> {
+  updateUser(name: string, changes: Partial<Pick<User, "displayName" | "isSiteAdmin">>, actor: Actor): Promise<User> {
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
@@ -296,7 +296,7 @@ export class Accounts {
         const result = { ...user, ...changes };
         return { steps: [this.#users.put(result)], result };
       },
-      (user) => auditEntry("user-changed", doer, { user: user.name, ...changes }),
+      (user) => auditEntry("user-changed", actor, { user: user.name, ...changes }),
     );
   }
 
@@ -304,10 +304,10 @@ export class Accounts {
    * Deletes a user with its tokens, sessions, password, addresses, memberships, settings and saved searches. Rejects
    * with `conflict` rather than leave no site admin.
    */
-  async deleteUser(name: string, doer: Doer): Promise<User> {
+  async deleteUser(name: string, actor: Actor): Promise<User> {
     const known = this.#requireUser(name);
     this.#requireOtherAdmin(known);
-    return this.#audit.around(auditEntry("user-deleted", doer, { user: known.name }), async () => {
+    return this.#audit.around(auditEntry("user-deleted", actor, { user: known.name }), async () => {
       await this.#onNameGone(name);
       return this.#deleteUser(name);
     });
@@ -339,7 +339,7 @@ export class Accounts {
 
   createOrganisation(
     given: Pick<Organisation, "name" | "displayName" | "memberIds">,
-    doer: Doer,
+    actor: Actor,
   ): Promise<Organisation> {
     checkName(given.name);
     checkDisplayName(given.displayName);
@@ -350,25 +350,25 @@ export class Accounts {
         const organisation: Organisation = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString() };
         return { steps: [this.#organisations.put(organisation)], result: organisation };
       },
-      ({ name }) => auditEntry("organisation-created", doer, { organisation: name }),
+      ({ name }) => auditEntry("organisation-created", actor, { organisation: name }),
     );
   }
 
-  updateOrganisation(name: string, changes: Pick<Organisation, "displayName">, doer: Doer): Promise<Organisation> {
+  updateOrganisation(name: string, changes: Pick<Organisation, "displayName">, actor: Actor): Promise<Organisation> {
     checkDisplayName(changes.displayName);
     return this.#changes.commit(
       () => {
         const result = { ...this.#requireOrganisation(name), ...changes };
         return { steps: [this.#organisations.put(result)], result };
       },
-      (organisation) => auditEntry("organisation-changed", doer, { organisation: organisation.name, ...changes }),
+      (organisation) => auditEntry("organisation-changed", actor, { organisation: organisation.name, ...changes }),
     );
   }
 
   /** Deletes an organisation with its settings and saved searches. */
-  async deleteOrganisation(name: string, doer: Doer): Promise<Organisation> {
+  async deleteOrganisation(name: string, actor: Actor): Promise<Organisation> {
     const known = this.#requireOrganisation(name);
-    return this.#audit.around(auditEntry("organisation-deleted", doer, { organisation: known.name }), async () => {
+    return this.#audit.around(auditEntry("organisation-deleted", actor, { organisation: known.name }), async () => {
       await this.#onNameGone(name);
       return this.#deleteOrganisation(name);
     });
@@ -391,7 +391,7 @@ export class Accounts {
   }
 
   /** Makes a user a member, or no member any more; it may be so already. */
-  setMember(organisationName: string, userName: string, isMember: boolean, doer: Doer): Promise<Organisation> {
+  setMember(organisationName: string, userName: string, isMember: boolean, actor: Actor): Promise<Organisation> {
     return this.#changes.commit(
       () => {
         const organisation = this.#requireOrganisation(organisationName);
@@ -401,7 +401,7 @@ export class Accounts {
         return { steps: [this.#organisations.put(result)], result };
       },
       ({ name }) =>
-        auditEntry(isMember ? "member-added" : "member-removed", doer, { organisation: name, user: userName }),
+        auditEntry(isMember ? "member-added" : "member-removed", actor, { organisation: name, user: userName }),
     );
   }
 
@@ -409,7 +409,7 @@ export class Accounts {
   async createToken(
     userName: string,
     { scopes, note, lifetimeMs }: TokenRequest,
-    doer: Doer,
+    actor: Actor,
   ): Promise<{ readonly token: AccessToken; readonly text: string }> {
     checkNote(note);
     const text = newTokenText();
@@ -421,7 +421,7 @@ export class Accounts {
         const stored: StoredToken = {
           id: this.#changes.newId(),
           userId: user.id,
-          creator: doer.who,
+          creator: actor.who,
           note,
           scopes: checkScopes(scopes, user.isSiteAdmin),
           createdAt: now.toISOString(),
@@ -430,12 +430,12 @@ export class Accounts {
         };
         return { steps: [this.#tokens.put(stored)], result: stored };
       },
-      ({ id, expiresAt }) => auditEntry("token-created", doer, { user: userName, token: id, scopes, note, expiresAt }),
+      ({ id, expiresAt }) => auditEntry("token-created", actor, { user: userName, token: id, scopes, note, expiresAt }),
     );
     return { token: this.#shown(token), text };
   }
 
-  deleteToken(id: number, doer: Doer): Promise<AccessToken> {
+  deleteToken(id: number, actor: Actor): Promise<AccessToken> {
     return this.#changes.commit(
       () => {
         const token = this.#tokens.get(id);
@@ -446,7 +446,7 @@ export class Accounts {
           );
         return { steps: this.#removingToken(token), result: this.#shown(token) };
       },
-      (token) => auditEntry("token-deleted", doer, { user: this.user(token.userId)?.name, token: id }),
+      (token) => auditEntry("token-deleted", actor, { user: this.user(token.userId)?.name, token: id }),
     );
   }
 
@@ -474,8 +474,8 @@ export class Accounts {
   /**
    * Creates a site admin when there is nobody and `wantsAdmin`, and forgets tokens and sessions that ended long ago.
    */
-  async start(doer: Doer, wantsAdmin: boolean): Promise<void> {
-    if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, doer);
+  async start(actor: Actor, wantsAdmin: boolean): Promise<void> {
+    if (wantsAdmin && this.#users.count === 0) await this.createFirstUser({ name: "admin", displayName: "" }, actor);
     const longAgoMs = new Date().getTime() - expiredKeptMs;
     const old = [...this.#tokens.values()].filter(
       ({ expiresAt }) => expiresAt !== "" && Date.parse(expiresAt) < longAgoMs,
@@ -495,7 +495,7 @@ export class Accounts {
     await this.#changes.settled();
   }
 
-  #removingToken(token: StoredToken): readonly Step[] {
+  #removingToken(token: StoredToken): readonly RecordWrite[] {
     return [this.#tokens.remove(token), ...this.lastUses.removing(token.id)];
   }
 
@@ -509,7 +509,7 @@ export class Accounts {
     return { ...shown, lastUsedAt: usedMs === undefined ? "" : new Date(usedMs).toISOString() };
   }
 
-  #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, doer: Doer): Promise<User> {
+  #createUser({ email, passwordHash, ...given }: NewUser, check: () => void, actor: Actor): Promise<User> {
     checkName(given.name);
     checkDisplayName(given.displayName);
     if (email !== undefined) checkEmail(email.address);
@@ -526,7 +526,7 @@ export class Accounts {
         ];
         return { steps, result: user };
       },
-      (user) => auditEntry("user-created", doer, { user: user.name, isSiteAdmin: user.isSiteAdmin }),
+      (user) => auditEntry("user-created", actor, { user: user.name, isSiteAdmin: user.isSiteAdmin }),
     );
   }
 

@@ -3,7 +3,7 @@ import type { Log } from "../base/log.js";
 import { RefusalLines } from "./refusal-lines.js";
 
 /** Who does something, and from where. */
-export interface Doer {
+export interface Actor {
   /** Name of the user who acts. */
   readonly who: string;
   /** The site admin behind it, who acts as that user. */
@@ -17,11 +17,11 @@ export interface Doer {
 /** A user who writes something that bears its name. */
 export interface Author {
   readonly id: number;
-  readonly doer: Doer;
+  readonly actor: Actor;
 }
 
 /** Whoever may open the control socket. */
-export const operator: Doer = { who: "operator", sudoBy: undefined, from: "control socket" };
+export const operator: Actor = { who: "operator", sudoBy: undefined, from: "control socket" };
 
 export type AuditEvent =
   | "user-created"
@@ -63,14 +63,14 @@ export type AuditEvent =
 /** A change that is about to be made, or another thing that is about to be done. */
 export interface AuditEntry {
   readonly event: AuditEvent;
-  readonly doer: Doer;
+  readonly actor: Actor;
   /** To whom or what, and how. */
   readonly what: Readonly<Record<string, unknown>>;
 }
 
 /** For `Changes.commit`: what a line says of the change. */
-export function auditEntry(event: AuditEvent, doer: Doer, what: AuditEntry["what"]): AuditEntry {
-  return { event, doer, what };
+export function auditEntry(event: AuditEvent, actor: Actor, what: AuditEntry["what"]): AuditEntry {
+  return { event, actor, what };
 }
 
 /** Where lines go; each is on the disk when its promise resolves. */
@@ -128,12 +128,12 @@ export class AuditLog {
   }
 
   /** A credential that was not accepted. */
-  noteRefusal(from: string, reason: string): void {
+  recordRefusal(from: string, reason: string): void {
     this.#refusals.note("credential-refused", { from, reason });
   }
 
   /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
-  noteSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
+  recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
     this.#refusals.note("sign-in-refused", { from, ...what });
   }
 
@@ -156,7 +156,7 @@ export class AuditLog {
   }
 }
 
-function fieldsOf({ doer: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
+function fieldsOf({ actor: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
   return { who, ...(sudoBy === undefined ? {} : { sudoBy }), from, ...(via === undefined ? {} : { via }), ...what };
 }
 

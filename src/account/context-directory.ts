@@ -1,4 +1,4 @@
-import { mapInSteps, sortInSteps } from "../base/steps.js";
+import { mapInSteps, sortInSteps } from "../base/yielding.js";
 import { globalContextName, type SearchContext } from "../model/search-context.js";
 import type { Viewer } from "../model/viewer.js";
 import type { SearchContexts } from "../query/search-contexts.js";

@@ -1,9 +1,9 @@
 import { TrawlError } from "../base/errors.js";
 import type { User, UserFinder } from "./accounts.js";
-import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
-import { reindex, type RecordTable, type RecordTables, type Step } from "./record-table.js";
-import { checkEmail, requireRoom } from "./rules.js";
+import { auditEntry, type AuditEntry, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
+import { reindex, type RecordTable, type RecordTables, type RecordWrite } from "./record-table.js";
+import { checkEmail, requireRoom } from "./validation.js";
 
 export interface Email {
   readonly address: string;
@@ -26,12 +26,12 @@ const emailsOfUserMax = 20;
  * primary until another one is made so.
  */
 export class Emails {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #users: UserFinder;
   readonly #table: RecordTable<StoredEmails>;
   readonly #userIdOfAddress = new Map<string, number>();
 
-  constructor(tables: RecordTables, changes: Changes, users: UserFinder) {
+  constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder) {
     this.#changes = changes;
     this.#users = users;
     this.#table = tables.add("email/", (before, after) => {
@@ -60,36 +60,36 @@ export class Emails {
   }
 
   /** Rejects with `conflict` when somebody has the address. */
-  add(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<Email> {
+  add(userName: string, address: string, isVerified: boolean, actor: Actor): Promise<Email> {
     checkEmail(address);
     return this.#changes.commit(
       () => {
         const email: Email = { address, isVerified, addedAt: new Date().toISOString() };
         return { steps: [this.adding(this.#users.require(userName), email)], result: email };
       },
-      () => auditEntry("email-added", doer, { user: userName, email: address, isVerified }),
+      () => auditEntry("email-added", actor, { user: userName, email: address, isVerified }),
     );
   }
 
-  remove(userName: string, address: string, doer: Doer): Promise<void> {
+  remove(userName: string, address: string, actor: Actor): Promise<void> {
     return this.#change(
       userName,
       address,
       (email, others) => [others, email],
-      (email) => auditEntry("email-removed", doer, { user: userName, email: email.address }),
+      (email) => auditEntry("email-removed", actor, { user: userName, email: email.address }),
     );
   }
 
-  setPrimary(userName: string, address: string, doer: Doer): Promise<void> {
+  setPrimary(userName: string, address: string, actor: Actor): Promise<void> {
     return this.#change(
       userName,
       address,
       (email, others) => [[email, ...others], email],
-      (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isPrimary: true }),
+      (email) => auditEntry("email-changed", actor, { user: userName, email: email.address, isPrimary: true }),
     );
   }
 
-  setVerified(userName: string, address: string, isVerified: boolean, doer: Doer): Promise<void> {
+  setVerified(userName: string, address: string, isVerified: boolean, actor: Actor): Promise<void> {
     return this.#change(
       userName,
       address,
@@ -97,12 +97,12 @@ export class Emails {
         const changed = { ...email, isVerified };
         return [all.map((other) => (other === email ? changed : other)), changed];
       },
-      (email) => auditEntry("email-changed", doer, { user: userName, email: email.address, isVerified }),
+      (email) => auditEntry("email-changed", actor, { user: userName, email: email.address, isVerified }),
     );
   }
 
   /** The step of a change that gives the user one more address. Throws `conflict` when somebody has it. */
-  adding(user: User, email: Email): Step {
+  adding(user: User, email: Email): RecordWrite {
     if (this.ownerOf(email.address) !== undefined)
       throw new TrawlError("conflict", `the e-mail address ${JSON.stringify(email.address)} is already taken`);
     const emails = this.of(user.id);
@@ -111,7 +111,7 @@ export class Emails {
   }
 
   /** The steps of a change that leave the user without addresses. */
-  removing(user: User): readonly Step[] {
+  removing(user: User): readonly RecordWrite[] {
     const stored = this.#table.get(user.id);
     return stored === undefined ? [] : [this.#table.remove(stored)];
   }

@@ -1,8 +1,8 @@
 import { callEvery, type PendingCall } from "../base/deadline.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import type { Changes } from "./changes.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
+import type { TransactionQueue } from "./transaction-queue.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
 
 interface StoredUse {
   /** Of a token, or of a user: ids of records are never those of another kind. */
@@ -25,7 +25,7 @@ const clockErrorMs = 86_400_000;
  * ahead for a while is forgotten with the next use.
  */
 export class LastUses {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #log: Log;
   readonly #exists: (id: number) => boolean;
   readonly #table: RecordTable<StoredUse>;
@@ -34,7 +34,7 @@ export class LastUses {
   readonly #timer: PendingCall;
 
   /** `exists` says whether there is a token or a user with this id: of others nothing is kept. */
-  constructor(tables: RecordTables, changes: Changes, log: Log, exists: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: TransactionQueue, log: Log, exists: (id: number) => boolean) {
     this.#changes = changes;
     this.#log = log;
     this.#exists = exists;
@@ -56,7 +56,7 @@ export class LastUses {
   }
 
   /** The steps of a change that forget the last use of what is removed. */
-  removing(id: number): readonly Step[] {
+  removing(id: number): readonly RecordWrite[] {
     const stored = this.#table.get(id);
     return stored === undefined ? [] : [this.#table.remove(stored)];
   }
@@ -83,7 +83,7 @@ export class LastUses {
     }
   }
 
-  #writing(id: number, usedMs: number): Step {
+  #writing(id: number, usedMs: number): RecordWrite {
     const { record, show } = this.#table.put({ id, usedAt: new Date(usedMs).toISOString() });
     return {
       record,

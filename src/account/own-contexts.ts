@@ -2,10 +2,10 @@ import { TrawlError } from "../base/errors.js";
 import type { ContextRepository } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
 import { checkContextQuery } from "../query/search-contexts.js";
-import { auditEntry, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
+import { auditEntry, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
 import { GroupIndex } from "./group-index.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
 
 /** A search context that somebody made, beside those of the configuration file. */
 export interface OwnContext {
@@ -55,14 +55,14 @@ export function contextMark(context: { readonly id?: number; readonly name: stri
  * Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping.
  */
 export class OwnContexts {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #contexts: RecordTable<OwnContext>;
   readonly #marks: RecordTable<ContextMarks>;
   readonly #publicIdsOfOwner = new GroupIndex<OwnContext>((context) => (context.public ? [context.ownerId] : []));
   /** By owner and name. */
   readonly #idOf = new Map<string, number>();
 
-  constructor(tables: RecordTables, changes: Changes) {
+  constructor(tables: RecordTables, changes: TransactionQueue) {
     this.#changes = changes;
     this.#contexts = tables.add<OwnContext>("context/", (before, after) => {
       this.#publicIdsOfOwner.change(before, after);
@@ -94,7 +94,7 @@ export class OwnContexts {
   }
 
   /** Rejects with `conflict` when the owner has one of this name, with `bad-request` for what can be none. */
-  create(ownerId: number, text: ContextText, doer: Doer): Promise<OwnContext> {
+  create(ownerId: number, text: ContextText, actor: Actor): Promise<OwnContext> {
     checkText(text);
     return this.#changes.commit(
       () => {
@@ -112,11 +112,11 @@ export class OwnContexts {
         };
         return { steps: [this.#contexts.put(context)], result: context };
       },
-      ({ id, name }) => auditEntry("context-created", doer, { context: id, name, ownerId }),
+      ({ id, name }) => auditEntry("context-created", actor, { context: id, name, ownerId }),
     );
   }
 
-  update(id: number, text: ContextText, doer: Doer): Promise<OwnContext> {
+  update(id: number, text: ContextText, actor: Actor): Promise<OwnContext> {
     checkText(text);
     return this.#changes.commit(
       () => {
@@ -125,17 +125,17 @@ export class OwnContexts {
         const result = { ...context, ...text, updatedAt: new Date().toISOString() };
         return { steps: [this.#contexts.put(result)], result };
       },
-      ({ name }) => auditEntry("context-changed", doer, { context: id, name }),
+      ({ name }) => auditEntry("context-changed", actor, { context: id, name }),
     );
   }
 
-  delete(id: number, doer: Doer): Promise<OwnContext> {
+  delete(id: number, actor: Actor): Promise<OwnContext> {
     return this.#changes.commit(
       () => {
         const context = this.#require(id);
         return { steps: [this.#contexts.remove(context), ...this.#unmarking([context])], result: context };
       },
-      ({ name }) => auditEntry("context-deleted", doer, { context: id, name }),
+      ({ name }) => auditEntry("context-deleted", actor, { context: id, name }),
     );
   }
 
@@ -162,7 +162,7 @@ export class OwnContexts {
   }
 
   /** What removes the contexts and marks of a user or organisation that is deleted. */
-  removing(owner: { readonly id: number }): Step[] {
+  removing(owner: { readonly id: number }): RecordWrite[] {
     const owned = [...this.#contexts.values()].filter(({ ownerId }) => ownerId === owner.id);
     const marks = this.#marks.get(owner.id);
     return [
@@ -182,7 +182,7 @@ export class OwnContexts {
     );
   }
 
-  #unmarking(gone: readonly OwnContext[]): Step[] {
+  #unmarking(gone: readonly OwnContext[]): RecordWrite[] {
     const marks = new Set(gone.map(contextMark));
     return [...this.#marks.values()]
       .filter(({ starred, preferred }) => marks.has(preferred) || starred.some((mark) => marks.has(mark)))

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
 import { TrawlError } from "../base/errors.js";
 import type { User, UserFinder } from "./accounts.js";
-import { auditEntry, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
+import { auditEntry, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
 import { PasswordHasher } from "./password-hasher.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
-import { checkPassword } from "./rules.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
+import { checkPassword } from "./validation.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
 import type { Sessions } from "./sessions.js";
 
@@ -40,14 +40,14 @@ const resetLifetimeMs = 24 * 3_600_000;
  * once, for a day, and until another one is made or a password is set.
  */
 export class Passwords {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #sessions: Sessions;
   readonly #users: UserFinder;
   readonly #hasher = new PasswordHasher();
   readonly #table: RecordTable<StoredPassword>;
   readonly #resets: RecordTable<StoredReset>;
 
-  constructor(tables: RecordTables, changes: Changes, sessions: Sessions, users: UserFinder) {
+  constructor(tables: RecordTables, changes: TransactionQueue, sessions: Sessions, users: UserFinder) {
     this.#changes = changes;
     this.#sessions = sessions;
     this.#users = users;
@@ -76,14 +76,14 @@ export class Passwords {
   }
 
   /** Sets the password of a user. */
-  async set(userName: string, password: string, doer: Doer): Promise<void> {
+  async set(userName: string, password: string, actor: Actor): Promise<void> {
     this.#users.require(userName);
     const kept = await this.hashed(password);
-    await this.#commitNew(() => this.#users.require(userName), kept, doer);
+    await this.#commitNew(() => this.#users.require(userName), kept, actor);
   }
 
   /** Sets one's own password. Rejects with `forbidden` when the old one is wrong. */
-  async change(userName: string, oldPassword: string, newPassword: string, doer: Doer): Promise<void> {
+  async change(userName: string, oldPassword: string, newPassword: string, actor: Actor): Promise<void> {
     const user = this.#users.require(userName);
     checkPassword(newPassword);
     const before = this.#table.get(user.id)?.hash;
@@ -96,18 +96,22 @@ export class Passwords {
         return this.#users.require(userName);
       },
       kept,
-      doer,
+      actor,
     );
   }
 
   /** Makes a link by which the user sets a password, in place of an earlier one. The password there is stays. */
-  newReset(userName: string, doer: Doer): Promise<ResetLink> {
-    return this.#newReset(userName, () => [], doer);
+  newReset(userName: string, actor: Actor): Promise<ResetLink> {
+    return this.#newReset(userName, () => [], actor);
   }
 
   /** Takes the password away, ends the user's sessions, and makes a link by which the user sets another one. */
-  randomize(userName: string, doer: Doer): Promise<ResetLink> {
-    return this.#newReset(userName, (user) => [...this.#withoutPassword(user), ...this.#sessions.removing(user)], doer);
+  randomize(userName: string, actor: Actor): Promise<ResetLink> {
+    return this.#newReset(
+      userName,
+      (user) => [...this.#withoutPassword(user), ...this.#sessions.removing(user)],
+      actor,
+    );
   }
 
   /** Sets the password by a link. Rejects with `forbidden` when it is none, was used or has expired. */
@@ -120,16 +124,16 @@ export class Passwords {
   }
 
   /** The steps of a change that give the user a password that was hashed before. */
-  adding({ id }: User, kept: string): readonly Step[] {
+  adding({ id }: User, kept: string): readonly RecordWrite[] {
     return [this.#table.put({ id, hash: kept })];
   }
 
   /** The steps of a change that leave the user without password and link. */
-  removing(user: User): readonly Step[] {
+  removing(user: User): readonly RecordWrite[] {
     return [...this.#withoutPassword(user), ...this.#withoutReset(user)];
   }
 
-  #commitNew(requireUser: () => User, kept: string, doer: Doer): Promise<User> {
+  #commitNew(requireUser: () => User, kept: string, actor: Actor): Promise<User> {
     return this.#changes.commit(
       () => {
         const user = requireUser();
@@ -138,11 +142,15 @@ export class Passwords {
           result: user,
         };
       },
-      (user) => auditEntry("password-changed", doer, { user: user.name }),
+      (user) => auditEntry("password-changed", actor, { user: user.name }),
     );
   }
 
-  async #newReset(userName: string, moreSteps: (user: User) => readonly Step[], doer: Doer): Promise<ResetLink> {
+  async #newReset(
+    userName: string,
+    moreSteps: (user: User) => readonly RecordWrite[],
+    actor: Actor,
+  ): Promise<ResetLink> {
     const code = newSecretText();
     const expiresAt = new Date(new Date().getTime() + resetLifetimeMs).toISOString();
     const { id } = await this.#changes.commit(
@@ -153,7 +161,7 @@ export class Passwords {
           result: user,
         };
       },
-      (user) => auditEntry("password-link-created", doer, { user: user.name, expiresAt }),
+      (user) => auditEntry("password-link-created", actor, { user: user.name, expiresAt }),
     );
     return { path: `/password-reset?code=${code}&userID=${id}`, expiresAt };
   }
@@ -169,12 +177,12 @@ export class Passwords {
     return user;
   }
 
-  #withoutPassword({ id }: User): readonly Step[] {
+  #withoutPassword({ id }: User): readonly RecordWrite[] {
     const stored = this.#table.get(id);
     return stored === undefined ? [] : [this.#table.remove(stored)];
   }
 
-  #withoutReset({ id }: User): readonly Step[] {
+  #withoutReset({ id }: User): readonly RecordWrite[] {
     const stored = this.#resets.get(id);
     return stored === undefined ? [] : [this.#resets.remove(stored)];
   }

@@ -1,7 +1,7 @@
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 
 /** A change to a table: what is written, and what makes it visible once the disk has it. */
-export interface Step {
+export interface RecordWrite {
   readonly record: RecordChange;
   readonly show: () => void;
 }
@@ -41,14 +41,14 @@ export class RecordTable<T extends { readonly id: number | string }> {
     return this.#records.values();
   }
 
-  put(record: T): Step {
+  put(record: T): RecordWrite {
     return {
       record: { key: this.#prefix + record.id, value: Buffer.from(JSON.stringify(record)) },
       show: () => this.#set(record),
     };
   }
 
-  remove({ id }: T): Step {
+  remove({ id }: T): RecordWrite {
     return {
       record: { key: this.#prefix + id, value: undefined },
       show: () => {

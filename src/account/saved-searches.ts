@@ -1,9 +1,9 @@
 import { TrawlError } from "../base/errors.js";
-import { auditEntry, type Author, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
+import { auditEntry, type Author, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
 import { GroupIndex } from "./group-index.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
-import { requireRoom } from "./rules.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
+import { requireRoom } from "./validation.js";
 
 /** A query that somebody wants to find again. */
 export interface SavedSearch {
@@ -31,13 +31,13 @@ const queryCharsMax = 10_000;
 
 /** Saved searches, in memory and in the record store. */
 export class SavedSearches {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #hasOwner: (id: number) => boolean;
   readonly #table: RecordTable<SavedSearch>;
   readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
   readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
 
-  constructor(tables: RecordTables, changes: Changes, hasOwner: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: TransactionQueue, hasOwner: (id: number) => boolean) {
     this.#changes = changes;
     this.#hasOwner = hasOwner;
     this.#table = tables.add<SavedSearch>("saved-search/", (before, after) => {
@@ -79,7 +79,7 @@ export class SavedSearches {
         };
         return { steps: [this.#table.put(result)], result };
       },
-      ({ id, ownerId }) => auditEntry("saved-search-created", author.doer, { savedSearch: id, owner: ownerId }),
+      ({ id, ownerId }) => auditEntry("saved-search-created", author.actor, { savedSearch: id, owner: ownerId }),
     );
   }
 
@@ -97,22 +97,22 @@ export class SavedSearches {
         return { steps: [this.#table.put(result)], result };
       },
       ({ ownerId, isPublic }) =>
-        auditEntry("saved-search-changed", author.doer, { savedSearch: id, owner: ownerId, isPublic }),
+        auditEntry("saved-search-changed", author.actor, { savedSearch: id, owner: ownerId, isPublic }),
     );
   }
 
-  delete(id: number, doer: Doer): Promise<SavedSearch> {
+  delete(id: number, actor: Actor): Promise<SavedSearch> {
     return this.#changes.commit(
       () => {
         const before = this.#require(id);
         return { steps: [this.#table.remove(before)], result: before };
       },
-      () => auditEntry("saved-search-deleted", doer, { savedSearch: id }),
+      () => auditEntry("saved-search-deleted", actor, { savedSearch: id }),
     );
   }
 
   /** The steps of a change that forget what belongs to who is gone. */
-  removing(ownerId: number): readonly Step[] {
+  removing(ownerId: number): readonly RecordWrite[] {
     return this.#idsOfOwner
       .of(ownerId)
       .flatMap((id) => this.#table.get(id) ?? [])

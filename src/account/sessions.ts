@@ -1,9 +1,9 @@
 import { TrawlError } from "../base/errors.js";
 import type { User, UserFinder } from "./accounts.js";
-import { auditEntry, type AuditEntry, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
+import { auditEntry, type AuditEntry, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
 import type { Leases } from "./leases.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
 import { hashOfSecretText, newSecretText } from "./secret-text.js";
 
 /** That a browser is signed in. Its cookie holds a random text, and this only the hash of it. */
@@ -31,12 +31,12 @@ const textPattern = /^[0-9a-f]{64}$/;
  * or the user.
  */
 export class Sessions {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #users: UserFinder;
   readonly #table: RecordTable<StoredSession>;
   readonly #idsOfUser = new Map<number, Set<string>>();
 
-  constructor(tables: RecordTables, changes: Changes, users: UserFinder, leases: Leases) {
+  constructor(tables: RecordTables, changes: TransactionQueue, users: UserFinder, leases: Leases) {
     this.#changes = changes;
     this.#users = users;
     this.#table = tables.add("session/", (before, after) => {
@@ -102,20 +102,20 @@ export class Sessions {
   }
 
   /** Ends all sessions of the user. */
-  closeAll(userName: string, doer: Doer): Promise<void> {
+  closeAll(userName: string, actor: Actor): Promise<void> {
     return this.#changes.commit(
       () => ({ steps: this.removing(this.#users.require(userName)), result: undefined }),
-      () => auditEntry("sessions-ended", doer, { user: userName }),
+      () => auditEntry("sessions-ended", actor, { user: userName }),
     );
   }
 
   /** The steps of a change that end all sessions of the user. */
-  removing({ id }: User): readonly Step[] {
+  removing({ id }: User): readonly RecordWrite[] {
     return this.#ofUser(id).map((session) => this.#table.remove(session));
   }
 
   /** The steps of a change that forget sessions that were over at this time. */
-  removingExpired(atMs: number): readonly Step[] {
+  removingExpired(atMs: number): readonly RecordWrite[] {
     return [...this.#table.values()]
       .filter((session) => isOver(session, atMs))
       .map((session) => this.#table.remove(session));
@@ -134,7 +134,7 @@ export class Sessions {
   }
 
   /** Ends the user's sessions that are over and its oldest ones, and the oldest of all when there are too many. */
-  #makingRoom(userId: number, nowMs: number): readonly Step[] {
+  #makingRoom(userId: number, nowMs: number): readonly RecordWrite[] {
     const sessions = this.#ofUser(userId);
     const kept = new Set(sessions.filter((session) => !isOver(session, nowMs)).slice(-sessionsOfUserMax + 1));
     const gone = sessions.filter((session) => !kept.has(session));

@@ -1,8 +1,8 @@
 import { TrawlError } from "../base/errors.js";
 import { auditEntry, type Author } from "./audit-log.js";
-import type { Changes } from "./changes.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
-import { requireRoom } from "./rules.js";
+import type { TransactionQueue } from "./transaction-queue.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
+import { requireRoom } from "./validation.js";
 import { checkSettings, mergedSettings, settingsValues, type SettingsValues } from "./settings-text.js";
 
 /** Settings as somebody wrote them. */
@@ -26,13 +26,13 @@ const totalCharactersMax = 256 << 20;
 
 /** The settings of the site, of organisations and of users: the latest of each, in memory and in the record store. */
 export class SettingsTable {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #hasSubject: (id: number) => boolean;
   readonly #table: RecordTable<WrittenSettings>;
   readonly #values = new WeakMap<WrittenSettings, SettingsValues>();
   #totalCharacters = 0;
 
-  constructor(tables: RecordTables, changes: Changes, hasSubject: (id: number) => boolean) {
+  constructor(tables: RecordTables, changes: TransactionQueue, hasSubject: (id: number) => boolean) {
     this.#changes = changes;
     this.#hasSubject = hasSubject;
     this.#table = tables.add<WrittenSettings>("settings/", (before, after) => {
@@ -91,12 +91,12 @@ export class SettingsTable {
         return { steps: [this.#table.put(result)], result };
       },
       ({ id, version }) =>
-        auditEntry("settings-changed", author.doer, { subject: id === siteSubject ? "site" : id, version }),
+        auditEntry("settings-changed", author.actor, { subject: id === siteSubject ? "site" : id, version }),
     );
   }
 
   /** The steps of a change that forget the settings of who is gone. */
-  removing(subject: number): readonly Step[] {
+  removing(subject: number): readonly RecordWrite[] {
     const written = this.#table.get(subject);
     return written === undefined ? [] : [this.#table.remove(written)];
   }

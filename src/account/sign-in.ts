@@ -2,8 +2,8 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
 import type { Accounts, NewUser, User } from "./accounts.js";
-import { Attempts, type AttemptPolicy } from "./attempts.js";
-import { auditEntry, type AuditLog, type Doer } from "./audit-log.js";
+import { RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
+import { auditEntry, type AuditLog, type Actor } from "./audit-log.js";
 import { networkOf } from "./network.js";
 
 export interface SignInSettings {
@@ -33,13 +33,13 @@ const nameCharsMax = 320;
 const hourMs = 3_600_000;
 
 /** Of one name from one network: 70 guesses in an hour. */
-const limitOfPair: AttemptPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
+const limitOfPair: RateLimitPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
 
 /** Of all names from one network, which may be a proxy that many are behind: so the wait stays short. */
-const limitOfNetwork: AttemptPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
+const limitOfNetwork: RateLimitPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
 
 /** Accounts made from one network. */
-const limitOfSignUp: AttemptPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
+const limitOfSignUp: RateLimitPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
 
 /** Passwords from one network that are checked or wait for it, of the 100 that may: 0.4 s of a core. */
 const checksOfNetworkMax = 20;
@@ -62,9 +62,9 @@ export class SignIn {
   readonly #audit: AuditLog;
   readonly #settings: SignInSettings;
   readonly #now: () => number;
-  readonly #ofPair = new Attempts(limitOfPair);
-  readonly #ofNetwork = new Attempts(limitOfNetwork);
-  readonly #ofSignUp = new Attempts(limitOfSignUp);
+  readonly #ofPair = new RateLimiter(limitOfPair);
+  readonly #ofNetwork = new RateLimiter(limitOfNetwork);
+  readonly #ofSignUp = new RateLimiter(limitOfSignUp);
   readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
   /** Checks that run or wait, by network. */
   readonly #checks = new Map<string, number>();
@@ -88,14 +88,14 @@ export class SignIn {
     const isKnown = this.#knownPairs.get(pair) === true;
     const waitMs = this.#waitMs(pair, network, isKnown);
     if (waitMs > 0) {
-      this.#audit.noteSignInRefusal(from, { user: user?.name, reason: "too many attempts" });
+      this.#audit.recordSignInRefusal(from, { user: user?.name, reason: "too many attempts" });
       return { kind: "locked", waitMs };
     }
     const { passwords } = this.#accounts;
     const stamp = user === undefined ? undefined : passwords.stamp(user.id);
     const isRight = await this.#counted(network, () => passwords.matches(user?.id, password, isKnown));
     if (user === undefined || !isRight) {
-      this.#audit.noteSignInRefusal(from, {
+      this.#audit.recordSignInRefusal(from, {
         user: user?.name,
         reason: user === undefined ? "no such user" : "wrong password",
       });
@@ -117,17 +117,17 @@ export class SignIn {
       // Told as any other name that is not to be had: who may read what is nobody's business.
       throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
     }
-    return this.#create(given, from, (user, doer) =>
+    return this.#create(given, from, (user, actor) =>
       this.#accounts.userCount === 0
-        ? this.#accounts.createFirstUser(user, doer)
-        : this.#accounts.createUser(user, doer),
+        ? this.#accounts.createFirstUser(user, actor)
+        : this.#accounts.createUser(user, actor),
     );
   }
 
   /** Makes the first account, that of a site admin. Rejects with `forbidden` when there is one. */
   async initialise(given: SignUp, from: string): Promise<SignInOutcome> {
     if (this.#accounts.userCount > 0) throw new TrawlError("forbidden", "Site is already initialized.");
-    return this.#create(given, from, (user, doer) => this.#accounts.createFirstUser(user, doer));
+    return this.#create(given, from, (user, actor) => this.#accounts.createFirstUser(user, actor));
   }
 
   /** Ends the session; it may have ended before. */
@@ -149,7 +149,7 @@ export class SignIn {
   async #create(
     { name, email, password }: SignUp,
     from: string,
-    create: (user: NewUser, doer: Doer) => Promise<User>,
+    create: (user: NewUser, actor: Actor) => Promise<User>,
   ): Promise<SignInOutcome> {
     const waitMs = this.#ofSignUp.begin(networkOf(from), this.#now());
     if (waitMs > 0) return { kind: "locked", waitMs };

@@ -1,10 +1,10 @@
 import { TrawlError } from "../base/errors.js";
-import { auditEntry, type Doer } from "./audit-log.js";
-import type { Changes } from "./changes.js";
+import { auditEntry, type Actor } from "./audit-log.js";
+import type { TransactionQueue } from "./transaction-queue.js";
 import { GroupIndex } from "./group-index.js";
 import type { Names } from "./names.js";
-import type { RecordTable, RecordTables, Step } from "./record-table.js";
-import { checkDisplayName, checkName, requireRoom } from "./rules.js";
+import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
+import { checkDisplayName, checkName, requireRoom } from "./validation.js";
 
 /** Users who own code together. A team gives access to nothing; organisations do. */
 export interface Team {
@@ -24,13 +24,13 @@ const teamCountMax = 10_000;
 
 /** Teams, in memory and in the record store. */
 export class Teams {
-  readonly #changes: Changes;
+  readonly #changes: TransactionQueue;
   readonly #names: Names;
   readonly #table: RecordTable<Team>;
   readonly #idsOfUser = new GroupIndex<Team>(({ memberIds }) => memberIds);
   readonly #idsOfParent = new GroupIndex<Team>(({ parentId }) => [parentId]);
 
-  constructor(tables: RecordTables, changes: Changes, names: Names) {
+  constructor(tables: RecordTables, changes: TransactionQueue, names: Names) {
     this.#changes = changes;
     this.#names = names;
     const observeName = names.observer("team");
@@ -69,7 +69,7 @@ export class Teams {
 
   create(
     given: Pick<Team, "name" | "displayName" | "parentId" | "isReadonly" | "creatorId">,
-    doer: Doer,
+    actor: Actor,
   ): Promise<Team> {
     checkName(given.name);
     checkDisplayName(given.displayName);
@@ -81,12 +81,12 @@ export class Teams {
         const team: Team = { id: this.#changes.newId(), ...given, createdAt: new Date().toISOString(), memberIds: [] };
         return { steps: [this.#table.put(team)], result: team };
       },
-      ({ name }) => auditEntry("team-created", doer, { team: name }),
+      ({ name }) => auditEntry("team-created", actor, { team: name }),
     );
   }
 
   /** Changes what is given. Rejects with `conflict` rather than make a team a part of itself. */
-  update(id: number, changes: Partial<Pick<Team, "name" | "displayName" | "parentId">>, doer: Doer): Promise<Team> {
+  update(id: number, changes: Partial<Pick<Team, "name" | "displayName" | "parentId">>, actor: Actor): Promise<Team> {
     if (changes.name !== undefined) checkName(changes.name);
     if (changes.displayName !== undefined) checkDisplayName(changes.displayName);
     return this.#changes.commit(
@@ -98,12 +98,12 @@ export class Teams {
         const result = { ...team, ...changes };
         return { steps: [this.#table.put(result)], result };
       },
-      ({ name }) => auditEntry("team-changed", doer, { team: name, ...changes }),
+      ({ name }) => auditEntry("team-changed", actor, { team: name, ...changes }),
     );
   }
 
   /** Rejects with `conflict` while other teams are parts of it. */
-  delete(id: number, doer: Doer): Promise<Team> {
+  delete(id: number, actor: Actor): Promise<Team> {
     return this.#changes.commit(
       () => {
         const team = this.#require(id);
@@ -115,24 +115,24 @@ export class Teams {
           );
         return { steps: [this.#table.remove(team)], result: team };
       },
-      ({ name }) => auditEntry("team-deleted", doer, { team: name }),
+      ({ name }) => auditEntry("team-deleted", actor, { team: name }),
     );
   }
 
   /** `choose` is given the members and answers those who are to be. */
-  setMembers(id: number, choose: (memberIds: readonly number[]) => readonly number[], doer: Doer): Promise<Team> {
+  setMembers(id: number, choose: (memberIds: readonly number[]) => readonly number[], actor: Actor): Promise<Team> {
     return this.#changes.commit(
       () => {
         const team = this.#require(id);
         const result = { ...team, memberIds: [...new Set(choose(team.memberIds))] };
         return { steps: [this.#table.put(result)], result };
       },
-      ({ name, memberIds }) => auditEntry("team-changed", doer, { team: name, memberIds }),
+      ({ name, memberIds }) => auditEntry("team-changed", actor, { team: name, memberIds }),
     );
   }
 
   /** The steps of a change that take a user out of all teams. */
-  removingUser(userId: number): readonly Step[] {
+  removingUser(userId: number): readonly RecordWrite[] {
     return this.ofUser(userId).map((team) =>
       this.#table.put({ ...team, memberIds: team.memberIds.filter((id) => id !== userId) }),
     );

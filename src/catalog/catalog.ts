@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.js";
 import { setBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
-import { resultInTurns } from "../base/steps.js";
+import { resultInTurns } from "../base/yielding.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import type { Viewer } from "../model/viewer.js";
@@ -249,7 +249,7 @@ export class Catalog {
   }
 
   /** Notes in memory that a fetch found nothing new: not worth a write. */
-  noteFetched(repositoryId: number, fetched: string): void {
+  recordFetched(repositoryId: number, fetched: string): void {
     const repository = this.#repositories.get(repositoryId);
     if (repository !== undefined) this.#setRepository({ ...repository, lastFetched: fetched, lastError: "" });
   }
@@ -257,7 +257,7 @@ export class Catalog {
   /**
    * Notes in memory that a sync failed. It is not written, as the disk may be what failed, and each start syncs anew.
    */
-  noteFailed(repositoryId: number, error: string): void {
+  recordFailed(repositoryId: number, error: string): void {
     const repository = this.#repositories.get(repositoryId);
     if (repository !== undefined) this.#setRepository({ ...repository, lastError: error });
   }

@@ -1,4 +1,4 @@
-import { eachInSteps, mapInSteps, resultAtOnce, sortInSteps } from "../base/steps.js";
+import { eachInSteps, mapInSteps, resultAtOnce, sortInSteps } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 
 /** Bits of `RepositoryTable.flags`. */

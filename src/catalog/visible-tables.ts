@@ -1,4 +1,4 @@
-import { eachInSteps, filterInSteps, resultAtOnce } from "../base/steps.js";
+import { eachInSteps, filterInSteps, resultAtOnce } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import { RepositoryTable } from "./repository-table.js";

@@ -1,6 +1,6 @@
 import type { AccessToken, Accounts, Organisation, User } from "../account/accounts.js";
 import { operator } from "../account/audit-log.js";
-import { readLifetime } from "../account/rules.js";
+import { readLifetime } from "../account/validation.js";
 import { TrawlError } from "../base/errors.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
 import type { Controlled } from "./control.js";

@@ -1,7 +1,7 @@
 import { TrawlError, messageOf } from "../base/errors.js";
 import type { Accounts } from "../account/accounts.js";
 import { auditEntry, operator, type AuditEntry, type AuditLog } from "../account/audit-log.js";
-import type { AccessTokenPolicy } from "../account/gate.js";
+import type { AccessTokenPolicy } from "../account/authenticator.js";
 import type { TokenLifetimes } from "../account/token-lifetimes.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";

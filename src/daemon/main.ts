@@ -7,9 +7,9 @@ import { setImmediate } from "node:timers/promises";
 import { collectAlone } from "../base/collector.js";
 import { callAfter, sleep, type PendingCall } from "../base/deadline.js";
 import { Accounts } from "../account/accounts.js";
-import { AuditLog, type Doer } from "../account/audit-log.js";
+import { AuditLog, type Actor } from "../account/audit-log.js";
 import { ContextDirectory } from "../account/context-directory.js";
-import { Gate, type AccessTokenPolicy } from "../account/gate.js";
+import { Authenticator, type AccessTokenPolicy } from "../account/authenticator.js";
 import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
 import { TokenLifetimes } from "../account/token-lifetimes.js";
@@ -18,7 +18,7 @@ import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { shareLimits } from "../base/fair-semaphore.js";
 import { createLog, type Log } from "../base/log.js";
-import { resultInTurns } from "../base/steps.js";
+import { resultInTurns } from "../base/yielding.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { maySee } from "../catalog/visible-tables.js";
@@ -39,7 +39,7 @@ import { anonymous, operatorViewer, type Viewer } from "../model/viewer.js";
 import { limitUnsentBytes, listenerOf, widenSendBuffers } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
-import { CommitFactReader } from "../search/commit-facts.js";
+import { CommitAttributeReader } from "../search/commit-attributes.js";
 import { SliceScheduler } from "../search/slice-scheduler.js";
 import { LineFile } from "../store/line-file.js";
 import { CatalogSnapshots } from "../store/catalog-snapshots.js";
@@ -152,7 +152,7 @@ function stopSignal(): Promise<undefined> {
 }
 
 /** Who makes the first account. */
-const programItself: Doer = { who: "trawld", sudoBy: undefined, from: "start" };
+const programItself: Actor = { who: "trawld", sudoBy: undefined, from: "start" };
 
 /**
  * The parts of one daemon, put together. Caller guarantees: the data directory is prepared, and `control` listens on
@@ -254,7 +254,7 @@ class Daemon implements Controlled {
       pools,
     );
     this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) =>
-      this.sync.noteProgress(progress),
+      this.sync.recordProgress(progress),
     );
     this.sync = new SyncManager(
       this.catalog,
@@ -296,7 +296,7 @@ class Daemon implements Controlled {
         catalog: this.catalog,
         pool: this.#searchPool,
         scheduler,
-        commitFacts: new CommitFactReader(this.#readPool, options.readers),
+        commitAttributes: new CommitAttributeReader(this.#readPool, options.readers),
         revisions: { reads: this.#readPool, cache, limits },
         log,
         defaultCount: options.search.defaultCount,
@@ -335,7 +335,7 @@ class Daemon implements Controlled {
     this.#graphql = lazy(() => this.#graphqlExecutor(options, shared, metrics.metrics));
     const addresses = new RepositoryAddresses(() => this.catalog.repositoryTable(operatorViewer));
     addRoutes(this.#server, {
-      gate: new Gate(
+      authenticator: new Authenticator(
         this.accounts,
         {
           isPublic: options.auth.public,
@@ -372,7 +372,7 @@ class Daemon implements Controlled {
       webhooks: {
         webhookSecrets: secrets,
         requestByAddress: (given) => this.#requestByAddress(addresses.find(given)),
-        noteRefusal: (from, reason) => this.audit.noteRefusal(from, reason),
+        recordRefusal: (from, reason) => this.audit.recordRefusal(from, reason),
       },
       readiness: (viewer) =>
         readiness(this.#watch.damages, this.sync.statuses(), viewer ?? anonymous, this.#visibleNames(viewer)),
@@ -450,7 +450,7 @@ class Daemon implements Controlled {
     const { catalog, searcher, sync } = this;
     const configuration = lazy(() => visibleConfiguration(options));
     return {
-      orders: sync,
+      repositoryCommands: sync,
       catalog,
       searcher,
       accounts: this.accounts,
@@ -511,11 +511,11 @@ class Daemon implements Controlled {
     await this.#configureRepositories(this.#options, true);
     this.sync.start();
     this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
-    this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#noteLoopDelay(worstSeconds));
+    this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
     return { url, port };
   }
 
-  #noteLoopDelay(worstSeconds: number): void {
+  #recordLoopDelay(worstSeconds: number): void {
     this.#metrics.eventLoopDelaySeconds.observe(worstSeconds);
     this.#metrics.eventLoopDelayMaxSeconds.set(this.#loopDelay?.worstSeconds() ?? worstSeconds);
   }

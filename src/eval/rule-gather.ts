@@ -2,13 +2,13 @@ import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import type { SearchPlan } from "../query/plan.js";
 import { isOver, takeMatches, type RuleLimits } from "../task/rule-limits.js";
 import type { RevisionChoice } from "../task/search-options.js";
-import type { Alternative } from "./alternative.js";
+import type { BasicQueryEvaluator } from "./basic-query-evaluator.js";
 import { isBefore, type ResultPlace } from "./result-place.js";
 import type { Rows } from "./rows.js";
 
 /** An alternative that a document satisfies, and the document's place in `alternative.documents`. */
 export interface Hit {
-  readonly alternative: Alternative;
+  readonly alternative: BasicQueryEvaluator;
   readonly place: number;
 }
 
@@ -36,10 +36,15 @@ export class RuleGather {
   readonly #plan: SearchPlan;
   readonly #limits: RuleLimits;
   readonly #control: Int32Array;
-  readonly #rulesOf: ReadonlyMap<Alternative, number>;
+  readonly #rulesOf: ReadonlyMap<BasicQueryEvaluator, number>;
   #cuts: RuleCut[] = [];
 
-  constructor(plan: SearchPlan, limits: RuleLimits, control: Int32Array, rulesOf: ReadonlyMap<Alternative, number>) {
+  constructor(
+    plan: SearchPlan,
+    limits: RuleLimits,
+    control: Int32Array,
+    rulesOf: ReadonlyMap<BasicQueryEvaluator, number>,
+  ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
@@ -64,7 +69,7 @@ export class RuleGather {
         : [...cuts];
   }
 
-  isOver(alternative: Alternative): boolean {
+  isOver(alternative: BasicQueryEvaluator): boolean {
     return isOver(this.#limits, this.#rulesNumber(alternative));
   }
 
@@ -130,7 +135,7 @@ export class RuleGather {
     return taken;
   }
 
-  #rulesNumber(alternative: Alternative): number {
+  #rulesNumber(alternative: BasicQueryEvaluator): number {
     return this.#rulesOf.get(alternative) ?? 0;
   }
 }

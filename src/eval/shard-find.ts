@@ -3,7 +3,7 @@ import type { TextPlan } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../task/search-options.js";
 import type { StopCheck } from "../task/stop-check.js";
-import { Alternative, type ShardSight } from "./alternative.js";
+import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
 import { Blocks, type LeftOutReceiver } from "./shard-search.js";
 
 /** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
@@ -17,7 +17,7 @@ const blockContentCountMax = 1024;
 export class ShardFind {
   readonly #reader: ShardReader;
   readonly #file: TextPlan;
-  readonly #alternative: Alternative;
+  readonly #alternative: BasicQueryEvaluator;
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
   readonly #onLeftOut: LeftOutReceiver;
@@ -31,7 +31,7 @@ export class ShardFind {
   constructor(
     { file, selection, found }: FindCondition,
     reader: ShardReader,
-    sight: ShardSight,
+    visibility: ShardVisibility,
     kernel: Kernel,
     checkContent: () => void,
     stop: StopCheck,
@@ -40,7 +40,7 @@ export class ShardFind {
     this.#onLeftOut = onLeftOut;
     this.#reader = reader;
     this.#file = file;
-    this.#alternative = new Alternative(file, selection, reader, sight, kernel, true, undefined, stop);
+    this.#alternative = new BasicQueryEvaluator(file, selection, reader, visibility, kernel, true, undefined, stop);
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) =>
@@ -74,7 +74,7 @@ export class ShardFind {
       for (const document of this.#alternative.tooCostly)
         this.#onLeftOut(document, this.#alternative.cardOf(document).name, "work");
       stats.documentsFiltered += this.#alternative.documents.length;
-      this.#noteFound();
+      this.#recordFound();
       this.#pending = this.#pending.filter(
         (number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)),
       );
@@ -86,7 +86,7 @@ export class ShardFind {
     return undefined;
   }
 
-  #noteFound(): void {
+  #recordFound(): void {
     const { documents, satisfied } = this.#alternative;
     for (let i = 0; i < documents.length; i++) {
       if (satisfied[i] !== 1) continue;

@@ -1,6 +1,6 @@
 import type { Kernel } from "../kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
-import { Alternative, type ShardSight } from "./alternative.js";
+import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
 import { unite, type ContentSet } from "./content-set.js";
 import { isBefore, type ResultPlace } from "./result-place.js";
 import { hasFullLine, lineMatchCountMax } from "./match-density.js";
@@ -69,7 +69,7 @@ export const shardStart: ShardPosition = { content: 0, result: firstPlace, rowsD
 export class ShardSearch {
   readonly #reader: ShardReader;
   readonly #writer: ResultWriter;
-  readonly #alternatives: Alternative[] = [];
+  readonly #alternatives: BasicQueryEvaluator[] = [];
   /** Undefined where one set of rules holds for all results. */
   readonly #ruleGather: RuleGather | undefined;
   /** Of all results of the block that are not written yet. */
@@ -95,7 +95,7 @@ export class ShardSearch {
    */
   constructor(
     reader: ShardReader,
-    sight: ShardSight,
+    visibility: ShardVisibility,
     options: SearchOptions,
     kernel: Kernel,
     writer: ResultWriter,
@@ -109,14 +109,14 @@ export class ShardSearch {
     this.#reader = reader;
     this.#writer = writer;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
-    const rulesOf = new Map<Alternative, number>();
-    options.plan.alternatives.forEach((basic, i) => {
+    const rulesOf = new Map<BasicQueryEvaluator, number>();
+    options.plan.basicQueries.forEach((basic, i) => {
       if (basic.text === undefined) return;
-      const alternative = new Alternative(
+      const alternative = new BasicQueryEvaluator(
         basic.text,
         options.selections[i],
         reader,
-        sight,
+        visibility,
         kernel,
         options.useIndex,
         people,
@@ -127,7 +127,7 @@ export class ShardSearch {
     });
     const { ruleLimits } = options;
     const revisionCount =
-      sight.sets === undefined
+      visibility.sets === undefined
         ? 1
         : Math.max(
             1,
@@ -211,7 +211,7 @@ export class ShardSearch {
     return stop === undefined ? undefined : this.#positionAt(stop, from);
   }
 
-  #decide(alternative: Alternative, block: Uint32Array, stats: SearchStats): void {
+  #decide(alternative: BasicQueryEvaluator, block: Uint32Array, stats: SearchStats): void {
     alternative.decide(block);
     stats.documentsTooCostly += alternative.tooCostly.length;
     for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name, "work");

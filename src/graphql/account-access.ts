@@ -1,5 +1,5 @@
 import type { Organisation, User } from "../account/accounts.js";
-import type { Doer } from "../account/audit-log.js";
+import type { Actor } from "../account/audit-log.js";
 import type { SavedSearch } from "../account/saved-searches.js";
 import type { Team } from "../account/teams.js";
 import { TrawlError } from "../base/errors.js";
@@ -9,7 +9,7 @@ import { numericKey, parseGlobalId } from "./ids.js";
 
 /** What an organisation is to somebody who may know of it. */
 export interface ActingFor<T> {
-  readonly doer: Doer;
+  readonly actor: Actor;
   readonly of: T;
 }
 
@@ -22,17 +22,17 @@ export function requireUser(id: string, { services: { accounts } }: RequestConte
 
 /** For a change to a user: by itself, or by a site admin. */
 export function actingForUser(id: string, context: RequestContext): ActingFor<User> {
-  const doer = context.requireActingFor(numericKey(id, "User"));
-  return { doer, of: requireUser(id, context) };
+  const actor = context.requireActingFor(numericKey(id, "User"));
+  return { actor, of: requireUser(id, context) };
 }
 
 /** For a change to an organisation: by a member, or by a site admin. Others don't learn whether it is there. */
 export function actingForOrganisation(id: string, context: RequestContext): ActingFor<Organisation> {
   const key = numericKey(id, "Org");
-  const doer = context.requireActingFor(key);
+  const actor = context.requireActingFor(key);
   const organisation = context.services.accounts.organisation(key);
   if (organisation === undefined) throw new TrawlError("not-found", "there is no such organisation (any more)");
-  return { doer, of: organisation };
+  return { actor, of: organisation };
 }
 
 /** The id of a user or organisation that the viewer may act for. */

@@ -1,7 +1,7 @@
 import type { Accounts } from "../account/accounts.js";
-import type { AuditLog, Author, Doer } from "../account/audit-log.js";
+import type { AuditLog, Author, Actor } from "../account/audit-log.js";
 import type { ContextDirectory } from "../account/context-directory.js";
-import type { AccessTokenPolicy } from "../account/gate.js";
+import type { AccessTokenPolicy } from "../account/authenticator.js";
 import type { TokenLifetimes } from "../account/token-lifetimes.js";
 import { callAfter, monotonicMs } from "../base/deadline.js";
 import { TrawlError } from "../base/errors.js";
@@ -30,7 +30,7 @@ const fieldsOfTurn = 10_000;
 const notAuthenticated = "not authenticated";
 
 /** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
-export interface RepositoryOrders {
+export interface RepositoryCommands {
   setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
@@ -44,7 +44,7 @@ export interface RepositoryOrders {
 
 /** What the resolvers of all requests share. */
 export interface GraphqlServices {
-  readonly orders: RepositoryOrders;
+  readonly repositoryCommands: RepositoryCommands;
   readonly catalog: Catalog;
   readonly searcher: Searcher;
   readonly accounts: Accounts;
@@ -202,7 +202,7 @@ export class RequestContext {
   }
 
   /** Who answers for a change. Throws `forbidden` for somebody without an account. */
-  get doer(): Doer {
+  get actor(): Actor {
     const { userId, name, sudoBy, credential } = this.viewer;
     if (userId === undefined) throw new TrawlError("forbidden", notAuthenticated);
     if (this.#mayNotAct) throw new TrawlError("forbidden", "the credential of this request has ended");
@@ -216,7 +216,7 @@ export class RequestContext {
 
   /** Who writes something that bears its name. Throws `forbidden` for somebody without an account. */
   get author(): Author {
-    return { doer: this.doer, id: this.viewer.userId ?? 0 };
+    return { actor: this.actor, id: this.viewer.userId ?? 0 };
   }
 
   /** Throws `forbidden` for those without an account. */
@@ -225,10 +225,10 @@ export class RequestContext {
   }
 
   /** Throws `forbidden` for everybody else, and so returns who answers for what only an admin may do. */
-  requireSiteAdmin(): Doer {
-    const { doer } = this;
+  requireSiteAdmin(): Actor {
+    const { actor } = this;
     if (!this.viewer.isSiteAdmin) throw new TrawlError("forbidden", "must be site admin");
-    return doer;
+    return actor;
   }
 
   /** Whether the viewer has an account, or is the operator. */
@@ -244,10 +244,10 @@ export class RequestContext {
   }
 
   /** Throws `forbidden` unless the viewer may act for the user or organisation. */
-  requireActingFor(ownerId: number): Doer {
-    const { doer } = this;
+  requireActingFor(ownerId: number): Actor {
+    const { actor } = this;
     if (!this.mayActFor(ownerId))
       throw new TrawlError("forbidden", "must be authenticated as the authorized user or site admin");
-    return doer;
+    return actor;
   }
 }

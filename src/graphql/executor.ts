@@ -5,7 +5,7 @@ import type { Metrics } from "../base/metrics.js";
 import { operatorViewer, type Viewer } from "../model/viewer.js";
 import { RequestContext, type GraphqlServices } from "./context.js";
 import type { CostLimits, Variables } from "./cost.js";
-import { jsonOf } from "./json-of.js";
+import { stringify } from "./stringify.js";
 import { Operations } from "./operations.js";
 import { warmUpDocuments } from "./warm-up.js";
 
@@ -68,7 +68,9 @@ export class GraphqlExecutor {
       const prepared = operations.prepare(text, undefined, {});
       if (prepared.kind === "refused") continue;
       for (let i = 0; i < runCount; i++)
-        await jsonOf(await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}));
+        await stringify(
+          await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}),
+        );
     }
   }
 
@@ -109,7 +111,7 @@ export class GraphqlExecutor {
   async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
     const formatted =
       errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
-    return { status, json: await jsonOf({ errors: formatted, data }) };
+    return { status, json: await stringify({ errors: formatted, data }) };
   }
 
   /** What only we can have caused is logged whole, and told to nobody. */

@@ -1,5 +1,5 @@
 import { messageOf, TrawlError } from "../base/errors.js";
-import { filterInSteps, mapInSteps, sortInSteps } from "../base/steps.js";
+import { filterInSteps, mapInSteps, sortInSteps } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { compileRegexp } from "../regexp/compile.js";

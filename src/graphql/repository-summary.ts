@@ -1,4 +1,4 @@
-import { eachInSteps } from "../base/steps.js";
+import { eachInSteps } from "../base/yielding.js";
 import type { Repository } from "../model/repository.js";
 import { repositoryState } from "../model/repository-status.js";
 import type { RequestContext } from "./context.js";

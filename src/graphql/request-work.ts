@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { resultInTurns } from "../base/steps.js";
+import { resultInTurns } from "../base/yielding.js";
 
 /**
  * Records that one request may look at, however it asks: a second of the main thread, if each is tried by a regular

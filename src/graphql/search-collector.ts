@@ -94,7 +94,7 @@ export class SearchCollector implements EventSink {
   send(event: string, data: readonly EventPart[]): void {
     if (event === "matches") this.#addMatches(data);
     else this.#note(event, textOf(data));
-    for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.giveBack();
+    for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
   }
 
   onDrain(): void {
@@ -115,7 +115,7 @@ export class SearchCollector implements EventSink {
   }
 
   /** How the search ended: told right after its last event. */
-  noteEnd(end: SearchEnd): void {
+  recordEnd(end: SearchEnd): void {
     this.#end = end;
   }
 

@@ -53,7 +53,7 @@ export class SearchSource {
       viewer: context.viewer,
       client: context.client,
     };
-    searcher.run(request, collector, (end) => collector.noteEnd(end));
+    searcher.run(request, collector, (end) => collector.recordEnd(end));
     const collected = await collector.collected();
     forget();
     if (context.isCancelled) throw new TrawlError("cancelled", "the search was stopped, as its client has left");

@@ -1,6 +1,6 @@
 import type { Author } from "../account/audit-log.js";
 import { siteSubject, type WrittenSettings } from "../account/settings-table.js";
-import { mapInSteps } from "../base/steps.js";
+import { mapInSteps } from "../base/yielding.js";
 import { OrganisationSource, UserSource } from "./account-sources.js";
 import type { RequestContext } from "./context.js";
 import { DefaultSettingsSource, SiteSource } from "./site-source.js";

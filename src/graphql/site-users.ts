@@ -1,6 +1,6 @@
 import type { Accounts, User } from "../account/accounts.js";
 import { TrawlError } from "../base/errors.js";
-import { filterInSteps, sortInSteps } from "../base/steps.js";
+import { filterInSteps, sortInSteps } from "../base/yielding.js";
 import type { RequestContext } from "./context.js";
 import { timeOf } from "./filters.js";
 import { globalId } from "./ids.js";

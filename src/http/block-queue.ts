@@ -14,7 +14,7 @@ export class BlockQueue {
   #bytes = 0;
   /** Blocks taken since the queue was made, and what to call when so many are written. */
   #takenCount = 0;
-  #givebacks: { readonly takenCount: number; readonly giveBack: () => void }[] = [];
+  #givebacks: { readonly takenCount: number; readonly release: () => void }[] = [];
   /** The block that small pieces are gathered in, filled up to `#tailBytes`. */
   #tail: Buffer | undefined;
   #tailBytes = 0;
@@ -34,21 +34,21 @@ export class BlockQueue {
     this.#fillTail(length);
   }
 
-  /** `giveBack` is called when the piece is needed no more: it was copied, or what was taken of it is written. */
-  append(piece: Uint8Array, giveBack?: () => void): void {
+  /** `release` is called when the piece is needed no more: it was copied, or what was taken of it is written. */
+  append(piece: Uint8Array, release?: () => void): void {
     this.#bytes += piece.length;
     let at = this.#tail === undefined ? 0 : this.#gather(piece);
     for (; piece.length - at >= blockBytesMax; at += blockBytesMax) {
       this.#blocks.push(piece.subarray(at, at + blockBytesMax));
     }
     if (at < piece.length) this.#gather(piece.subarray(at));
-    if (giveBack !== undefined)
-      this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, giveBack });
+    if (release !== undefined)
+      this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, release });
   }
 
   /** The next block, or undefined when the queue is empty. Those taken before are written by now. */
   take(): Uint8Array | undefined {
-    this.giveBackTaken();
+    this.releaseTaken();
     if (this.#head === this.#blocks.length) this.#closeTail();
     const block = this.#blocks[this.#head];
     if (block === undefined) return undefined;
@@ -59,7 +59,7 @@ export class BlockQueue {
     return block;
   }
 
-  /** All blocks, in order. The caller copies them, then calls `giveBackTaken`. */
+  /** All blocks, in order. The caller copies them, then calls `releaseTaken`. */
   takeAll(): Uint8Array[] {
     this.#closeTail();
     const blocks = this.#blocks.slice(this.#head);
@@ -70,14 +70,14 @@ export class BlockQueue {
   }
 
   /** Gives back the pieces of which all blocks were taken, and are written or copied. */
-  giveBackTaken(): void {
+  releaseTaken(): void {
     const due = this.#givebacks.findIndex(({ takenCount }) => takenCount > this.#takenCount);
-    for (const { giveBack } of this.#givebacks.splice(0, due < 0 ? this.#givebacks.length : due)) giveBack();
+    for (const { release } of this.#givebacks.splice(0, due < 0 ? this.#givebacks.length : due)) release();
   }
 
   clear(): void {
     this.#takenCount += this.#blocks.length - this.#head;
-    this.giveBackTaken();
+    this.releaseTaken();
     this.#forgetTaken();
     this.#tail = undefined;
     this.#tailBytes = 0;

@@ -112,7 +112,7 @@ class Sending {
     while (this.#rest.length > 0 && !this.#isFull && !stream.closed) {
       const block = this.#rest.subarray(0, blockBytesMax);
       this.#isFull = !stream.write(block);
-      this.#pace.noteTaken(block.length);
+      this.#pace.recordTaken(block.length);
       this.#rest = this.#rest.subarray(blockBytesMax);
       this.#progressAtMs = monotonicMs();
     }

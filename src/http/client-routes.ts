@@ -1,4 +1,4 @@
-import type { Gate } from "../account/gate.js";
+import type { Authenticator } from "../account/authenticator.js";
 import { buildVersion } from "../graphql/versions.js";
 import type { Viewer } from "../model/viewer.js";
 import type { ViewerHandler } from "./guard.js";
@@ -21,7 +21,7 @@ const noUploads = "Trawl takes no index of code intelligence: it searches text.\
 
 /** What the small routes ask. */
 export interface ClientServices {
-  readonly gate: Pick<Gate, "enter">;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Has the repository fetched soon. False when there is none of this name that the viewer may see. */
   readonly refresh: (name: string, viewer: Viewer) => boolean;
   /** Begins absolute URLs; without a slash at the end. */
@@ -29,7 +29,7 @@ export interface ClientServices {
 }
 
 /**
- * Small things that existing clients, browsers and crawlers ask for. `guard` lets only those in whom the gate does.
+ * Small things that existing clients, browsers and crawlers ask for. `guard` lets only those whom the authenticator admits.
  * Open are the version, which is asked for as health is, and what goes with the page to sign in: its icon, and what
  * crawlers may read.
  */

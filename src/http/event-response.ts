@@ -2,7 +2,7 @@ import type { Log } from "../base/log.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
 import { plainText, type HttpRequest, type HttpResponse } from "./uws.js";
-import type { WriteTurns } from "./write-turns.js";
+import type { WriteBudget } from "./write-budget.js";
 
 export interface EventServices {
   readonly metrics: MetricRegistry;
@@ -10,14 +10,14 @@ export interface EventServices {
   /** A client that takes no byte for this long is cut. */
   readonly stallMs: number;
   /** One for all streams of a server. */
-  readonly turns: WriteTurns;
+  readonly budget: WriteBudget;
 }
 
 /** Begins an answer of events, compressed where the client takes that, and counts it. */
 export function startEvents(
   request: HttpRequest,
   response: HttpResponse,
-  { metrics: { metrics }, log, stallMs, turns }: EventServices,
+  { metrics: { metrics }, log, stallMs, budget: turns }: EventServices,
 ): SseStream {
   const observer: StreamObserver = {
     bytesSent: (bytes) => metrics.streamBytesSent.inc(bytes),

@@ -1,5 +1,5 @@
 import { gunzip, gzip, constants } from "node:zlib";
-import type { Gate } from "../account/gate.js";
+import type { Authenticator } from "../account/authenticator.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../graphql/executor.js";
@@ -8,7 +8,7 @@ import type { Viewer } from "../model/viewer.js";
 import { guardedBody } from "./guard.js";
 import { takePermit } from "./permits.js";
 import { acceptedEncoding } from "./sse.js";
-import { plainText, type BodyGate, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
+import { plainText, type BodyAdmission, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
 export const graphqlBytesMax = 1 << 20;
@@ -29,13 +29,13 @@ const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
  * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
  * the request. Whatever was executed is answered with 200, errors of its fields included.
  */
-export function graphqlGate(
-  gate: Pick<Gate, "enter">,
+export function graphqlAdmission(
+  authenticator: Pick<Authenticator, "authenticate">,
   executor: Pick<GraphqlExecutor, "answer">,
   sharePercent: number,
-): BodyGate {
+): BodyAdmission {
   const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
-  return guardedBody(gate, permits, requests, async (request, response, viewer) => {
+  return guardedBody(authenticator, permits, requests, async (request, response, viewer) => {
     const release = await takePermit(permits, clientOf(viewer, request.remoteAddress), requests, response, {});
     if (release === undefined) return;
     try {

@@ -1,18 +1,18 @@
-import type { Entry, Gate } from "../account/gate.js";
+import type { AuthResult, Authenticator } from "../account/authenticator.js";
 import { messageOf } from "../base/errors.js";
 import { refusalError, type FairSemaphore } from "../base/fair-semaphore.js";
 import { clientOf } from "../model/client.js";
 import type { Viewer } from "../model/viewer.js";
 import { replyRefusal } from "./permits.js";
-import { plainText, type BodyGate, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
+import { plainText, type BodyAdmission, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
 
 /** A handler that is told who asks. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
 
-/** Asks the gate before the handler, and answers those whom it refuses with a line of plain text. */
-export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
+/** Authenticates the request before the handler runs; a refusal is answered with a line of plain text. */
+export function guarded(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
   return (request, response) => {
-    const entry = gate.enter(request);
+    const entry = authenticator.authenticate(request);
     return entry.kind === "viewer"
       ? admit(entry, response, () => handler(request, response, entry.viewer))
       : refuse(response, entry);
@@ -20,9 +20,9 @@ export function guarded(gate: Pick<Gate, "enter">, handler: ViewerHandler): Hand
 }
 
 /** The same for a page, where who has sent no credential is led to sign in. */
-export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): Handler {
+export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
   return (request, response) => {
-    const entry = gate.enter(request);
+    const entry = authenticator.authenticate(request);
     return entry.kind === "viewer"
       ? admit(entry, response, () => handler(request, response, entry.viewer))
       : refusePage(request, response, entry);
@@ -34,13 +34,13 @@ export function guardedPage(gate: Pick<Gate, "enter">, handler: ViewerHandler): 
  * any of it is read.
  */
 export function guardedBody(
-  gate: Pick<Gate, "enter">,
+  authenticator: Pick<Authenticator, "authenticate">,
   permits: FairSemaphore,
   what: string,
   handler: ViewerHandler,
-): BodyGate {
+): BodyAdmission {
   return (request, response) => {
-    const entry = gate.enter(request);
+    const entry = authenticator.authenticate(request);
     if (entry.kind === "refused") return void refuse(response, entry);
     const { viewer } = entry;
     const client = clientOf(viewer, request.remoteAddress);
@@ -52,11 +52,11 @@ export function guardedBody(
   };
 }
 
-type Refused = Entry & { readonly kind: "refused" };
-type Admitted = Entry & { readonly kind: "viewer" };
+type Refused = AuthResult & { readonly kind: "refused" };
+type Admitted = AuthResult & { readonly kind: "viewer" };
 
 /**
- * Acts for whom the gate let in, once what must be recorded is; what cannot be is refused. When the right to the answer
+ * Acts for a request that was authenticated, once what must be recorded is; what cannot be is refused. When the right to the answer
  * ends, the answer does.
  */
 export function admit(entry: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {

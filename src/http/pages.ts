@@ -1,4 +1,4 @@
-import type { Gate } from "../account/gate.js";
+import type { Authenticator } from "../account/authenticator.js";
 import type { CommitData } from "../git/commits.js";
 import type { RequestContext } from "../graphql/context.js";
 import { subjectOf, type CommitSource } from "../graphql/git-sources.js";
@@ -24,7 +24,11 @@ type Page = (context: RequestContext, place: PagePath, host: string) => Promise<
  * look whether a thing is there. What does not exist is 404. In private mode who sends no credential is led to sign in,
  * and learns nothing else.
  */
-export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices, raw: RawHandler): Handler {
+export function pageHandler(
+  authenticator: Pick<Authenticator, "authenticate">,
+  services: ContentServices,
+  raw: RawHandler,
+): Handler {
   return async (request, response) => {
     const { method, path } = request;
     // Clients that sign in by other ways look for them here first: there are none.
@@ -33,7 +37,7 @@ export function pageHandler(gate: Pick<Gate, "enter">, services: ContentServices
     const open = openPages.get(path);
     if (open !== undefined && isRead) return reply(response, 200, open);
     const place = readPagePath(path);
-    const entry = gate.enter(request);
+    const entry = authenticator.authenticate(request);
     if (entry.kind === "refused") {
       const isPage = isRead && place?.page !== "raw" && !path.startsWith("/.");
       return isPage ? refusePage(request, response, entry) : refuse(response, entry);

@@ -19,7 +19,7 @@ export class ReadingPace {
     this.#sinceMs = nowMs;
   }
 
-  noteTaken(byteCount: number): void {
+  recordTaken(byteCount: number): void {
     this.#bytes += byteCount;
   }
 

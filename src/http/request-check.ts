@@ -1,4 +1,4 @@
-import { Attempts, attemptsIn } from "../account/attempts.js";
+import { RateLimiter, attemptsIn } from "../account/rate-limiter.js";
 import { monotonicMs } from "../base/deadline.js";
 import type { Log } from "../base/log.js";
 import type { TrustedHosts } from "./trusted-hosts.js";
@@ -26,7 +26,7 @@ export function requestCheck(
   hosts: Pick<TrustedHosts, "has">,
   log: Log,
 ): (request: RequestHead) => HeadRefusal | undefined {
-  const logged = new Attempts(loggedRefusals);
+  const logged = new RateLimiter(loggedRefusals);
   return ({ path, headers, remoteAddress }) => {
     if (path.length > pathLengthMax)
       return { status: 414, message: `The path has ${path.length} characters, more than ${pathLengthMax}.` };

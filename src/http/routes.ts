@@ -1,4 +1,4 @@
-import type { Gate } from "../account/gate.js";
+import type { Authenticator } from "../account/authenticator.js";
 import type { Origins } from "../account/origins.js";
 import { messageOf } from "../base/errors.js";
 import type { Log } from "../base/log.js";
@@ -14,7 +14,7 @@ import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
 import { headersOfEvery } from "./cors.js";
 import { refuseHead, startEvents, type EventServices } from "./event-response.js";
-import { graphqlBytesMax, graphqlGate } from "./graphql-route.js";
+import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
 import { guarded, guardedPage, type ViewerHandler } from "./guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
@@ -25,7 +25,7 @@ import { parseStreamParams } from "./stream-params.js";
 import type { TrustedHosts } from "./trusted-hosts.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
 import { plainText, type Handler, type HttpRequest, type HttpServer } from "./uws.js";
-import { WriteTurns } from "./write-turns.js";
+import { WriteBudget } from "./write-budget.js";
 
 /** Bodies of requests that are received or answered, together. */
 const bodiesBytesMax = 64 << 20;
@@ -34,18 +34,18 @@ const bodiesBytesMax = 64 << 20;
 export function addRoutes(server: HttpServer, services: Services): void {
   server.setCheck(requestCheck(services.hosts, services.log));
   server.setHeaders(headersOfEvery(services.origins));
-  const guard = (handler: ViewerHandler): Handler => guarded(services.gate, handler);
-  const events = { ...services, turns: new WriteTurns() };
+  const guard = (handler: ViewerHandler): Handler => guarded(services.authenticator, handler);
+  const events = { ...services, budget: new WriteBudget() };
   const stream = guard(streamHandler(events));
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
   }
   server.setBodyBudget(new ByteBudget(bodiesBytesMax, shareOf(bodiesBytesMax, services.sharePercent)));
-  server.routeWithGate(
+  server.routeWithAdmission(
     "POST",
     "/.api/graphql",
     graphqlBytesMax,
-    graphqlGate(services.gate, services.graphql, services.sharePercent),
+    graphqlAdmission(services.authenticator, services.graphql, services.sharePercent),
   );
   server.route(
     "GET",
@@ -65,7 +65,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
   // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
   server.route("GET", "/readyz", (request, response) => {
-    const entry = services.gate.enter(request);
+    const entry = services.authenticator.authenticate(request);
     const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
     response.reply(ready ? 200 : 503, { "Content-Type": "application/json" }, `${JSON.stringify(body, null, 2)}\n`);
   });
@@ -86,17 +86,19 @@ export function addRoutes(server: HttpServer, services: Services): void {
   addSignInRoutes(server, services);
   addClientRoutes(server, services, guard);
   addWebhookRoute(server, services.webhooks);
-  server.otherwise(pageHandler(services.gate, services.content, rawHandler(services.content, services.sharePercent)));
+  server.otherwise(
+    pageHandler(services.authenticator, services.content, rawHandler(services.content, services.sharePercent)),
+  );
   server.route(
     "GET",
     "/",
-    guardedPage(services.gate, (request, response) => response.reply(200, plainText, welcome(request))),
+    guardedPage(services.authenticator, (request, response) => response.reply(200, plainText, welcome(request))),
   );
 }
 
 /** What the routes are plugged into. */
 export interface Services {
-  readonly gate: Pick<Gate, "enter">;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
   readonly hosts: Pick<TrustedHosts, "has">;
   /** What one client may have of each limit, in percent. */

@@ -1,5 +1,5 @@
 import { readSession, sessionCookie } from "../account/credential.js";
-import type { Gate } from "../account/gate.js";
+import type { Authenticator } from "../account/authenticator.js";
 import type { Origins } from "../account/origins.js";
 import type { SignIn, SignInOutcome } from "../account/sign-in.js";
 import { TrawlError } from "../base/errors.js";
@@ -8,7 +8,7 @@ import { plainText, type Handler, type Headers, type HttpRequest, type HttpRespo
 
 /** What signing in asks. */
 export interface SignInServices {
-  readonly gate: Pick<Gate, "enter">;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   readonly origins: Pick<Origins, "trusts">;
   readonly signIn: Pick<SignIn, "allowSignup" | "signIn" | "signUp" | "initialise" | "signOut" | "useReset">;
   readonly cookies: CookieSettings;
@@ -65,7 +65,7 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
   });
   // Whoever may make an account may know which names are left, and nobody else who is not signed in.
   server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
-    const entry = services.gate.enter(request);
+    const entry = services.authenticator.authenticate(request);
     const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
     if (!isKnown && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
     const tell = (): void =>

@@ -4,7 +4,7 @@ import { bytesOfPart, type EventPart, type EventSink } from "../model/event-sink
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
 import type { ByteStream, Headers } from "./uws.js";
-import type { WriteTurns } from "./write-turns.js";
+import type { WriteBudget } from "./write-budget.js";
 
 /**
  * Events to the bytes of an event stream, with backpressure.
@@ -28,7 +28,7 @@ export class SseStream implements EventSink {
   readonly #log: Log;
   readonly #queue = new BlockQueue();
   readonly #gzip: GzipBlocks | undefined;
-  readonly #turns: WriteTurns;
+  readonly #budget: WriteBudget;
   readonly #stallCheck: PendingCall;
   readonly #drainCallbacks: (() => void)[] = [];
   readonly #closedCallbacks: (() => void)[] = [];
@@ -48,12 +48,12 @@ export class SseStream implements EventSink {
     stream: ByteStream,
     encoding: StreamEncoding,
     stallMs: number,
-    turns: WriteTurns,
+    turns: WriteBudget,
     observer: StreamObserver,
     log: Log,
   ) {
     this.#stream = stream;
-    this.#turns = turns;
+    this.#budget = turns;
     this.#observer = observer;
     this.#log = log;
     this.#gzip = encoding === "gzip" ? new GzipBlocks(() => this.#write()) : undefined;
@@ -88,7 +88,7 @@ export class SseStream implements EventSink {
       }
       this.#queue.appendText(text);
       if (part instanceof Uint8Array) this.#queue.append(part);
-      else this.#queue.append(part.bytes, () => part.giveBack());
+      else this.#queue.append(part.bytes, () => part.release());
       text = "";
     }
     this.#queue.appendText(`${text}\n\n`);
@@ -138,7 +138,7 @@ export class SseStream implements EventSink {
     if (this.#stream.closed) return;
     if (this.#gzip) {
       this.#gzip.push(this.#queue.takeAll(), this.#ending);
-      this.#queue.giveBackTaken();
+      this.#queue.releaseTaken();
     }
     this.#write();
   }
@@ -149,7 +149,7 @@ export class SseStream implements EventSink {
       const block = source.take();
       if (block === undefined) break;
       this.#progressAtMs = monotonicMs();
-      this.#turns.noteWritten(block.length);
+      this.#budget.recordWritten(block.length);
       this.#observer.bytesSent(block.length);
       this.#socketReady = this.#stream.write(block);
       if (!this.#socketReady) this.#blockedBytes = block.length;
@@ -162,9 +162,9 @@ export class SseStream implements EventSink {
   /** Otherwise the stream goes on in the next turn, behind those that wait already. */
   #hasTurn(): boolean {
     if (this.#waitsForTurn) return false;
-    if (this.#turns.hasRoom || this.pendingBytes === 0) return true;
+    if (this.#budget.hasRoom || this.pendingBytes === 0) return true;
     this.#waitsForTurn = true;
-    this.#turns.wait(() => {
+    this.#budget.wait(() => {
       this.#waitsForTurn = false;
       this.#write();
     });

@@ -85,15 +85,15 @@ export class HttpServer {
    * Adds a route whose handler is called with the whole body, at most `bodyBytesMax` long; more is refused with 413.
    */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
-    this.routeWithGate(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({
+    this.routeWithAdmission(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({
       client: networkOf(remoteAddress),
       handler,
     }));
   }
 
-  /** The same for a body that not everybody may send: `gate` is asked before any of it is read. */
-  routeWithGate(method: Method, pattern: string, bodyBytesMax: number, gate: BodyGate): void {
-    this.#router.add(method, pattern, { kind: "body", gate, bodyBytesMax });
+  /** The same for a body that not everybody may send: `admission` is asked before any of it is read. */
+  routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
+    this.#router.add(method, pattern, { kind: "body", admission, bodyBytesMax });
   }
 
   /** What answers requests for paths of no route, whatever their method; without it they get 404. */
@@ -231,11 +231,16 @@ export class HttpServer {
   }
 
   /**
-   * What is refused here, or by the gate, is answered at once: uWebSockets.js drops the rest of the body, so the client
+   * What is refused here, or by the admission, is answered at once: uWebSockets.js drops the rest of the body, so the client
    * sees the answer.
    */
-  #receive(res: NativeResponse, request: HttpRequest, { gate, bodyBytesMax }: BodyRoute, response: HttpResponse): void {
-    const receiver = gate(request, response);
+  #receive(
+    res: NativeResponse,
+    request: HttpRequest,
+    { admission, bodyBytesMax }: BodyRoute,
+    response: HttpResponse,
+  ): void {
+    const receiver = admission(request, response);
     if (receiver === undefined || response.closed) return;
     if (Number(request.headers.get("content-length")) > bodyBytesMax) return response.reply(413, plainText, tooLarge);
     const body = new RequestBody(bodyBytesMax, this.#budget, receiver.client);
@@ -277,7 +282,7 @@ export type Handler = (request: HttpRequest, response: HttpResponse) => Promise<
  * Asked before a body is read: who receives it, and whose share it takes. Undefined when the response is answered
  * already, as where the sender may not send it.
  */
-export type BodyGate = (request: HttpRequest, response: HttpResponse) => BodyReceiver | undefined;
+export type BodyAdmission = (request: HttpRequest, response: HttpResponse) => BodyReceiver | undefined;
 
 export interface BodyReceiver {
   readonly client: string;
@@ -619,7 +624,7 @@ type Route = { readonly kind: "plain"; readonly handler: Handler } | BodyRoute;
 
 interface BodyRoute {
   readonly kind: "body";
-  readonly gate: BodyGate;
+  readonly admission: BodyAdmission;
   readonly bodyBytesMax: number;
 }
 

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { Attempts, attemptsIn } from "../account/attempts.js";
+import { RateLimiter, attemptsIn } from "../account/rate-limiter.js";
 import { monotonicMs } from "../base/deadline.js";
 import { messageOf, TrawlError } from "../base/errors.js";
 import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
@@ -33,7 +33,7 @@ export interface WebhookServices {
   /** Has the repositories that any of these addresses means fetched soon; returns their names. */
   readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
   /** Notes a delivery that was refused. */
-  readonly noteRefusal: (from: string, reason: string) => void;
+  readonly recordRefusal: (from: string, reason: string) => void;
 }
 
 /**
@@ -47,16 +47,16 @@ export function addWebhookRoute(server: HttpServer, services: WebhookServices): 
   server.routeWithBody("POST", "/.api/webhooks/ID", deliveryBytesMax, webhookHandler(services));
 }
 
-function webhookHandler({ webhookSecrets, requestByAddress, noteRefusal }: WebhookServices): Handler {
-  const deliveries = new Attempts(deliveryLimit);
-  const refusals = new Attempts(refusalLimit);
+function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: WebhookServices): Handler {
+  const deliveries = new RateLimiter(deliveryLimit);
+  const refusals = new RateLimiter(refusalLimit);
   // A hook that is not there is checked like one that is, so its answer takes as long.
   const nobodysSecret = randomBytes(32).toString("hex");
   return (request, response) => {
     const id = request.params["ID"] ?? "";
     if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
     if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
-      noteRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
+      recordRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
       return response.reply(401, plainText, "There is no such hook, or this is not its secret.\n");
     }
     refusals.forgive(request.remoteAddress);

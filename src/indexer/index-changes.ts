@@ -49,7 +49,7 @@ interface PathChange {
  * and work is in proportion to the difference. Undefined when a branch is new and no bit is free: then all documents
  * get new masks.
  */
-export function carryBits(
+export function assignBranchBits(
   old: readonly IndexedBranch[],
   wanted: ReadonlyMap<string, string>,
 ): IndexedBranch[] | undefined {
@@ -114,12 +114,12 @@ async function changedPaths(
     const before = old.find((other) => other.bit === branch.bit);
     if (before === undefined || before.commit === branch.commit) continue;
     for (const change of await diffTrees(mirror, before.commit, branch.commit, stop))
-      noteChange(changes, branch.bit, change);
+      recordChange(changes, branch.bit, change);
   }
   return changes;
 }
 
-function noteChange(changes: Map<string, PathChange>, bit: number, change: TreeChange): void {
+function recordChange(changes: Map<string, PathChange>, bit: number, change: TreeChange): void {
   const key = change.path.toString("latin1");
   let noted = changes.get(key);
   if (noted === undefined) {
@@ -162,7 +162,7 @@ function buryBranchless(
     if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0)
       continue;
     if (isDead(shard.tombstones, document) || changes.has(reader.pathOf(document).toString("latin1"))) continue;
-    bury(describeDocument(reader, document), delta);
+    addTombstone(describeDocument(reader, document), delta);
   }
 }
 
@@ -204,13 +204,13 @@ function applyChange(change: PathChange, documents: readonly OldDocument[], livi
       masks.delete(key);
       continue;
     }
-    bury(document, delta);
+    addTombstone(document, delta);
   }
   for (const { mask, oid, isFile } of masks.values())
     if (mask !== 0) delta.entries.push({ path: change.path, oid, isFile, branchMask: mask });
 }
 
-function bury(document: OldDocument, { tombstones, dead }: Delta): void {
+function addTombstone(document: OldDocument, { tombstones, dead }: Delta): void {
   const list = tombstones.get(document.shardId);
   if (list === undefined) tombstones.set(document.shardId, [document.document]);
   else list.push(document.document);

@@ -16,7 +16,7 @@ export function useChildRegistry(registry: Int32Array): void {
 }
 
 /** To be called when this thread has started a process. */
-export function noteChild(pid: number): void {
+export function recordChild(pid: number): void {
   const free = ownChildren?.indexOf(0) ?? -1;
   if (ownChildren !== undefined && free >= 0) Atomics.store(ownChildren, free, pid);
 }

@@ -18,7 +18,7 @@ export function buildPostings(text: Uint8Array, units: Uint32Array, unitCount: n
     const from = units[2 * unit];
     const to = units[2 * unit + 1];
     noted = withRoom(noted, count, to - from);
-    count = noteUnit(text, from, to, unit + 1, lastUnit, sizes, noted, count);
+    count = recordUnit(text, from, to, unit + 1, lastUnit, sizes, noted, count);
     unitEnds[unit] = count;
   }
   return writeLists(noted, unitEnds, lastUnit, sizes);
@@ -32,7 +32,7 @@ function withRoom(noted: Uint32Array, count: number, more: number): Uint32Array 
 }
 
 /** `number` is the unit's, plus one; 0 in `lastUnit` stands for no unit. */
-function noteUnit(
+function recordUnit(
   text: Uint8Array,
   from: number,
   to: number,

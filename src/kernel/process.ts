@@ -7,7 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import { TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { addonIfBuilt, type Addon } from "./addon.js";
-import { forgetChild, noteChild } from "./child-registry.js";
+import { forgetChild, recordChild } from "./child-registry.js";
 
 export interface ProcessCommand {
   /** Looked for in `PATH` of the environment. */
@@ -73,7 +73,7 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
   );
   if (error !== 0) throw failure(name, nameOfError(error));
   const [pid, stdin, stdout, stderr] = out;
-  noteChild(pid);
+  recordChild(pid);
   let ending: Ending | null = null;
   return {
     pid,
@@ -133,7 +133,7 @@ export function forkProcess({ name, args, environment, directory, limits }: Proc
   // Node tells the reason later; where no descriptor is left there are no streams either, against their type.
   if (pid === undefined || stdin === undefined || stdout === undefined)
     throw failure(name, "failed: no such directory, or no descriptor left");
-  noteChild(pid);
+  recordChild(pid);
   child.on("exit", () => forgetChild(pid));
   raiseOomScore(pid);
   return {

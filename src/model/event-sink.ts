@@ -1,12 +1,12 @@
 /** Bytes that the sink gives back once it needs them no more, so that their memory is used again. */
-export interface LentBytes {
+export interface PooledBytes {
   readonly bytes: Uint8Array;
-  giveBack(): void;
+  release(): void;
 }
 
-export type EventPart = Uint8Array | string | LentBytes;
+export type EventPart = Uint8Array | string | PooledBytes;
 
-export function bytesOfPart(part: Uint8Array | LentBytes): Uint8Array {
+export function bytesOfPart(part: Uint8Array | PooledBytes): Uint8Array {
   return part instanceof Uint8Array ? part : part.bytes;
 }
 

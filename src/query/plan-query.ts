@@ -1,11 +1,11 @@
 import { TrawlError } from "../base/errors.js";
-import { resultAtOnce } from "../base/steps.js";
+import { resultAtOnce } from "../base/yielding.js";
 import { Analyses } from "./analyses.js";
 import type { QueryNode } from "./ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
 import { queryLimits } from "./limits.js";
 import { parseQuery } from "./parse.js";
-import type { BasicPlan, PatternType, SearchPlan } from "./plan.js";
+import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
 import { planRepositoryNames } from "./repository-names.js";
 import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "./query-error.js";
@@ -44,13 +44,13 @@ export function* planInSteps(
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
   const { rules, numbers } = planRules(queries);
-  const alternatives: BasicPlan[] = [];
+  const alternatives: BasicQueryPlan[] = [];
   for (const [i, query] of queries.entries()) {
     alternatives.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
     yield;
   }
   if (alternatives.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
-  return { patternType, alternatives, rules };
+  return { patternType, basicQueries: alternatives, rules };
 }
 
 /** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
@@ -60,7 +60,7 @@ function planBasic(
   contexts: SearchContexts | undefined,
   analyses: Analyses,
   nowMs: number,
-): BasicPlan[] {
+): BasicQueryPlan[] {
   const text = planText(query, analyses);
   const repositoryNames = planRepositoryNames(query, analyses);
   const groups = contextGroupsOf(query, contexts) ?? [undefined];

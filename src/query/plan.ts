@@ -8,7 +8,7 @@ import type { RegexpAnalysis } from "../regexp/analysis.js";
  */
 export interface SearchPlan {
   readonly patternType: PatternType;
-  readonly alternatives: readonly BasicPlan[];
+  readonly basicQueries: readonly BasicQueryPlan[];
   /** What holds for the results of alternatives, which name theirs by number. One where all say the same. */
   readonly rules: readonly ResultRules[];
 }
@@ -25,7 +25,7 @@ export interface ResultRules {
 export type { PatternType };
 
 /** One basic query: filters, and at most one pattern tree. */
-export interface BasicPlan {
+export interface BasicQueryPlan {
   readonly repositories: RepositoryFilter;
   /** What file and path results need; undefined when this basic query has none. */
   readonly text: TextPlan | undefined;
@@ -47,7 +47,7 @@ export interface RepositoryFilter {
   /** None may match the name. RE2 sources. */
   readonly exclude: readonly string[];
   /** All must hold. */
-  readonly facts: readonly RepositoryFact[];
+  readonly predicates: readonly RepositoryPredicate[];
   readonly fork: YesNoOnly;
   readonly archived: YesNoOnly;
   /** True when the query said `fork:` resp. `archived:`; without it an exclusion is reported to the user. */
@@ -84,7 +84,7 @@ export interface RepositoryInclude {
 }
 
 /** A predicate on what is known about a repository without its content. */
-export interface RepositoryFact {
+export interface RepositoryPredicate {
   readonly negated: boolean;
   /** As typed, as in `has.topic(go)`. */
   readonly label: string;

@@ -1,7 +1,7 @@
 import { unreachable } from "../base/assert.js";
 import { isOperator, type QueryNode, type QueryTree } from "./ast.js";
 import type {
-  BasicPlan,
+  BasicQueryPlan,
   Leaf,
   PeopleFilter,
   RepositoryFilter,
@@ -32,7 +32,7 @@ export function printNode(node: QueryNode): string {
  *
  *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
  */
-export function printPlan({ alternatives, rules }: SearchPlan): string {
+export function printPlan({ basicQueries: alternatives, rules }: SearchPlan): string {
   const [common] = rules;
   if (rules.length === 1)
     return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
@@ -47,7 +47,7 @@ function printRules({ select, count, timeoutMs }: ResultRules): readonly string[
   ];
 }
 
-function printBasic({ repositories, text, repositoryNames }: BasicPlan, rules: readonly string[]): string {
+function printBasic({ repositories, text, repositoryNames }: BasicQueryPlan, rules: readonly string[]): string {
   const parts = [
     ...printRepositories(repositories),
     ...(text === undefined ? [] : [printText(text)]),
@@ -63,7 +63,7 @@ function printRepositories(filter: RepositoryFilter): readonly string[] {
     ...(filter.among === undefined ? [] : [`among(${filter.among.map((name) => JSON.stringify(name)).join(" ")})`]),
     ...filter.include.map(printInclude),
     ...filter.exclude.map((source) => `not(/${source}/)`),
-    ...filter.facts.map(({ negated, label }) => (negated ? `not(${label})` : label)),
+    ...filter.predicates.map(({ negated, label }) => (negated ? `not(${label})` : label)),
     ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
     ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
     ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),

@@ -2,7 +2,7 @@ import { TrawlError } from "../base/errors.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import type { FieldNode } from "./ast.js";
 import { queryLimits } from "./limits.js";
-import type { FactText, MetadataTest, RepositoryFact } from "./plan.js";
+import type { FactText, MetadataTest, RepositoryPredicate } from "./plan.js";
 
 /*
  * Predicates on what is known about a repository without its content: `repo:has.topic(go)`. Readers of their arguments
@@ -11,7 +11,7 @@ import type { FactText, MetadataTest, RepositoryFact } from "./plan.js";
 
 type Reader = (argument: string) => FactTest;
 
-type FactTest = RepositoryFact["test"];
+type FactTest = RepositoryPredicate["test"];
 
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["has.description", (argument) => ({ kind: "description", source: readDescription(argument) })],
@@ -37,7 +37,7 @@ export function readFact(name: string, argument: string): FactTest {
 }
 
 /** The conditions of a valid query's fields. */
-export function factsOf(fields: readonly FieldNode[]): readonly RepositoryFact[] {
+export function factsOf(fields: readonly FieldNode[]): readonly RepositoryPredicate[] {
   return fields.flatMap((field) => {
     const { predicate, negated } = field;
     if (predicate === undefined || !isFact(field)) return [];

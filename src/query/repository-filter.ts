@@ -34,7 +34,7 @@ export function planRepositories(
     among: group?.names,
     include: [...includes, ...ofAll, ...ofGroup],
     exclude: given.filter(({ negated }) => negated).map(({ value }) => splitRepository(value).source),
-    facts: factsOf(query.fields),
+    predicates: factsOf(query.fields),
     fork: yesNoOnly(query, "fork"),
     archived: yesNoOnly(query, "archived"),
     forkGiven: fieldOf(query, "fork") !== undefined,

@@ -1,6 +1,6 @@
 import { unreachable } from "../base/assert.js";
 import { TrawlError } from "../base/errors.js";
-import { resultAtOnce } from "../base/steps.js";
+import { resultAtOnce } from "../base/yielding.js";
 import { languageByName, type Language } from "../model/language.js";
 import type { Analyses } from "./analyses.js";
 import { leavesOf, type FieldNode } from "./ast.js";

@@ -14,7 +14,7 @@ let droppedBytes = 0;
  * thread's heap with 10,000 repositories and as many users 60 ms, so what does not take much memory must not lead to
  * many.
  */
-export function noteDropped(byteCount: number): void {
+export function recordDropped(byteCount: number): void {
   droppedBytes += byteCount;
   if (droppedBytes < droppedBytesMax) return;
   droppedBytes = 0;

@@ -1,6 +1,6 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { messageOf, TrawlError } from "../base/errors.js";
-import { noteDropped } from "./collect.js";
+import { recordDropped } from "./collect.js";
 import { Matcher, usualWindows } from "./matcher.js";
 import { parseRegexp } from "./parse.js";
 
@@ -35,7 +35,7 @@ export function compileRegexp(source: string, foldCase: boolean): Matcher {
   const before = cache.weight;
   cache.set(key, matcher);
   // What is let go is what came before, so in the long run it is as much as comes.
-  if (cache.weight < before + cacheBytesMax / cacheSizeMax) noteDropped(Math.max(matcher.memoryBytes, usualBytes));
+  if (cache.weight < before + cacheBytesMax / cacheSizeMax) recordDropped(Math.max(matcher.memoryBytes, usualBytes));
   return matcher;
 }
 

@@ -1,6 +1,6 @@
 import type { SearchPlan } from "../query/plan.js";
 import { rewriteQuery, type Rewrite } from "../query/rewrite.js";
-import type { LeftOut } from "./preparation.js";
+import type { ExcludedRepository } from "./preparation.js";
 import type { Resolution } from "./repository-resolver.js";
 
 /** A message to the user, as the stream carries it. */
@@ -26,7 +26,7 @@ export interface AlertSource {
   /** By alternative of the plan. */
   readonly resolutions: readonly Resolution[];
   /** Repositories that were not searched, as something about them could not be found out. */
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly ExcludedRepository[];
   /** Results of `select:file.owners` without an owner. */
   readonly unownedResults: number;
   readonly repositoryCount: number;
@@ -151,7 +151,7 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
     const description = "Try altering the query or use a different `repo:<regexp>` filter to see results";
     return { title: "No repositories found", description, proposedQueries: excluding };
   }
-  const [{ context, include }] = plan.alternatives.map(({ repositories }) => repositories);
+  const [{ context, include }] = plan.basicQueries.map(({ repositories }) => repositories);
   if (context !== undefined && include.some(({ source: name }) => name !== "")) {
     const rewrite: Rewrite = { without: ["context"], before: "context:global", after: "" };
     return {
@@ -170,7 +170,7 @@ function noRepositoriesAlert(source: AlertSource): Alert | undefined {
  * Ways to the forked and archived repositories that were left out, where no part of the query says something of these.
  */
 function excludingProposals(source: AlertSource): ProposedQuery[] {
-  const filters = source.plan.alternatives.map(({ repositories }) => repositories);
+  const filters = source.plan.basicQueries.map(({ repositories }) => repositories);
   const hasForks =
     source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) &&
     filters.every(({ forkGiven }) => !forkGiven);
@@ -216,5 +216,5 @@ function structuralHint(source: AlertSource): Alert | undefined {
 }
 
 function propose({ queryText, plan }: AlertSource, description: string, rewrite: Rewrite): ProposedQuery {
-  return { description, query: rewriteQuery(queryText, plan.patternType, plan.alternatives.length > 1, rewrite) };
+  return { description, query: rewriteQuery(queryText, plan.patternType, plan.basicQueries.length > 1, rewrite) };
 }

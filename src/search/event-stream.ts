@@ -1,5 +1,5 @@
 import { callAfter, callEvery, type PendingCall } from "../base/deadline.js";
-import { bytesOfPart, type EventPart, type EventSink, type LentBytes } from "../model/event-sink.js";
+import { bytesOfPart, type EventPart, type EventSink, type PooledBytes } from "../model/event-sink.js";
 import type { Alert } from "./alerts.js";
 import type { Filter } from "./filters.js";
 import type { Skipped } from "./progress.js";
@@ -40,7 +40,7 @@ export class EventStream {
   readonly #state: StreamState;
   readonly #onFirstMatches: () => void;
   readonly #timers: PendingCall[];
-  #gathered: (Uint8Array | LentBytes)[] = [];
+  #gathered: (Uint8Array | PooledBytes)[] = [];
   #gatheredBytes = 0;
   #sentFilters = "";
   #sentProgress = "";
@@ -60,7 +60,7 @@ export class EventStream {
   }
 
   /** Adds elements of the `matches` array: JSON, comma-separated, not empty. */
-  addMatches(elements: Uint8Array | LentBytes): void {
+  addMatches(elements: Uint8Array | PooledBytes): void {
     this.#gathered.push(elements);
     this.#gatheredBytes += bytesOfPart(elements).length;
     if (!this.#hasSentMatches) this.#sendFilters(false);

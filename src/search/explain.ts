@@ -23,7 +23,7 @@ import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
 import { describeLeftOut } from "./search-report.js";
-import { explainRounds } from "./revision-rounds.js";
+import { explainRounds } from "./revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /** Credit that no search uses up: explaining sends no results. */
@@ -43,7 +43,10 @@ export async function explainQuery(
   patternType: string,
   contexts: SearchContexts,
   searchId: number,
-  environment: Pick<SearchEnvironment, "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs">,
+  environment: Pick<
+    SearchEnvironment,
+    "catalog" | "pool" | "scheduler" | "commitAttributes" | "revisions" | "maxTimeoutMs"
+  >,
 ): Promise<string> {
   try {
     const type = choosePatternType(query, "", patternType);
@@ -62,11 +65,11 @@ export async function explainQuery(
 
 type ExplainEnvironment = Pick<
   SearchEnvironment,
-  "catalog" | "pool" | "scheduler" | "commitFacts" | "revisions" | "maxTimeoutMs"
+  "catalog" | "pool" | "scheduler" | "commitAttributes" | "revisions" | "maxTimeoutMs"
 >;
 
 async function explainPlan(searchId: number, plan: SearchPlan, environment: ExplainEnvironment): Promise<string[]> {
-  const { catalog, pool, scheduler, commitFacts, revisions } = environment;
+  const { catalog, pool, scheduler, commitAttributes, revisions } = environment;
   const table = catalog.repositoryTable(operatorViewer);
   const view = catalog.view();
   const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
@@ -74,7 +77,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   const failures: string[] = [];
   try {
     const chosen = await Promise.all(
-      plan.alternatives.map(async ({ repositories }) => {
+      plan.basicQueries.map(async ({ repositories }) => {
         const { resolution, failures: unread } = await readOpenRevisions(
           resolveRepositories(table, repositories),
           revisions.reads,
@@ -87,7 +90,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
     const { resolutions, people, leftOut } = await prepare(plan, chosen, {
       pool,
       scheduler,
-      commitFacts,
+      commitAttributes,
       limits: revisions.limits,
       view,
       control,
@@ -107,7 +110,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}` +
         `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`,
     );
-    const texts = plan.alternatives.map(({ text }) => text);
+    const texts = plan.basicQueries.map(({ text }) => text);
     const rounds = await explainRounds(
       resolutions.map(({ selection }) => selection),
       {
@@ -166,7 +169,7 @@ async function explainShards(
               table: view.table.memory,
               filter: view.filter.memory,
               places,
-              kept: [],
+              cached: [],
               control,
               slot: 0,
               lane: "exhaustive",

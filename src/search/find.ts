@@ -1,6 +1,6 @@
 import type { CatalogView } from "../catalog/catalog.js";
 import { isStopped, type FindCondition } from "../task/search-options.js";
-import type { FindPlace, FindTaskResult, Lane } from "../worker/messages.js";
+import type { FindPosition, FindTaskResult, Lane } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
 import { chooseShards } from "./shard-choice.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
@@ -31,7 +31,7 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
   );
   const next = new Int32Array(new SharedArrayBuffer(4));
   const runSlices = async (): Promise<void> => {
-    let resume: FindPlace | undefined;
+    let resume: FindPosition | undefined;
     do {
       const task = {
         conditions,

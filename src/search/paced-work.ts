@@ -1,5 +1,5 @@
 import { messageOf } from "../base/errors.js";
-import { workInSteps } from "../base/steps.js";
+import { workInSteps } from "../base/yielding.js";
 
 /** Who has the work done. */
 export interface PacedWorkOwner {

@@ -1,5 +1,5 @@
 import type { Repository } from "../model/repository.js";
-import type { BasicPlan, SearchPlan, TextPlan } from "../query/plan.js";
+import type { BasicQueryPlan, SearchPlan, TextPlan } from "../query/plan.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import {
   isStopped,
@@ -12,11 +12,11 @@ import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import {
   commitKey,
-  type CommitFactReader,
-  type FactAnswers,
-  type FactFailure,
-  type KnownFact,
-} from "./commit-facts.js";
+  type CommitAttributeReader,
+  type AttributeAnswers,
+  type AttributeFailure,
+  type KnownAttribute,
+} from "./commit-attributes.js";
 import { find, type FindContext } from "./find.js";
 import { applyConditions, emptyFound } from "./repository-conditions.js";
 import { keepRevisions, searchedChoices, type Resolution } from "./repository-resolver.js";
@@ -26,7 +26,7 @@ const peopleBytesMax = 128 * 1024 * 1024;
 
 /** What finding out before a search needs. */
 export interface PrepareContext extends FindContext {
-  readonly commitFacts: CommitFactReader;
+  readonly commitAttributes: CommitAttributeReader;
   /** Which files have content that is searched: as in the index. */
   readonly limits: IndexLimits;
   /** When reading mirrors ends, as of `performance.now()`. */
@@ -41,11 +41,11 @@ export interface Preparation {
   readonly selections: readonly RepositorySelection[];
   /** Memory of a `PeopleTable`; undefined when nobody asks for people. */
   readonly people: SharedArrayBuffer | undefined;
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly ExcludedRepository[];
 }
 
 /** A repository that is not searched, as something about it could not be found out. */
-export interface LeftOut {
+export interface ExcludedRepository {
   readonly repository: string;
   /** Follows its name, as in "there was not enough time". */
   readonly reason: string;
@@ -55,7 +55,7 @@ export interface LeftOut {
 export function needsPreparation(plan: SearchPlan): boolean {
   return (
     asksPeople(plan) ||
-    plan.alternatives.some(
+    plan.basicQueries.some(
       ({ repositories }) => repositories.conditions.length + repositories.committedAfter.length > 0,
     )
   );
@@ -71,17 +71,17 @@ export async function prepare(
   resolutions: readonly Resolution[],
   context: PrepareContext,
 ): Promise<Preparation> {
-  const leftOut = new LeftOutList(resolutions);
+  const leftOut = new ExcludedRepositories(resolutions);
   let left: readonly Resolution[] = await applyConditions(
-    plan.alternatives.map(({ repositories }) => repositories),
+    plan.basicQueries.map(({ repositories }) => repositories),
     resolutions,
     context,
   );
   left = await Promise.all(
-    plan.alternatives.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)),
+    plan.basicQueries.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)),
   );
   left = await Promise.all(
-    plan.alternatives.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)),
+    plan.basicQueries.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)),
   );
   if (!asksPeople(plan) || isStopped(context.control)) {
     return {
@@ -95,25 +95,25 @@ export async function prepare(
 }
 
 function asksPeople(plan: SearchPlan): boolean {
-  return plan.alternatives.some((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+  return plan.basicQueries.some((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
 }
 
-function asksOwners(plan: SearchPlan, { text, rules }: BasicPlan): boolean {
+function asksOwners(plan: SearchPlan, { text, rules }: BasicQueryPlan): boolean {
   return (
     text !== undefined &&
     (plan.rules[rules].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"))
   );
 }
 
-function asksContributors({ text }: BasicPlan): boolean {
+function asksContributors({ text }: BasicQueryPlan): boolean {
   return text?.people.some(({ kind }) => kind === "contributor") ?? false;
 }
 
 /** Of the commits that are not indexed those that meet the conditions, which only the mirrors can tell. */
 async function keepWithFiles(
-  { repositories: { conditions } }: BasicPlan,
+  { repositories: { conditions } }: BasicQueryPlan,
   resolution: Resolution,
-  leftOut: LeftOutList,
+  leftOut: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Resolution> {
   let left = resolution;
@@ -137,9 +137,9 @@ async function keepWithFiles(
  * that is too old. So one date, which never changes, answers for every moment.
  */
 async function keepCommittedAfter(
-  { repositories: { committedAfter } }: BasicPlan,
+  { repositories: { committedAfter } }: BasicQueryPlan,
   resolution: Resolution,
-  leftOut: LeftOutList,
+  leftOut: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Resolution> {
   let left = resolution;
@@ -160,13 +160,13 @@ async function keepCommittedAfter(
 async function preparePeople(
   plan: SearchPlan,
   resolutions: readonly Resolution[],
-  leftOut: LeftOutList,
+  leftOut: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Pick<Preparation, "selections" | "people">> {
-  const asking = plan.alternatives.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+  const asking = plan.basicQueries.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
   const searched = resolutions
     .map((resolution, i) => ({
-      file: plan.alternatives[i].text,
+      file: plan.basicQueries[i].text,
       selection: resolution.selection,
       found: emptyFound(resolution),
     }))
@@ -184,16 +184,16 @@ async function preparePeople(
     asking[i] ? keepFound(resolution, foundOf.get(resolution.selection)?.results) : resolution,
   );
   const withOwners = resolutions.flatMap((resolution, i) =>
-    asksOwners(plan, plan.alternatives[i])
+    asksOwners(plan, plan.basicQueries[i])
       ? [keepFound(withResults[i], foundOf.get(resolution.selection)?.owners)]
       : [],
   );
   const owners = await ask({ kind: "code-owners" }, withOwners, leftOut, context);
   const filters = contributorFiltersOf(plan).map(({ source, foldCase }) => ({ source, foldCase }));
-  const written = withResults.filter((_, i) => asksContributors(plan.alternatives[i]));
+  const written = withResults.filter((_, i) => asksContributors(plan.basicQueries[i]));
   const contributors =
     filters.length === 0
-      ? new Map<string, KnownFact>()
+      ? new Map<string, KnownAttribute>()
       : await ask({ kind: "contributors", filters }, written, leftOut, context);
   const people = bound(
     peopleOf(
@@ -222,8 +222,8 @@ function keepFound(resolution: Resolution, found: Int32Array | undefined): Resol
 
 function peopleOf(
   resolutions: readonly Resolution[],
-  owners: ReadonlyMap<string, KnownFact>,
-  contributors: ReadonlyMap<string, KnownFact>,
+  owners: ReadonlyMap<string, KnownAttribute>,
+  contributors: ReadonlyMap<string, KnownAttribute>,
 ): PeopleOfCommit[] {
   return commitsOf(resolutions).map((commit) => {
     const key = commitKey(commit);
@@ -232,7 +232,7 @@ function peopleOf(
 }
 
 /** As much as one search may carry; the repositories that come last are left out. */
-function bound(people: readonly PeopleOfCommit[], leftOut: LeftOutList): PeopleOfCommit[] {
+function bound(people: readonly PeopleOfCommit[], leftOut: ExcludedRepositories): PeopleOfCommit[] {
   let byteCount = 0;
   return people.filter(({ repositoryId, codeOwners, contributors }) => {
     byteCount += (codeOwners?.length ?? 0) + (contributors?.length ?? 0);
@@ -250,10 +250,10 @@ function bound(people: readonly PeopleOfCommit[], leftOut: LeftOutList): PeopleO
 async function ask(
   question: CommitQuestion,
   resolutions: readonly Resolution[],
-  leftOut: LeftOutList,
-  { commitFacts, deadlineMs, control, client }: PrepareContext,
-): Promise<FactAnswers["facts"]> {
-  const { facts, failures } = await commitFacts.ask(question, commitsOf(resolutions), {
+  leftOut: ExcludedRepositories,
+  { commitAttributes, deadlineMs, control, client }: PrepareContext,
+): Promise<AttributeAnswers["facts"]> {
+  const { facts, failures } = await commitAttributes.ask(question, commitsOf(resolutions), {
     deadlineMs,
     stop: control,
     client,
@@ -262,15 +262,15 @@ async function ask(
   return facts;
 }
 
-class LeftOutList {
-  readonly #all = new Map<number, LeftOut>();
+class ExcludedRepositories {
+  readonly #all = new Map<number, ExcludedRepository>();
   readonly #nameOf: ReadonlyMap<number, string>;
 
   constructor(resolutions: readonly Resolution[]) {
     this.#nameOf = new Map(resolutions.flatMap(({ repositories }) => repositories).map(({ id, name }) => [id, name]));
   }
 
-  get all(): readonly LeftOut[] {
+  get all(): readonly ExcludedRepository[] {
     return [...this.#all.values()];
   }
 
@@ -279,7 +279,7 @@ class LeftOutList {
   }
 
   /** The first reason counts. */
-  note({ repositoryId, reason, isLate }: FactFailure): void {
+  note({ repositoryId, reason, isLate }: AttributeFailure): void {
     if (!this.has(repositoryId))
       this.#all.set(repositoryId, { repository: this.#nameOf.get(repositoryId) ?? "", reason, isLate });
   }

@@ -1,7 +1,7 @@
 import { repositoryFlags, type RepositoryTable } from "../catalog/repository-table.js";
 import { setBit } from "../base/bits.js";
 import type { RepositoryFilter, YesNoOnly } from "../query/plan.js";
-import { matchingFacts, matchingNames, placesByName } from "./repository-marks.js";
+import { matchingPredicate, matchingNames, placesByName } from "./repository-bitmaps.js";
 
 /** What a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
@@ -43,7 +43,7 @@ export function* chooseRepositories(
 function keyOf({
   include,
   exclude,
-  facts,
+  predicates: facts,
   fork,
   forkGiven,
   archived,
@@ -63,7 +63,7 @@ function keyOf({
   ]);
 }
 
-function saysNothing({ include, exclude, facts }: RepositoryFilter): boolean {
+function saysNothing({ include, exclude, predicates: facts }: RepositoryFilter): boolean {
   return exclude.length + facts.length === 0 && include.every(({ source }) => source === "");
 }
 
@@ -103,7 +103,7 @@ export function bitsOf(ids: readonly number[]): Uint32Array {
 /** The places whose name all includes match and no exclude does, and of which all facts hold, ascending. */
 function* placesOfFilter(
   table: RepositoryTable,
-  { among, include, exclude, facts }: RepositoryFilter,
+  { among, include, exclude, predicates: facts }: RepositoryFilter,
 ): Generator<undefined, Places> {
   const named = [
     ...include
@@ -120,7 +120,7 @@ function* placesOfFilter(
   }
   for (const fact of facts) {
     if (places?.length === 0) break;
-    places = placesOf(yield* matchingFacts(table, fact), fact.negated ? 0 : 1, places);
+    places = placesOf(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, places);
     yield;
   }
   return places ?? Array.from({ length: table.count }, (_, place) => place);

@@ -1,6 +1,6 @@
 import { clearBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
-import { resultAtOnce } from "../base/steps.js";
+import { resultAtOnce } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../task/search-options.js";

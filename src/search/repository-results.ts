@@ -4,13 +4,13 @@ import type { Repository } from "../model/repository.js";
 import type { RepositoryNamePlan, SearchPlan } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 import type { Matcher, RangeSink } from "../regexp/matcher.js";
-import { placesByName } from "./repository-marks.js";
+import { placesByName } from "./repository-bitmaps.js";
 import type { Resolution } from "./repository-resolver.js";
 import type { SearchResults } from "./search-results.js";
 
 /** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
 export function* repositoryResults(
-  { alternatives, rules: allRules }: SearchPlan,
+  { basicQueries: alternatives, rules: allRules }: SearchPlan,
   resolutions: readonly Resolution[],
   table: RepositoryTable,
   results: Pick<SearchResults, "addRepository" | "prepareRepositories">,

@@ -2,7 +2,7 @@ import { assert } from "../base/assert.js";
 import { BoundedMap } from "../base/bounded-map.js";
 
 /** A shard in the cache's memory, made of documents that no live shard has. */
-export interface KeptShard {
+export interface CachedShard {
   readonly id: number;
   readonly repositoryId: number;
   /** Byte offsets in the memory. */
@@ -18,18 +18,18 @@ export interface KeptShard {
 }
 
 /** What was found out about commits of one repository: which documents of which shards they have. */
-export interface FoundWave {
+export interface RevisionBatch {
   readonly repositoryId: number;
   /** The number of a commit is its place. */
   readonly commits: readonly string[];
   readonly setStarts: Uint32Array;
   readonly setRanges: Uint32Array;
   readonly live: readonly { readonly id: number; readonly sets: Uint32Array }[];
-  readonly kept: readonly { readonly shard: KeptShard; readonly sets: Uint32Array }[];
+  readonly cached: readonly { readonly shard: CachedShard; readonly sets: Uint32Array }[];
 }
 
 /** Ids of kept shards begin here, far from those of live ones. */
-const firstKeptId = 2 ** 31;
+const firstCachedId = 2 ** 31;
 
 /** Waves take at most this part of the memory that shards may take, beside it. */
 const waveBytesShare = 1 / 8;
@@ -45,11 +45,11 @@ const waveBytesShare = 1 / 8;
 export class RevisionCache {
   readonly arena: SharedArrayBuffer;
   /** In the order of their places. */
-  #shards: KeptShard[] = [];
+  #shards: CachedShard[] = [];
   #head = 0;
-  #nextId = firstKeptId;
+  #nextId = firstCachedId;
   /** By repository and commits. */
-  readonly #waves: BoundedMap<string, { readonly wave: FoundWave; readonly bytes: number }>;
+  readonly #waves: BoundedMap<string, { readonly wave: RevisionBatch; readonly bytes: number }>;
   #waiting: (() => void)[] = [];
 
   constructor(byteCount: number) {
@@ -58,17 +58,17 @@ export class RevisionCache {
   }
 
   /** Shards with documents of the repository, ready to be read. */
-  keptOf(repositoryId: number): KeptShard[] {
+  keptOf(repositoryId: number): CachedShard[] {
     return this.#shards.filter((shard) => shard.repositoryId === repositoryId && shard.isReady);
   }
 
   /** Room for a shard of up to `byteCount` bytes, pinned once; undefined when what is there is all in use. */
-  reserve(repositoryId: number, byteCount: number): KeptShard | undefined {
+  reserve(repositoryId: number, byteCount: number): CachedShard | undefined {
     const size = Math.ceil(byteCount / 8) * 8;
     assert(size <= this.arena.byteLength, "a kept shard fits into the cache");
     const from = this.#findRoom(size);
     if (from === undefined) return undefined;
-    const shard: KeptShard = {
+    const shard: CachedShard = {
       id: this.#nextId++,
       repositoryId,
       from,
@@ -86,14 +86,14 @@ export class RevisionCache {
   }
 
   /** The shard is made, and has this size. */
-  settle(shard: KeptShard, byteCount: number): void {
+  settle(shard: CachedShard, byteCount: number): void {
     const end = shard.from + Math.ceil(byteCount / 8) * 8;
     if (this.#head === shard.to) this.#head = end;
     shard.to = end;
     shard.isReady = true;
   }
 
-  pin(shards: readonly KeptShard[]): void {
+  pin(shards: readonly CachedShard[]): void {
     for (const shard of shards) {
       shard.pinCount++;
       shard.isRecent = true;
@@ -101,7 +101,7 @@ export class RevisionCache {
   }
 
   /** A shard that was not made is dropped. */
-  unpin(shards: readonly KeptShard[]): void {
+  unpin(shards: readonly CachedShard[]): void {
     for (const shard of shards) {
       shard.pinCount--;
       assert(shard.pinCount >= 0, "a shard is released as often as it is pinned");
@@ -119,12 +119,16 @@ export class RevisionCache {
    * What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are
    * not in here.
    */
-  wave(repositoryId: number, commits: readonly string[], isLive: (shardId: number) => boolean): FoundWave | undefined {
+  wave(
+    repositoryId: number,
+    commits: readonly string[],
+    isLive: (shardId: number) => boolean,
+  ): RevisionBatch | undefined {
     const key = keyOf(repositoryId, commits);
     const wave = this.#waves.get(key)?.wave;
     if (
       wave?.live.every(({ id }) => isLive(id)) === true &&
-      wave.kept.every(({ shard }) => this.#shards.includes(shard))
+      wave.cached.every(({ shard }) => this.#shards.includes(shard))
     )
       return wave;
     this.#waves.delete(key);
@@ -132,7 +136,7 @@ export class RevisionCache {
   }
 
   /** `commits` are those that were asked for: the wave may cover fewer. */
-  keepWave(commits: readonly string[], wave: FoundWave): void {
+  keepWave(commits: readonly string[], wave: RevisionBatch): void {
     const key = keyOf(wave.repositoryId, commits);
     this.#waves.set(key, { wave, bytes: bytesOf(key, wave) });
   }
@@ -161,7 +165,7 @@ function keyOf(repositoryId: number, commits: readonly string[]): string {
   return `${repositoryId} ${[...commits].sort().join(" ")}`;
 }
 
-function bytesOf(key: string, { setStarts, setRanges, live, kept }: FoundWave): number {
+function bytesOf(key: string, { setStarts, setRanges, live, cached: kept }: RevisionBatch): number {
   return [...live, ...kept].reduce(
     (sum, { sets }) => sum + sets.byteLength,
     2 * key.length + setStarts.byteLength + setRanges.byteLength,

@@ -19,8 +19,8 @@ import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
 import { repositoryResults } from "./repository-results.js";
 import { indexedSelection, readOpenRevisions, type Resolution } from "./repository-resolver.js";
-import { hasUnindexed, roundsOf, type Round } from "./revision-rounds.js";
-import { RoundQueue } from "./round-queue.js";
+import { hasUnindexed, revisionPhases, type SearchPhase } from "./revision-phases.js";
+import { PhaseQueue } from "./phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchReport } from "./search-report.js";
@@ -79,7 +79,7 @@ export class RunningSearch {
   /** Undefined before the search begins. */
   #repositoryWork: PacedWork | undefined;
   /** Undefined when there are no further rounds. */
-  #rounds: RoundQueue | undefined;
+  #rounds: PhaseQueue | undefined;
   /** One for the search, and one for each set of rules whose time is shorter. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
@@ -144,8 +144,8 @@ export class RunningSearch {
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onLeftOut: (files) => this.#report.noteLeftOut(files),
-      onBatch: (batch, giveBack) => this.#results.addBatch(batch, giveBack),
+      onLeftOut: (files) => this.#report.recordLeftOut(files),
+      onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),
       onRest: () => this.#endIfDone(),
@@ -186,7 +186,7 @@ export class RunningSearch {
     this.#slices.hold();
     try {
       await this.#readRevisions();
-      const preparation = await this.#findOut();
+      const preparation = await this.#prefetch();
       if (!this.#isStopped) this.#take(preparation);
     } catch (error) {
       this.#environment.log.error({ error: messageOf(error) }, "a search could not be prepared");
@@ -213,12 +213,12 @@ export class RunningSearch {
     );
   }
 
-  #findOut(): Promise<Preparation> {
-    const { pool, scheduler, commitFacts, revisions } = this.#environment;
+  #prefetch(): Promise<Preparation> {
+    const { pool, scheduler, commitAttributes, revisions } = this.#environment;
     return prepare(this.#plan, this.#report.resolutions, {
       pool,
       scheduler,
-      commitFacts,
+      commitAttributes,
       limits: revisions.limits,
       view: this.#view,
       control: this.#control,
@@ -226,7 +226,7 @@ export class RunningSearch {
       client: this.#request.client,
       deadlineMs: this.#startedMs + this.#timeoutMs * preparationShare,
       onResult: (result) => this.#slices.addWork(result),
-      onLost: (error) => this.#slices.noteLostWorker("looking for repositories", undefined, error),
+      onLost: (error) => this.#slices.recordLostWorker("looking for repositories", undefined, error),
     });
   }
 
@@ -239,7 +239,7 @@ export class RunningSearch {
 
   /** Begins to prepare the search of commits that are not indexed, if there are any. */
   #planRounds(selections: readonly RepositorySelection[]): void {
-    const texts = this.#plan.alternatives.map(({ text }) => text);
+    const texts = this.#plan.basicQueries.map(({ text }) => text);
     const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
     if (!hasUnindexed(ofTexts)) return;
     const { revisions, maxTimeoutMs } = this.#environment;
@@ -251,8 +251,8 @@ export class RunningSearch {
       if (chosen !== undefined)
         for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
     }
-    this.#rounds = new RoundQueue(
-      roundsOf(ofTexts, {
+    this.#rounds = new PhaseQueue(
+      revisionPhases(ofTexts, {
         ...revisions,
         texts,
         repositories: { byId: (id) => records.get(id) },
@@ -286,7 +286,7 @@ export class RunningSearch {
     this.#slices.start({
       options: this.#options,
       places: this.#isStopped ? new Uint32Array(0) : this.#choosePlaces(),
-      kept: [],
+      cached: [],
     });
     this.#slices.release();
   }
@@ -297,7 +297,7 @@ export class RunningSearch {
   }
 
   #choosePlaces(): Uint32Array {
-    const choices = this.#plan.alternatives.flatMap(({ text }, i) =>
+    const choices = this.#plan.basicQueries.flatMap(({ text }, i) =>
       text === undefined ? [] : [{ text, selection: this.#options.selections[i] }],
     );
     const { places, ruledOutCount } = chooseShards(this.#view, choices);
@@ -306,19 +306,19 @@ export class RunningSearch {
   }
 
   /** Goes on to the next round when it is ready. */
-  #advance(rounds: RoundQueue): void {
+  #advance(rounds: PhaseQueue): void {
     this.#resumeClocks();
     void rounds.advance((round) => this.#startRound(round));
   }
 
   /** After the last round the search ends. */
-  #startRound(round: Round | undefined): void {
+  #startRound(round: SearchPhase | undefined): void {
     if (round === undefined) {
       this.#rounds = undefined;
       return this.#endIfDone();
     }
     this.#options = { ...this.#options, selections: round.selections, commitSets: round.commitSets };
-    this.#slices.start({ options: this.#options, places: round.places, kept: round.kept });
+    this.#slices.start({ options: this.#options, places: round.places, cached: round.cached });
   }
 
   /** Lets what waits for the client go on, as far as it has read. */

@@ -3,9 +3,9 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { SearchStats } from "../task/search-options.js";
 import type { Lane } from "../worker/messages.js";
 import type { SearchPool } from "../worker/pools.js";
-import type { CommitFactReader } from "./commit-facts.js";
+import type { CommitAttributeReader } from "./commit-attributes.js";
 import type { NotSearched } from "./progress.js";
-import type { RevisionReading } from "./revision-rounds.js";
+import type { RevisionReading } from "./revision-phases.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /** What a search borrows from the daemon. */
@@ -13,7 +13,7 @@ export interface SearchEnvironment {
   readonly catalog: Catalog;
   readonly pool: SearchPool;
   readonly scheduler: SliceScheduler;
-  readonly commitFacts: CommitFactReader;
+  readonly commitAttributes: CommitAttributeReader;
   /** How revisions are searched that are not indexed. */
   readonly revisions: RevisionReading;
   readonly log: Log;

@@ -67,7 +67,7 @@ export function searchOptions(
     ruleLimits: limits.ruleLimits,
     people: undefined,
     selections,
-    useIndex: plan.alternatives.every(({ repositories }) => repositories.index !== "no"),
+    useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),
     commitSets: undefined,
   };
 }

@@ -1,11 +1,11 @@
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import type { SearchPlan } from "../query/plan.js";
-import type { LeftOutFile } from "../worker/messages.js";
+import type { ExcludedFile } from "../worker/messages.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import type { Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
-import type { LeftOut } from "./preparation.js";
+import type { ExcludedRepository } from "./preparation.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import type { Resolution } from "./repository-resolver.js";
 import type { SearchOutcome } from "./search-environment.js";
@@ -32,7 +32,7 @@ export class SearchReport {
    */
   #found = new Map<string, readonly string[] | number>();
   /** Repositories of which something could not be found out. */
-  readonly leftOut: LeftOut[] = [];
+  readonly leftOut: ExcludedRepository[] = [];
   /** Sentences, one for each thing that went wrong. */
   readonly failures: string[] = [];
   /** Names of repositories of whose commits, beside those that are indexed, git objects are missing. */
@@ -64,7 +64,7 @@ export class SearchReport {
     this.#found.clear();
   }
 
-  noteLeftOut(files: readonly LeftOutFile[]): void {
+  recordLeftOut(files: readonly ExcludedFile[]): void {
     for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeLeftOut(file));
   }
 
@@ -172,7 +172,7 @@ export class SearchReport {
     if (!this.#hasTimedOut) return [];
     return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutRules.size} rules`, () => {
       const late = this.#resolutions.filter(
-        (_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.alternatives[i].rules),
+        (_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.basicQueries[i].rules),
       );
       return repositoriesOfAll(late).map(({ name }) => name);
     });
@@ -208,7 +208,7 @@ export class SearchReport {
   }
 }
 
-export function describeLeftOut({ repository, path, reason }: LeftOutFile): string {
+export function describeLeftOut({ repository, path, reason }: ExcludedFile): string {
   return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
 }
 

@@ -1,4 +1,4 @@
-import { resultAtOnce } from "../base/steps.js";
+import { resultAtOnce } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { ResultBatch, SelectedResult } from "../eval/result-writer.js";
 import type { SearchPlan } from "../query/plan.js";
@@ -53,10 +53,10 @@ export class SearchResults {
   }
 
   /** Takes what a worker has found; it has counted all but the results that several workers may find. */
-  addBatch(batch: ResultBatch, giveBack: () => void): void {
+  addBatch(batch: ResultBatch, release: () => void): void {
     addTally(this.tally, batch.tally);
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
-    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, giveBack });
+    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release: release });
     for (const result of batch.selected) {
       if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.rules);
       else if (this.#countNew(result.key, result.rules)) this.#addSelected(result);
@@ -74,7 +74,7 @@ export class SearchResults {
 
   /** Makes what the first repository result needs, in steps. */
   *prepareRepositories(): Generator<undefined, void> {
-    const plans = this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? []);
+    const plans = this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
     if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
   }
 
@@ -86,7 +86,7 @@ export class SearchResults {
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
     this.#highlighter ??= resultAtOnce(
-      NameHighlighter.make(this.#plan.alternatives.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
+      NameHighlighter.make(this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
     );
     this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
   }

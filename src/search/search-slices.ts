@@ -14,10 +14,10 @@ import {
 import {
   firstSlotWord,
   type BatchMessage,
-  type KeptSight,
+  type CachedShardRange,
   type Lane,
-  type LeftOutFile,
-  type SearchPlace,
+  type ExcludedFile,
+  type ResumePosition,
   type SearchTaskResult,
 } from "../worker/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
@@ -44,7 +44,7 @@ export interface SlicedWork {
   readonly options: SearchOptions;
   /** Of the shards: in the view's table, then in the kept ones. */
   readonly places: Uint32Array;
-  readonly kept: readonly KeptSight[];
+  readonly cached: readonly CachedShardRange[];
 }
 
 /** The search that the slices are of. */
@@ -60,8 +60,8 @@ export interface SlicedSearch {
   readonly onFailure: (sentence: string) => void;
   /** Told what only the workers find out about a query: RE2 refuses a regexp as too large. */
   readonly onBadQuery: (sentence: string) => void;
-  readonly onLeftOut: (files: readonly LeftOutFile[]) => void;
-  readonly onBatch: (batch: ResultBatch, giveBack: () => void) => void;
+  readonly onLeftOut: (files: readonly ExcludedFile[]) => void;
+  readonly onBatch: (batch: ResultBatch, release: () => void) => void;
   /** Before a slice is scheduled. */
   readonly onScheduled: () => void;
   /** When the client may have read: what is parked is to be asked to go on. */
@@ -82,7 +82,7 @@ export class SearchSlices {
   #work: SlicedWork | undefined;
   /** Slices that have a worker or wait for one, and whatever else holds the search. */
   #activeCount = 0;
-  readonly #parked: { readonly slot: number; readonly place: SearchPlace }[] = [];
+  readonly #parked: { readonly slot: number; readonly place: ResumePosition }[] = [];
   #sliceCount = 0;
   /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
   readonly #missingBatches = new Map<number, number>();
@@ -93,7 +93,7 @@ export class SearchSlices {
 
   constructor(search: SlicedSearch) {
     this.#search = search;
-    search.environment.pool.onBatch(search.id, (message, giveBack) => this.#receive(message, giveBack));
+    search.environment.pool.onBatch(search.id, (message, release) => this.#receive(message, release));
   }
 
   get isActive(): boolean {
@@ -176,20 +176,20 @@ export class SearchSlices {
     }
   }
 
-  noteLostWorker(where: string, shardId: number | undefined, error: unknown): void {
+  recordLostWorker(where: string, shardId: number | undefined, error: unknown): void {
     const { environment, onFailure } = this.#search;
     onFailure(`a search worker died ${where}: ${messageOf(error)}`);
     environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
   }
 
-  #schedule(slot: number, work: SlicedWork, place: SearchPlace | undefined): void {
+  #schedule(slot: number, work: SlicedWork, place: ResumePosition | undefined): void {
     const { environment, lane, client, onScheduled } = this.#search;
     this.#activeCount++;
     onScheduled();
     environment.scheduler.schedule(lane, client, () => this.#run(slot, work, place));
   }
 
-  async #run(slot: number, work: SlicedWork, place: SearchPlace | undefined): Promise<void> {
+  async #run(slot: number, work: SlicedWork, place: ResumePosition | undefined): Promise<void> {
     if (!this.#isWanted(place)) return this.release();
     const { id, environment, view, control, lane } = this.#search;
     const slice = this.#sliceCount++;
@@ -218,7 +218,7 @@ export class SearchSlices {
    * False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is
    * written.
    */
-  #isWanted(place: SearchPlace | undefined): boolean {
+  #isWanted(place: ResumePosition | undefined): boolean {
     const reason = Atomics.load(this.#search.control, controlWords.stop);
     return reason === stopReasons.none || (reason === stopReasons.limit && place?.position.counted !== undefined);
   }
@@ -235,7 +235,7 @@ export class SearchSlices {
   #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
     const { control } = this.#search;
     const shardId = this.#shardIdOf(slot, work);
-    this.noteLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
+    this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
     const hasMore = Atomics.load(control, controlWords.nextShard) < work.places.length;
@@ -243,7 +243,7 @@ export class SearchSlices {
   }
 
   /** The shard that the slice of a slot is in. */
-  #shardIdOf(slot: number, { places, kept }: SlicedWork): number | undefined {
+  #shardIdOf(slot: number, { places, cached: kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
     const place = places[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
     if (place === undefined) return undefined;
@@ -257,10 +257,10 @@ export class SearchSlices {
     else this.#missingBatches.set(slice, missing);
   }
 
-  #receive({ slice, batch }: BatchMessage, giveBack: () => void): void {
+  #receive({ slice, batch }: BatchMessage, release: () => void): void {
     this.#countBatches(slice, -1);
     this.#owedBytes += batch.bytes.length;
-    this.#search.onBatch(batch, giveBack);
+    this.#search.onBatch(batch, release);
     this.#search.onProgress();
     this.#search.onRest();
   }

@@ -1,6 +1,6 @@
 import { errorTable, messageOf, TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
-import { resultInTurns } from "../base/steps.js";
+import { resultInTurns } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -160,7 +160,7 @@ export class Searcher {
     try {
       const work = resolveInSteps(
         catalog.repositoryTable(request.viewer),
-        plan.alternatives.map(({ repositories }) => repositories),
+        plan.basicQueries.map(({ repositories }) => repositories),
       );
       const resolutions = yield* this.#chooseInTime(work, request, plan, sink);
       if (resolutions === undefined) return false;
@@ -209,7 +209,7 @@ export class Searcher {
     const traceId = this.#traces.newId();
     const environment = { ...this.#environment, traceUrl: `${this.#baseUrl}/.api/search/trace/${traceId}` };
     const search = new RunningSearch(id, request, chosen, environment, sink, (end) => {
-      this.#noteEnd(id, traceId, request, chosen.plan, end);
+      this.#recordEnd(id, traceId, request, chosen.plan, end);
       onEnd(end);
     });
     this.#running.set(id, search);
@@ -242,7 +242,7 @@ export class Searcher {
     this.#metrics.searches.inc({ outcome: "failed" });
   }
 
-  #noteEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
+  #recordEnd(id: number, traceId: string, request: SearchRequest, plan: SearchPlan, end: SearchEnd): void {
     this.#running.delete(id);
     this.#metrics.searchesRunning.set(this.#running.size);
     this.#metrics.searches.inc({ outcome: end.outcome });

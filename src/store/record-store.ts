@@ -92,7 +92,7 @@ export class RecordStore {
       this.#readAnew();
       this.#digest = digest;
       this.#changeCount++;
-      this.guard.noteGrowth();
+      this.guard.recordGrowth();
     } catch (error) {
       const failure = writeFailure("cannot write the catalog", await causeOf(error), () => this.#readAnew());
       const isLost = failure.code === "store-lost" || this.#areVisible(changes);

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
 import { TrawlError, messageOf } from "../base/errors.js";
-import { resultAtOnce } from "../base/steps.js";
+import { resultAtOnce } from "../base/yielding.js";
 import { readFailure, writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
 
@@ -61,7 +61,7 @@ export class ShardStore {
         for (const shard of shards) this.#shards.putSync(shard.id, shard.bytes);
       });
       await this.#flushed();
-      this.guard.noteGrowth();
+      this.guard.recordGrowth();
     } catch (error) {
       throw writeFailure("cannot write shards", error, () => this.read().close());
     }

@@ -43,7 +43,7 @@ export class StoreGuard {
   }
 
   /** After a write: from here on the file is not shorter than it is. */
-  noteGrowth(): void {
+  recordGrowth(): void {
     this.#guard.state();
   }
 

@@ -1,4 +1,4 @@
-import { eachInSteps, resultInTurns } from "../base/steps.js";
+import { eachInSteps, resultInTurns } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Quarantine } from "../model/quarantine.js";

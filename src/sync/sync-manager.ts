@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
-import { eachInSteps, filterInSteps, resultInTurns } from "../base/steps.js";
+import { eachInSteps, filterInSteps, resultInTurns } from "../base/yielding.js";
 import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
@@ -402,7 +402,7 @@ export class SyncManager {
     return this.#urgent.size + this.#queued.size;
   }
 
-  noteProgress(progress: SyncProgress): void {
+  recordProgress(progress: SyncProgress): void {
     const share = progress.total > 0 ? ` ${Math.floor((progress.done * 100) / progress.total)} %` : "";
     const activity = `${progress.phase}${share}`;
     this.#activities.set(progress.repositoryId, activity);
@@ -695,7 +695,7 @@ export class SyncManager {
     } catch (error) {
       const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
       if (failure instanceof IngestLoss && Atomics.load(this.#stop, 0) === 0) await this.#takeLoss(inputs, failure);
-      else for (const { id } of repositories) this.#noteFailure(id, failure);
+      else for (const { id } of repositories) this.#recordFailure(id, failure);
     } finally {
       this.#release(repositories.map(({ id }) => id));
       this.#countRepairs();
@@ -749,12 +749,12 @@ export class SyncManager {
       { repository: repository.name, phase, path, blob: oid, reason: loss.reason, verdict: verdict.kind },
       loss.message,
     );
-    if (verdict.kind === "failed") return this.#noteFailure(id, loss);
+    if (verdict.kind === "failed") return this.#recordFailure(id, loss);
     try {
       if (verdict.kind === "quarantine") await this.#setQuarantine(id, verdict.quarantine);
       this.#tryAgain(id, true);
     } catch (error) {
-      this.#noteFailure(id, error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error)));
+      this.#recordFailure(id, error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error)));
     }
   }
 
@@ -855,7 +855,7 @@ export class SyncManager {
     if (repository === undefined) return;
     const schedule = this.#scheduleOf(outcome.repositoryId);
     if (outcome.kind === "failed") {
-      this.#noteFailure(outcome.repositoryId, deserializeError(outcome.error));
+      this.#recordFailure(outcome.repositoryId, deserializeError(outcome.error));
       return;
     }
     if (outcome.kind === "deferred") {
@@ -866,7 +866,7 @@ export class SyncManager {
     this.#slow.delete(outcome.repositoryId);
     this.#recreating.delete(outcome.repositoryId);
     const result = outcome.kind === "changed" ? "indexed" : "unchanged";
-    if (outcome.kind === "unchanged") this.#catalog.noteFetched(outcome.repositoryId, outcome.fetched);
+    if (outcome.kind === "unchanged") this.#catalog.recordFetched(outcome.repositoryId, outcome.fetched);
     if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
     if (outcome.kind === "changed") this.#unmaintained.add(outcome.repositoryId);
     schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
@@ -905,7 +905,7 @@ export class SyncManager {
     this.#enqueue(repository.id, true);
   }
 
-  #noteFailure(id: number, failure: TrawlError): void {
+  #recordFailure(id: number, failure: TrawlError): void {
     // git's words have several lines, and may have characters that no terminal should get.
     const error = new TrawlError(failure.code, oneLine(failure.message, errorCharsMax));
     const repository = this.#catalog.repository(id);
@@ -915,7 +915,7 @@ export class SyncManager {
     if (this.#recreating.delete(id)) schedule.recreate = true;
     this.#metrics.syncs.inc({ outcome: "failed" });
     if (error.code !== "cancelled") this.#log.warn({ repository: repository.name, code: error.code }, error.message);
-    if (error.code !== "cancelled") this.#catalog.noteFailed(id, error.message);
+    if (error.code !== "cancelled") this.#catalog.recordFailed(id, error.message);
     this.#endIfLost(error);
     for (const waiter of schedule.attending.splice(0)) waiter.reject(error);
     this.#scheduleNext(

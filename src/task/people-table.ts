@@ -101,7 +101,7 @@ export class PeopleTable {
 /** The distinct contributor filters of a plan, in the order of their bits. */
 export function contributorFiltersOf(plan: SearchPlan): readonly ContributorFilter[] {
   const distinct = new Map<string, ContributorFilter>();
-  for (const { text } of plan.alternatives) {
+  for (const { text } of plan.basicQueries) {
     for (const filter of text?.people ?? [])
       if (filter.kind === "contributor") distinct.set(contributorKey(filter), filter);
   }

@@ -16,7 +16,7 @@ import { readSecret, readSecretFile } from "../base/secret-source.js";
 import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
 import { contentLimitsOf } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
-import { carryBits, findDelta, type Delta } from "../indexer/index-changes.js";
+import { assignBranchBits, findDelta, type Delta } from "../indexer/index-changes.js";
 import {
   entriesOfBranches,
   indexEntries,
@@ -49,7 +49,7 @@ import type {
   SyncTaskResult,
   WorkerSettings,
 } from "./messages.js";
-import { Rest } from "./rest.js";
+import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
 import { TaskActivity } from "./task-activity.js";
@@ -100,7 +100,7 @@ setPriority(ingestNiceness);
 const settings = settingsOf<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
-const rest = new Rest(() => undefined);
+const rest = new IdleCollector(() => undefined);
 export default serveTasks({ ingest: runIngestTask });
 
 /**
@@ -123,7 +123,7 @@ async function runIngestTask({
   } finally {
     beats.cancel();
     collectIfGrown();
-    rest.noteTask();
+    rest.recordTask();
   }
 }
 
@@ -134,7 +134,7 @@ let activity = new TaskActivity();
 const guardedStore: ShardSink & Pick<ShardStore, "remove"> = {
   onBuild: (contentBytes) => activity.allow(stepAllowanceMs + allowanceOf(contentBytes)),
   put: (shards) => {
-    for (const { id } of shards) activity.noteShard(id);
+    for (const { id } of shards) activity.recordShard(id);
     return writing(() => store.put(shards));
   },
   remove: (ids) => writing(() => store.remove(ids)),
@@ -457,7 +457,7 @@ async function syncChanges(
 ): Promise<IndexResult | undefined> {
   const { repository } = input;
   if (input.rebuild || repository.generation === 0) return undefined;
-  const branches = carryBits(repository.indexedBranches, wanted);
+  const branches = assignBranchBits(repository.indexedBranches, wanted);
   if (branches === undefined) return undefined;
   const delta = await findDeltaIfPossible(input, branches, context);
   if (

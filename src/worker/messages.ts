@@ -33,18 +33,18 @@ export interface SearchTask {
   /** The shards to search, as places in the table. */
   readonly places: Uint32Array;
   /** Shards of the revision cache: they have the places after those of the table. */
-  readonly kept: readonly KeptSight[];
+  readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;
   /** Which of the search's places this slice has: the control word that names the shard it is in. */
   readonly slot: number;
   readonly lane: Lane;
-  readonly resume: SearchPlace | undefined;
+  readonly resume: ResumePosition | undefined;
   /** True to return stats by shard. */
   readonly explain: boolean;
 }
 
 /** A shard in the memory of the revision cache, from a byte offset to another, and the cards of its repositories. */
-export interface KeptSight {
+export interface CachedShardRange {
   readonly id: number;
   readonly from: number;
   readonly to: number;
@@ -54,7 +54,7 @@ export interface KeptSight {
 /** Interactive searches have a bounded count; exhaustive ones give way to them. */
 export type Lane = "interactive" | "exhaustive";
 
-export interface SearchPlace {
+export interface ResumePosition {
   /** Index into the task's places. */
   readonly shard: number;
   readonly position: ShardPosition;
@@ -75,10 +75,10 @@ export interface FindTask {
   /** Control block of the search, whose stop word ends the slice. */
   readonly control: Int32Array;
   readonly lane: Lane;
-  readonly resume: FindPlace | undefined;
+  readonly resume: FindPosition | undefined;
 }
 
-export interface FindPlace {
+export interface FindPosition {
   /** Index into the task's places. */
   readonly shard: number;
   /** Index of the condition that is looked for. */
@@ -90,7 +90,7 @@ export interface FindPlace {
  * A file that a search left out: looking for the pattern in it takes too much work, or it has too many matches on a
  * line.
  */
-export interface LeftOutFile {
+export interface ExcludedFile {
   readonly shardId: number;
   readonly document: number;
   readonly repository: string;
@@ -100,22 +100,22 @@ export interface LeftOutFile {
 
 export interface FindTaskResult {
   /** Where to go on; undefined when there is nothing left or the search was stopped. */
-  readonly resume: FindPlace | undefined;
+  readonly resume: FindPosition | undefined;
   readonly stats: SearchStats;
   readonly failures: readonly ShardFailure[];
-  readonly leftOut: readonly LeftOutFile[];
+  readonly leftOut: readonly ExcludedFile[];
 }
 
 export interface SearchTaskResult {
   /** Where to go on; undefined when the counter has no more shards or the search was stopped. */
-  readonly resume: SearchPlace | undefined;
+  readonly resume: ResumePosition | undefined;
   readonly stats: SearchStats;
   readonly shardStats: readonly { readonly shard: number; readonly stats: SearchStats }[];
   /** Batches that this slice has posted: they arrive on another channel, before or after this result. */
   readonly batchCount: number;
   readonly failures: readonly ShardFailure[];
   /** Some may be there again when the slice goes on. */
-  readonly leftOut: readonly LeftOutFile[];
+  readonly leftOut: readonly ExcludedFile[];
 }
 
 export interface ShardFailure {
@@ -139,7 +139,7 @@ export interface BatchMessage {
 export const spareBuffersMax = 8;
 
 /** Posted by a search worker when it starts: where its buffers are given back, each as a message. */
-export interface LenderMessage {
+export interface BufferOwnerMessage {
   readonly kind: "lender";
   readonly lender: number;
   readonly port: MessagePort;

@@ -14,7 +14,7 @@ import type {
   FindTask,
   FindTaskResult,
   IngestTask,
-  LenderMessage,
+  BufferOwnerMessage,
   MaintainTask,
   RemoveTask,
   SearchTask,
@@ -25,7 +25,7 @@ import type {
   SyncTaskResult,
   WorkerSettings,
 } from "./messages.js";
-import { Lenders } from "./lenders.js";
+import { BufferPool } from "./buffer-pool.js";
 import type { ReadAnswer, ReadKind, ReadKinds, ReadOutcome, ReadTask, ReadWorkerSettings } from "./read-messages.js";
 import { TaskActivity, type Doing } from "./task-activity.js";
 import { ThreadLoss } from "./thread-loss.js";
@@ -81,8 +81,8 @@ export interface PoolReport {
   readonly metrics: Pick<Metrics, "workersLost">;
 }
 
-/** Takes a batch; `giveBack` is called once its bytes are needed no more. */
-export type BatchReceiver = (message: BatchMessage, giveBack: () => void) => void;
+/** Takes a batch; `release` is called once its bytes are needed no more. */
+export type BatchReceiver = (message: BatchMessage, release: () => void) => void;
 
 /**
  * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
@@ -92,7 +92,7 @@ export class SearchPool {
   readonly workerCount: number;
   readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
-  readonly #lenders = new Lenders();
+  readonly #lenders = new BufferPool();
 
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
@@ -108,7 +108,7 @@ export class SearchPool {
       },
       log,
       {
-        onMessage: (message) => this.#receive(message as BatchMessage | LenderMessage),
+        onMessage: (message) => this.#receive(message as BatchMessage | BufferOwnerMessage),
         onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
       },
     );
@@ -143,12 +143,12 @@ export class SearchPool {
     await this.#pool.close();
   }
 
-  #receive(message: BatchMessage | LenderMessage): void {
+  #receive(message: BatchMessage | BufferOwnerMessage): void {
     if (message.kind === "lender") return this.#lenders.add(message);
-    const giveBack = this.#lenders.giveBackOf(message);
+    const release = this.#lenders.releaseFor(message);
     const receive = this.#receivers.get(message.searchId);
-    if (receive === undefined) giveBack();
-    else receive(message, giveBack);
+    if (receive === undefined) release();
+    else receive(message, release);
   }
 }
 

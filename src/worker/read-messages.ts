@@ -8,14 +8,14 @@ import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messag
  * [read-worker.ts](read-worker.ts) calls.
  */
 export interface ReadKinds extends GitReadKinds {
-  "commit-facts": { readonly request: ReadCommitFacts; readonly answer: CommitFacts };
+  "commit-attributes": { readonly request: ReadCommitFacts; readonly answer: CommitAttributes };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
   "find-documents": { readonly request: FindDocuments; readonly answer: FoundDocuments };
   "highlight-texts": {
     readonly request: HighlightTexts;
     readonly answer: { readonly texts: readonly HighlightedText[] };
   };
-  "keep-documents": { readonly request: KeepDocuments; readonly answer: KeptDocuments };
+  "cache-documents": { readonly request: CacheDocuments; readonly answer: KeptDocuments };
 }
 
 export type ReadKind = keyof ReadKinds;
@@ -86,18 +86,18 @@ export interface CommitOfRepository {
 }
 
 export interface ReadCommitFacts {
-  readonly kind: "commit-facts";
+  readonly kind: "commit-attributes";
   readonly question: CommitQuestion;
   readonly commits: readonly CommitOfRepository[];
 }
 
-export interface CommitFacts {
+export interface CommitAttributes {
   /** In the order asked. */
-  readonly facts: readonly CommitFact[];
+  readonly facts: readonly CommitAttribute[];
 }
 
 /** The answer to a question; one commit that fails does not touch the others. */
-export type CommitFact =
+export type CommitAttribute =
   /**
    * `bytes` is a text, or `encodePathMasks`; undefined when there is none. `unixSeconds` is of the commit's date, when
    * that was asked.
@@ -119,7 +119,7 @@ export interface FindDocuments {
   /** Live shards that hold documents of the repository. */
   readonly live: readonly SyncShard[];
   /** The same of the revision cache: where they are in its memory. */
-  readonly kept: readonly KeptPlace[];
+  readonly cached: readonly KeptPlace[];
   readonly limits: IndexLimits;
 }
 
@@ -142,13 +142,13 @@ export interface FoundDocuments {
   readonly setRanges: Uint32Array;
   /** The set of each document of the shards, in the order asked; in shared memory. */
   readonly live: readonly Uint32Array[];
-  readonly kept: readonly Uint32Array[];
+  readonly cached: readonly Uint32Array[];
   /** Documents that no shard has, in parts that each become one shard of the revision cache. */
   readonly parts: readonly MissingPart[];
 }
 
 export interface MissingPart {
-  /** For `KeepDocuments`. */
+  /** For `CacheDocuments`. */
   readonly entries: Uint8Array;
   readonly documentCount: number;
   readonly textBytes: number;
@@ -157,8 +157,8 @@ export interface MissingPart {
 }
 
 /** Make a shard of documents in the memory of the revision cache. */
-export interface KeepDocuments {
-  readonly kind: "keep-documents";
+export interface CacheDocuments {
+  readonly kind: "cache-documents";
   readonly repositoryId: number;
   readonly entries: Uint8Array;
   readonly place: KeptPlace;

@@ -7,19 +7,19 @@ import { ReaderCache } from "../shard/reader-cache.js";
 import { ShardStore } from "../store/shard-store.js";
 import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask, ReadWorkerSettings } from "./read-messages.js";
 import type { ReadContext } from "./read/context.js";
-import { answerCommitFacts } from "./read/commit-facts.js";
+import { answerCommitFacts } from "./read/commit-attributes.js";
 import { answerFindDocuments } from "./read/find-documents.js";
 import { answerHighlightTexts } from "./read/highlight.js";
-import { answerKeepDocuments } from "./read/keep-documents.js";
+import { answerKeepDocuments } from "./read/cache-documents.js";
 import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
-import { Rest } from "./rest.js";
+import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
-const rest = new Rest(() => undefined);
+const rest = new IdleCollector(() => undefined);
 const readers = new ReaderCache();
 let opened: ShardStore | undefined;
 export default serveTasks({ read: runReadTask });
@@ -35,13 +35,13 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
   } catch (error) {
     return { ok: false, error: serializeError(error) };
   } finally {
-    rest.noteTask();
+    rest.recordTask();
   }
 }
 
 async function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
-    case "commit-facts":
+    case "commit-attributes":
       return answerCommitFacts(request, context);
     case "resolve-revisions":
       return answerResolveRevisions(request, context);
@@ -49,7 +49,7 @@ async function answer(request: ReadRequest, context: ReadContext): Promise<ReadA
       return answerFindDocuments(request, context);
     case "highlight-texts":
       return answerHighlightTexts(request, context);
-    case "keep-documents":
+    case "cache-documents":
       return answerKeepDocuments(request, context);
     default:
       return answerGitRead(request, context);
@@ -57,7 +57,7 @@ async function answer(request: ReadRequest, context: ReadContext): Promise<ReadA
 }
 
 /** Kinds of requests whose answers are made from live shards. */
-const usesShards: ReadonlySet<ReadKind> = new Set(["find-documents", "keep-documents"]);
+const usesShards: ReadonlySet<ReadKind> = new Set(["find-documents", "cache-documents"]);
 
 function store(): ShardStore {
   opened ??= new ShardStore(join(dataFolder, "shards"));

@@ -7,7 +7,7 @@ import { addStats, controlWords, isStopped, noStats, type SearchStats } from "..
 import { StopCheck } from "../task/stop-check.js";
 import { ResultWriter, type ResultBatch } from "../eval/result-writer.js";
 import { columnTextOf } from "../eval/column-text.js";
-import type { DocumentSets } from "../eval/alternative.js";
+import type { DocumentSets } from "../eval/basic-query-evaluator.js";
 import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
 import { loadKernel } from "../kernel/load.js";
@@ -21,19 +21,19 @@ import { BatchBuffers } from "./batch-buffers.js";
 import {
   firstSlotWord,
   type BatchMessage,
-  type FindPlace,
+  type FindPosition,
   type FindTask,
   type FindTaskResult,
-  type KeptSight,
+  type CachedShardRange,
   type Lane,
-  type LeftOutFile,
-  type LenderMessage,
+  type ExcludedFile,
+  type BufferOwnerMessage,
   type SearchTask,
   type SearchTaskResult,
   type SearchWorkerSettings,
   type ShardFailure,
 } from "./messages.js";
-import { Rest } from "./rest.js";
+import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
 import { settingsOf } from "./settings.js";
 
@@ -64,8 +64,8 @@ const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const readers = new ReaderCache();
 const buffers = new BatchBuffers();
-const rest = new Rest(() => buffers.takeBack());
-const introduction: LenderMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
+const rest = new IdleCollector(() => buffers.takeBack());
+const introduction: BufferOwnerMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
 export default serveTasks({ slice: runSlice, find: runFind });
 
@@ -80,7 +80,7 @@ function runSlice(task: SearchTask): SearchTaskResult {
     return slice.run(snapshot);
   } finally {
     snapshot.close();
-    rest.noteTask();
+    rest.recordTask();
   }
 }
 
@@ -91,7 +91,7 @@ function runFind(task: FindTask): FindTaskResult {
     return new FindSlice(task).run(snapshot);
   } finally {
     snapshot.close();
-    rest.noteTask();
+    rest.recordTask();
   }
 }
 
@@ -100,7 +100,7 @@ class FindSlice {
   readonly #table: ShardTable;
   readonly #stats = noStats();
   readonly #failures: ShardFailure[] = [];
-  readonly #leftOut: LeftOutFile[] = [];
+  readonly #leftOut: ExcludedFile[] = [];
   readonly #startedMs = performance.now();
   readonly #stop: StopCheck;
 
@@ -128,27 +128,31 @@ class FindSlice {
     return isStopped(this.#task.control);
   }
 
-  #nextShard(): FindPlace | undefined {
+  #nextShard(): FindPosition | undefined {
     const shard = Atomics.add(this.#task.next, 0, 1);
     return shard < this.#task.places.length ? { shard, condition: 0, content: 0 } : undefined;
   }
 
   /** Where to go on in this shard; undefined when it is done. */
-  #findInShard(snapshot: ShardSnapshot, from: FindPlace): FindPlace | undefined {
+  #findInShard(snapshot: ShardSnapshot, from: FindPosition): FindPosition | undefined {
     const place = this.#task.places[from.shard];
     const faultCount = store.guard.faultCount;
     try {
       const reader = openShard(snapshot, this.#table, place, this.#task.filter);
-      const sight = { cards: this.#table.cardsOf(place), tombstones: this.#table.tombstonesOf(place), sets: undefined };
+      const visibility = {
+        cards: this.#table.cardsOf(place),
+        tombstones: this.#table.tombstonesOf(place),
+        sets: undefined,
+      };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
         const find = new ShardFind(
           this.#task.conditions[condition],
           reader,
-          sight,
+          visibility,
           kernel,
           () => verifyOnce(reader, this.#table, place, "content", contentVerified),
           this.#stop,
-          (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }),
+          (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
         );
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
@@ -173,10 +177,10 @@ function isOverdue(startedMs: number, lane: Lane): boolean {
 /** Files that one slice names at most as left out: a client is shown the first ten. */
 const leftOutCountMax = 1000;
 
-function noteLeftOut(
-  leftOut: LeftOutFile[],
+function recordLeftOut(
+  leftOut: ExcludedFile[],
   reader: ShardReader,
-  file: Pick<LeftOutFile, "document" | "repository" | "reason">,
+  file: Pick<ExcludedFile, "document" | "repository" | "reason">,
 ): void {
   if (leftOut.length < leftOutCountMax)
     leftOut.push({ ...file, shardId: reader.id, path: reader.pathOf(file.document).toString() });
@@ -194,7 +198,7 @@ class Slice {
   readonly #stats = noStats();
   readonly #shardStats: { shard: number; stats: SearchStats }[] = [];
   readonly #failures: ShardFailure[] = [];
-  readonly #leftOut: LeftOutFile[] = [];
+  readonly #leftOut: ExcludedFile[] = [];
   readonly #startedMs = performance.now();
   #flushedMs = performance.now();
   #batchCount = 0;
@@ -219,7 +223,7 @@ class Slice {
       return this.#send(batch);
     }
     Atomics.add(this.#task.control, controlWords.credit, batch.bytes.length);
-    for (const shardId of this.#unsent.splice(0)) this.#noteFailure(shardId, lostPart(shardId));
+    for (const shardId of this.#unsent.splice(0)) this.#recordFailure(shardId, lostPart(shardId));
   }
 
   #send(batch: ResultBatch): void {
@@ -236,7 +240,7 @@ class Slice {
     parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
   }
 
-  #noteFailure(shardId: number, error: unknown): void {
+  #recordFailure(shardId: number, error: unknown): void {
     if (!this.#failures.some((failure) => failure.shardId === shardId))
       this.#failures.push({ shardId, error: serializeError(error) });
   }
@@ -288,28 +292,28 @@ class Slice {
     const place = this.#task.places[index];
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
-    const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#keptAt(place).id;
+    const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#cachedAt(place).id;
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
       const { reader, cards, tombstones, checkContent } =
-        place < this.#table.count ? this.#openLive(snapshot, place) : openKept(this.#keptAt(place));
-      const sight = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
+        place < this.#table.count ? this.#openLive(snapshot, place) : openCached(this.#cachedAt(place));
+      const visibility = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
       const search = new ShardSearch(
         reader,
-        sight,
+        visibility,
         this.#task.options,
         kernel,
         this.#writer,
         checkContent,
-        (document, repository, reason) => noteLeftOut(this.#leftOut, reader, { document, repository, reason }),
+        (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
       );
       const next = search.run(position, stats, () => this.#mustPause());
       if (place < this.#table.count) requireFaultCount(faultCount, shardId);
       return next;
     } catch (error) {
-      if (!isCancelled(error)) this.#noteFailure(shardId, error);
+      if (!isCancelled(error)) this.#recordFailure(shardId, error);
       return undefined;
     } finally {
       addStats(this.#stats, stats);
@@ -327,8 +331,8 @@ class Slice {
     };
   }
 
-  #keptAt(place: number): KeptSight {
-    return this.#task.kept[place - this.#table.count];
+  #cachedAt(place: number): CachedShardRange {
+    return this.#task.cached[place - this.#table.count];
   }
 
   /** The sets of commits of the documents of the shard at this index of the places. */
@@ -357,7 +361,7 @@ interface OpenShard {
 }
 
 /** A shard of the revision cache was made by this process and never left memory: its checksums are not looked at. */
-function openKept({ id, from, to, cards }: KeptSight): OpenShard {
+function openCached({ id, from, to, cards }: CachedShardRange): OpenShard {
   const reader = new ShardReader(id, new Uint8Array(settings.arena, from, to - from));
   return { reader, cards, tombstones: undefined, checkContent: () => undefined };
 }

@@ -129,7 +129,7 @@ export class TaskActivity {
   }
 
   /** Before a shard is written. */
-  noteShard(shardId: number): void {
+  recordShard(shardId: number): void {
     const index = this.#words[words.shardCount];
     if (index >= shardCountMax) return;
     this.#shards[index] = shardId;

@@ -265,7 +265,7 @@ function webhookHandler(): Handler {
   addWebhookRoute(server, {
     webhookSecrets: new Map([["id", "secret"]]),
     requestByAddress: (names) => names.map((name) => name.toLowerCase()),
-    noteRefusal: () => undefined,
+    recordRefusal: () => undefined,
   });
   if (handler === undefined) throw new RangeError("the route was not added");
   return handler;

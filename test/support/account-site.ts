@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Test } from "tap";
 import { Accounts, type TokenRequest, type User } from "../../src/account/accounts.js";
 import { AuditLog, operator } from "../../src/account/audit-log.js";
-import { Gate } from "../../src/account/gate.js";
+import { Authenticator } from "../../src/account/authenticator.js";
 import { Origins } from "../../src/account/origins.js";
 import { TrawlError } from "../../src/base/errors.js";
-import { resultAtOnce } from "../../src/base/steps.js";
+import { resultAtOnce } from "../../src/base/yielding.js";
 import { silentLog } from "../../src/base/log.js";
 import { LineFile } from "../../src/store/line-file.js";
 import { RecordStore } from "../../src/store/record-store.js";
@@ -37,12 +37,12 @@ export class AccountSite {
     [this.store, this.audit, this.accounts] = this.#open();
   }
 
-  gate(
+  authenticator(
     isPublic: boolean,
     accessTokens: "all-users-create" | "none" = "all-users-create",
     allowsSudoToSiteAdmins = false,
-  ): Gate {
-    return new Gate(
+  ): Authenticator {
+    return new Authenticator(
       this.accounts,
       { isPublic, accessTokens, allowsSudoToSiteAdmins },
       new Origins("", ["https://console.example"]),

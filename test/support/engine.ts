@@ -183,7 +183,7 @@ export function runEngine(
     displayCountMax: given.displayCountMax ?? all,
     ruleLimits: ruleLimitsOf(plan),
     people: given.people,
-    selections: given.selections ?? plan.alternatives.map(() => ({ repositoryIds: undefined, revisions: undefined })),
+    selections: given.selections ?? plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,
     commitSets: undefined,
   };

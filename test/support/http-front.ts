@@ -24,7 +24,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     cookies: { areSecure: false, lifetimeMs: 1000 },
     isNameTaken: () => false,
-    gate: { enter: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
+    authenticator: { authenticate: () => ({ kind: "viewer", viewer: anonymous, watch: () => () => undefined }) },
     search: {
       admit: () => undefined,
       run: (_, sink) => {
@@ -46,7 +46,7 @@ export function hollowServices(search: Partial<SearchHandler>, ready: boolean): 
     },
     refresh: (name) => name === "known/name",
     externalUrl: () => "http://trawl.example",
-    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], noteRefusal: () => undefined },
+    webhooks: { webhookSecrets: new Map(), requestByAddress: () => [], recordRefusal: () => undefined },
     metrics: createMetrics(),
     log: silentLog(),
     stallMs: 60_000,

@@ -17,7 +17,7 @@ type Range = readonly [number, number];
 export function naiveSearch(plan: SearchPlan, documents: readonly NaiveDocument[]): string[] {
   const lines: string[] = [];
   for (const document of documents) {
-    const found = plan.alternatives.flatMap((alternative) =>
+    const found = plan.basicQueries.flatMap((alternative) =>
       alternative.text === undefined ? [] : (searchDocument(alternative.text, document) ?? []),
     );
     if (found.length > 0)

@@ -64,7 +64,7 @@ export default serveTasks({
       Atomics.wait(pause, 0, 0, 100);
       activity.beat();
     }
-    activity.noteShard(41);
+    activity.recordShard(41);
     activity.enterFile("0".repeat(40), Buffer.from("a/b.inc"), 200);
     for (;;) Math.random();
   },

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { resultInTurns } from "../../base/steps.js";
+import { resultInTurns } from "../../base/yielding.js";
 import { messageOf, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";

@@ -1,8 +1,8 @@
 import type { KnownContext } from "../../account/context-directory.js";
 import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
-import type { Doer } from "../../account/audit-log.js";
+import type { Actor } from "../../account/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps, mapInSteps, sortInSteps } from "../../base/steps.js";
+import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
 import { ownerSource } from "../account-access.js";
 import { nothing, pageOf } from "../connections.js";
 import { ContextSource } from "../context-source.js";
@@ -62,23 +62,23 @@ export const contextMutations: Pick<
   createSearchContext: async (_, { searchContext: { namespace, ...given }, repositories }, context) => {
     const { accounts, contexts } = context.services;
     const ownerId = namespace === undefined || namespace === null ? 0 : ownerKey(namespace);
-    const doer = requireOwner(ownerId, context);
+    const actor = requireOwner(ownerId, context);
     requireNotConfigured(ownerId, given.name, context);
     return new ContextSource(
-      contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), doer)),
+      contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), actor)),
     );
   },
   updateSearchContext: async (_, { id, searchContext: given, repositories }, context) => {
     const { accounts, contexts } = context.services;
-    const { own, doer } = managed(id, context);
+    const { own, actor } = managed(id, context);
     requireNotConfigured(own.ownerId, given.name, context);
     return new ContextSource(
-      contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), doer)),
+      contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), actor)),
     );
   },
   deleteSearchContext: async (_, { id }, context) => {
-    const { own, doer } = managed(id, context);
-    await context.services.accounts.contexts.delete(own.id, doer);
+    const { own, actor } = managed(id, context);
+    await context.services.accounts.contexts.delete(own.id, actor);
     return nothing;
   },
   createSearchContextStar: (_, { searchContextID, userID }, context) => setStar(searchContextID, userID, true, context),
@@ -144,14 +144,14 @@ function ownerKey(id: string): number {
 }
 
 /** Throws `forbidden` for somebody who is not the owner and no member of it. */
-function requireOwner(ownerId: number, context: RequestContext): Doer {
+function requireOwner(ownerId: number, context: RequestContext): Actor {
   if (ownerId === 0) return context.requireSiteAdmin();
   const {
-    doer,
+    actor,
     viewer,
     services: { contexts },
   } = context;
-  if (contexts.owns(viewer, ownerId)) return doer;
+  if (contexts.owns(viewer, ownerId)) return actor;
   throw new TrawlError("forbidden", "must be authenticated as the owner of the search context, or as a member of it");
 }
 
@@ -173,8 +173,8 @@ function requireContext(id: string, { viewer, services: { contexts } }: RequestC
 }
 
 /** A context for who may change it. */
-function managed(id: string, context: RequestContext): { readonly own: OwnContext; readonly doer: Doer } {
-  const { doer } = context;
+function managed(id: string, context: RequestContext): { readonly own: OwnContext; readonly actor: Actor } {
+  const { actor } = context;
   const { own, spec } = requireContext(id, context);
   if (own === undefined)
     throw new TrawlError(
@@ -182,7 +182,7 @@ function managed(id: string, context: RequestContext): { readonly own: OwnContex
       `the search context ${spec} is of the configuration file, or there by itself, and cannot be changed here`,
     );
   requireOwner(own.ownerId, context);
-  return { own, doer };
+  return { own, actor };
 }
 
 interface GivenRepository {
@@ -205,7 +205,7 @@ function textOf(
 }
 
 /** For what concerns nobody else. */
-function requireSelf(userID: string, { doer: _, viewer }: RequestContext): number {
+function requireSelf(userID: string, { actor: _, viewer }: RequestContext): number {
   const userId = numericKey(userID, "User");
   if (viewer.userId !== userId) throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
   return userId;

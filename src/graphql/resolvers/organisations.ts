@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps } from "../../base/steps.js";
+import { filterInSteps } from "../../base/yielding.js";
 import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, type UserSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
@@ -76,33 +76,37 @@ export const organisationMutations: Pick<
   | "removeUserFromOrg"
 > = {
   createOrganization: async (_, { name, displayName }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     const { id } = context.author;
     return new OrganisationSource(
       await context.services.accounts.createOrganisation(
         { name, displayName: displayName ?? "", memberIds: [id] },
-        doer,
+        actor,
       ),
     );
   },
   updateOrganization: async (_, { id, displayName }, context) => {
-    const { doer, of } = actingForOrganisation(id, context);
+    const { actor, of } = actingForOrganisation(id, context);
     return new OrganisationSource(
-      await context.services.accounts.updateOrganisation(of.name, { displayName: displayName ?? of.displayName }, doer),
+      await context.services.accounts.updateOrganisation(
+        of.name,
+        { displayName: displayName ?? of.displayName },
+        actor,
+      ),
     );
   },
   deleteOrganization: async (_, { organization }, context) => {
-    const doer = context.requireSiteAdmin();
-    await context.services.accounts.deleteOrganisation(actingForOrganisation(organization, context).of.name, doer);
+    const actor = context.requireSiteAdmin();
+    await context.services.accounts.deleteOrganisation(actingForOrganisation(organization, context).of.name, actor);
     return nothing;
   },
   addUserToOrganization: async (_, { organization, username }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     await context.services.accounts.setMember(
       actingForOrganisation(organization, context).of.name,
       username,
       true,
-      doer,
+      actor,
     );
     return nothing;
   },
@@ -116,7 +120,7 @@ const nobody = { name: "", displayName: "" };
 /** The last member stays unless a site admin says otherwise: nobody else could let anybody in again. */
 async function removeMember(userId: string, organisationId: string, context: RequestContext): Promise<typeof nothing> {
   const {
-    doer,
+    actor,
     of: { name, memberIds },
   } = actingForOrganisation(organisationId, context);
   const user = requireUser(userId, context);
@@ -126,7 +130,7 @@ async function removeMember(userId: string, organisationId: string, context: Req
       `${JSON.stringify(user.name)} is the only member; a site admin removes it, or deletes the organisation`,
     );
   }
-  await context.services.accounts.setMember(name, user.name, false, doer);
+  await context.services.accounts.setMember(name, user.name, false, actor);
   return nothing;
 }
 

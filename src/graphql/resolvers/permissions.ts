@@ -1,6 +1,6 @@
 import type { User } from "../../account/accounts.js";
 import { TrawlError } from "../../base/errors.js";
-import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/steps.js";
+import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import { UserSource } from "../account-sources.js";
 import { pageOf } from "../connections.js";

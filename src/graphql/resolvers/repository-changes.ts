@@ -1,6 +1,6 @@
 import { messageOf, TrawlError } from "../../base/errors.js";
-import { auditEntry, type AuditEntry, type Doer } from "../../account/audit-log.js";
-import { checkName } from "../../account/rules.js";
+import { auditEntry, type AuditEntry, type Actor } from "../../account/audit-log.js";
+import { checkName } from "../../account/validation.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
 import type { Repository } from "../../model/repository.js";
 import { nothing } from "../connections.js";
@@ -44,15 +44,15 @@ export const repositoryMutations: Pick<
     changeMetadata(repo, { kind: "update", key, value: value ?? null }, context),
   deleteRepoKeyValuePair: (_, { repo, key }, context) => changeMetadata(repo, { kind: "delete", key }, context),
   deleteRepository: async (_, { repository }, context) => {
-    const { doer, found } = administered(repository, context);
+    const { actor, found } = administered(repository, context);
     // It would come back with the next start.
     if (found.configured)
       throw new TrawlError(
         "conflict",
         `${found.name} is listed in the configuration file or on the command line: remove it there`,
       );
-    return audited(context, auditEntry("repository-removed", doer, { repository: found.name }), () =>
-      context.services.orders.remove(found.name),
+    return audited(context, auditEntry("repository-removed", actor, { repository: found.name }), () =>
+      context.services.repositoryCommands.remove(found.name),
     );
   },
   updateMirrorRepository: (_, { repository }, context) => order("fetch", repository, context),
@@ -69,7 +69,7 @@ export const repositoryMutations: Pick<
   recloneRepository: (_, { repo }, context) => order("clone", repo, context),
   deleteRepositoryFromDisk: (_, { repo }, context) => order("clone", repo, context),
   setRepositoryPermissionsForUsers: async (_, { repository, userPermissions }, context) => {
-    const { doer, found } = administered(repository, context);
+    const { actor, found } = administered(repository, context);
     const readers = [...new Set(userPermissions.map(({ bindID }) => bindID))];
     if (readers.length > readerCountMax)
       throw new TrawlError(
@@ -77,15 +77,19 @@ export const repositoryMutations: Pick<
         `a repository has at most ${readerCountMax} readers; make an organisation one of them`,
       );
     for (const reader of readers) checkName(reader);
-    const entry = auditEntry("readers-changed", doer, { repository: found.name, private: true, readers });
-    return audited(context, entry, () => context.services.orders.setFacts(found.name, { private: true, readers }));
+    const entry = auditEntry("readers-changed", actor, { repository: found.name, private: true, readers });
+    return audited(context, entry, () =>
+      context.services.repositoryCommands.setFacts(found.name, { private: true, readers }),
+    );
   },
   setRepositoryPermissionsUnrestricted: async (_, { repositories, unrestricted }, context) => {
     context.requireSiteAdmin();
     const all = repositories.map((repository) => administered(repository, context));
-    for (const { doer, found } of all) {
-      const entry = auditEntry("readers-changed", doer, { repository: found.name, private: !unrestricted });
-      await audited(context, entry, () => context.services.orders.setFacts(found.name, { private: !unrestricted }));
+    for (const { actor, found } of all) {
+      const entry = auditEntry("readers-changed", actor, { repository: found.name, private: !unrestricted });
+      await audited(context, entry, () =>
+        context.services.repositoryCommands.setFacts(found.name, { private: !unrestricted }),
+      );
     }
     return nothing;
   },
@@ -94,11 +98,12 @@ export const repositoryMutations: Pick<
   updateExternalService: (_, __, context) => refuseServices(context),
   deleteExternalService: (_, __, context) => refuseServices(context),
   syncExternalService: (_, { id }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     numericKey(id, "ExternalService");
-    const entry = auditEntry("repository-ordered", doer, { order: "fetch", repositories: context.repositories.count });
+    const entry = auditEntry("repository-ordered", actor, { order: "fetch", repositories: context.repositories.count });
     return audited(context, entry, () => {
-      for (const { id: repositoryId } of context.repositories.values()) context.services.orders.request(repositoryId);
+      for (const { id: repositoryId } of context.repositories.values())
+        context.services.repositoryCommands.request(repositoryId);
     });
   },
 };
@@ -106,23 +111,23 @@ export const repositoryMutations: Pick<
 const readerCountMax = 10_000;
 
 /** The repository of an id, for a site admin. Throws `forbidden` for others, before anything else, and `not-found`. */
-function administered(id: string, context: RequestContext): { readonly doer: Doer; readonly found: Repository } {
-  const doer = context.requireSiteAdmin();
+function administered(id: string, context: RequestContext): { readonly actor: Actor; readonly found: Repository } {
+  const actor = context.requireSiteAdmin();
   const found = context.repositories.byId(numericKey(id, "Repository"));
   if (found === undefined) throw new TrawlError("not-found", "repository not found");
-  return { doer, found };
+  return { actor, found };
 }
 
 async function changeMetadata(repo: string, change: MetadataChange, context: RequestContext): Promise<typeof nothing> {
-  const { doer, found } = administered(repo, context);
-  return audited(context, auditEntry("metadata-changed", doer, { repository: found.name, change }), () =>
-    context.services.orders.changeMetadata(found.name, change),
+  const { actor, found } = administered(repo, context);
+  return audited(context, auditEntry("metadata-changed", actor, { repository: found.name, change }), () =>
+    context.services.repositoryCommands.changeMetadata(found.name, change),
   );
 }
 
 function order(what: "fetch" | "index" | "clone", id: string, context: RequestContext): Promise<typeof nothing> {
-  const { doer, found } = administered(id, context);
-  return audited(context, auditEntry("repository-ordered", doer, { order: what, repository: found.name }), () =>
+  const { actor, found } = administered(id, context);
+  return audited(context, auditEntry("repository-ordered", actor, { order: what, repository: found.name }), () =>
     giveOrder(what, found, context),
   );
 }
@@ -130,7 +135,7 @@ function order(what: "fetch" | "index" | "clone", id: string, context: RequestCo
 function giveOrder(
   what: "fetch" | "index" | "clone",
   { id }: Repository,
-  { services: { orders } }: RequestContext,
+  { services: { repositoryCommands: orders } }: RequestContext,
 ): void {
   switch (what) {
     case "fetch":
@@ -145,7 +150,7 @@ function giveOrder(
 /** Why it cannot be fetched; null when it can. A fetch that takes longer than the request goes on without it. */
 async function fetchError({ name }: Repository, context: RequestContext): Promise<string | null> {
   try {
-    await context.beforeEnd(context.services.orders.sync(name), `fetching ${name}`);
+    await context.beforeEnd(context.services.repositoryCommands.sync(name), `fetching ${name}`);
     return null;
   } catch (error) {
     if (error instanceof TrawlError) return messageOf(error);

@@ -1,6 +1,6 @@
 import type { SavedSearch } from "../../account/saved-searches.js";
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps, sortInSteps } from "../../base/steps.js";
+import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "../account-access.js";
 import { SavedSearchSource } from "../account-sources.js";
 import { bothWaysPageOf, nothing } from "../connections.js";
@@ -96,8 +96,8 @@ export const savedSearchMutations: Pick<
     return requireSource(await context.services.accounts.savedSearches.update(before.id, text, author), context);
   },
   deleteSavedSearch: async (_, { id }, context) => {
-    const { doer } = context;
-    await context.services.accounts.savedSearches.delete(requireSavedSearch(id, context).id, doer);
+    const { actor } = context;
+    await context.services.accounts.savedSearches.delete(requireSavedSearch(id, context).id, actor);
     return nothing;
   },
   transferSavedSearchOwnership: async (_, { id, newOwner }, context) => {

@@ -4,7 +4,7 @@ import type { Repository } from "../../model/repository.js";
 import type { Viewer } from "../../model/viewer.js";
 import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
-import { eachInSteps, sortInSteps } from "../../base/steps.js";
+import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
 import { bothWaysPageOf, emptyPage, pageOf } from "../connections.js";

@@ -1,6 +1,6 @@
 import type { Team } from "../../account/teams.js";
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps, sortInSteps } from "../../base/steps.js";
+import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { mayChangeTeam, teamSource, userSource } from "../account-access.js";
 import { TeamSource, UserSource } from "../account-sources.js";
 import { nothing, pageOf } from "../connections.js";
@@ -76,14 +76,14 @@ export const teamMutations: Pick<
   "createTeam" | "updateTeam" | "deleteTeam" | "addTeamMembers" | "setTeamMembers" | "removeTeamMembers"
 > = {
   createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
-    const { doer, id } = context.author;
+    const { actor, id } = context.author;
     if (readonly === true) context.requireSiteAdmin();
     const parentId = parentOf(parentTeam, parentTeamName, context) ?? 0;
     const given = { name, displayName: displayName ?? "", parentId, isReadonly: readonly === true, creatorId: id };
-    return new TeamSource(await context.services.accounts.teams.create(given, doer));
+    return new TeamSource(await context.services.accounts.teams.create(given, actor));
   },
   updateTeam: async (_, { id, name, displayName, parentTeam, parentTeamName, makeRoot }, context) => {
-    const { doer } = context;
+    const { actor } = context;
     const found = requireTeam(id, typeof id === "string" ? undefined : name, context);
     const parentId = parentOf(parentTeam, parentTeamName, context);
     if (parentId !== undefined && makeRoot === true)
@@ -93,11 +93,11 @@ export const teamMutations: Pick<
       ...(typeof displayName === "string" ? { displayName } : {}),
       ...(makeRoot === true ? { parentId: 0 } : parentId === undefined ? {} : { parentId }),
     };
-    return new TeamSource(await context.services.accounts.teams.update(found.id, changes, doer));
+    return new TeamSource(await context.services.accounts.teams.update(found.id, changes, actor));
   },
   deleteTeam: async (_, { id, name }, context) => {
-    const { doer } = context;
-    await context.services.accounts.teams.delete(requireTeam(id, name, context).id, doer);
+    const { actor } = context;
+    await context.services.accounts.teams.delete(requireTeam(id, name, context).id, actor);
     return nothing;
   },
   addTeamMembers: (_, args, context) => setMembers(args, (named, members) => [...members, ...named], context),
@@ -118,7 +118,7 @@ async function setMembers(
   choose: (named: readonly number[], members: readonly number[]) => readonly number[],
   context: RequestContext,
 ): Promise<TeamSource> {
-  const { doer } = context;
+  const { actor } = context;
   const { id } = requireTeam(args.team, args.teamName, context);
   if (args.members.length > namedMembersMax)
     throw new TrawlError(
@@ -136,7 +136,7 @@ async function setMembers(
     return userId ?? [];
   });
   return new TeamSource(
-    await context.services.accounts.teams.setMembers(id, (members) => choose(named, members), doer),
+    await context.services.accounts.teams.setMembers(id, (members) => choose(named, members), actor),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { AccessToken } from "../../account/accounts.js";
-import type { Doer } from "../../account/audit-log.js";
-import { checkScopes } from "../../account/rules.js";
+import type { Actor } from "../../account/audit-log.js";
+import { checkScopes } from "../../account/validation.js";
 import { TrawlError } from "../../base/errors.js";
 import { requireUser } from "../account-access.js";
 import { TokenSource, UserSource } from "../account-sources.js";
@@ -18,23 +18,23 @@ export const accessToken: ResolversOf<"AccessToken"> = {
 
 export const tokenMutations: Pick<ResolversOf<"Mutation">, "createAccessToken" | "deleteAccessToken"> = {
   createAccessToken: async (_, { user: id, scopes, note, durationSeconds }, context) => {
-    const doer = requireTokenMaker(numericKey(id, "User"), context);
+    const actor = requireTokenMaker(numericKey(id, "User"), context);
     requireScopes(scopes, context);
     const { name } = requireUser(id, context);
     const { token, text } = await context.services.accounts.createToken(
       name,
       { scopes, note, lifetimeMs: lifetimeMs(durationSeconds, context) },
-      doer,
+      actor,
     );
     return { id: globalId("AccessToken", token.id), token: text };
   },
   deleteAccessToken: async (_, { byID, byToken }, context) => {
-    const { doer } = context;
+    const { actor } = context;
     if ((typeof byID === "string") === (typeof byToken === "string"))
       throw new TrawlError("bad-request", "either byID or byToken must be given, and not both");
     const { id } =
       typeof byID === "string" ? requireOwnToken(byID, context) : requireTokenOfText(byToken ?? "", context);
-    await context.services.accounts.deleteToken(id, doer);
+    await context.services.accounts.deleteToken(id, actor);
     return nothing;
   },
 };
@@ -58,17 +58,17 @@ export function tokenPage(
  * With a user's token one is that user, so where all may make tokens, each makes its own, and a site admin no other's.
  * Where only site admins may, they make them for everybody.
  */
-function requireTokenMaker(userId: number, context: RequestContext): Doer {
-  const { doer, viewer } = context;
+function requireTokenMaker(userId: number, context: RequestContext): Actor {
+  const { actor, viewer } = context;
   switch (context.services.accessTokens) {
     case "all-users-create":
       if (viewer.userId !== userId)
         throw new TrawlError("forbidden", `must be authenticated as user with id ${userId}`);
-      return doer;
+      return actor;
     case "site-admin-create":
       if (!viewer.isSiteAdmin)
         throw new TrawlError("forbidden", "access token creation is restricted to site admins: must be site admin");
-      return doer;
+      return actor;
     case "none":
       throw new TrawlError(
         "forbidden",

@@ -1,7 +1,7 @@
 import type { Accounts, Organisation, User } from "../../account/accounts.js";
 import type { Email } from "../../account/emails.js";
 import { TrawlError } from "../../base/errors.js";
-import { filterInSteps, inOneStep, mapInSteps } from "../../base/steps.js";
+import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
 import { bothWaysPageOf, emptyPage, nothing, pageOf } from "../connections.js";
@@ -123,15 +123,15 @@ export const userMutations: Pick<
   | "invalidateSessionsByIDs"
 > = {
   createUser: async (_, { username, email, verifiedEmail }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     const { accounts, externalUrl } = context.services;
     const address =
       typeof email === "string" && email !== "" ? { email: { address: email, isVerified: verifiedEmail ?? true } } : {};
     const created = await accounts.createUser(
       { name: username, displayName: "", isSiteAdmin: false, ...address },
-      doer,
+      actor,
     );
-    const { path } = await accounts.passwords.newReset(created.name, doer);
+    const { path } = await accounts.passwords.newReset(created.name, actor);
     return { user: new UserSource(created), resetPasswordURL: externalUrl() + path };
   },
   deleteUser: (_, { user: id }, context) => deleteUsers([id], context),
@@ -142,7 +142,7 @@ export const userMutations: Pick<
   },
   updateUser: async (_, { user: id, username, displayName, avatarURL }, context) => {
     const {
-      doer,
+      actor,
       of: { name },
     } = actingForUser(id, context);
     if (typeof username === "string" && username !== name) {
@@ -154,14 +154,14 @@ export const userMutations: Pick<
     if (typeof avatarURL === "string" && avatarURL !== "")
       throw new TrawlError("bad-request", "users have no pictures here; leave avatarURL out");
     const changes = typeof displayName === "string" ? { displayName } : {};
-    return new UserSource(await context.services.accounts.updateUser(name, changes, doer));
+    return new UserSource(await context.services.accounts.updateUser(name, changes, actor));
   },
   setUserIsSiteAdmin: async (_, { userID, siteAdmin }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     const { id, name } = requireUser(userID, context);
     if (id === context.viewer.userId)
       throw new TrawlError("forbidden", "refusing to set current user site admin status");
-    await context.services.accounts.updateUser(name, { isSiteAdmin: siteAdmin }, doer);
+    await context.services.accounts.updateUser(name, { isSiteAdmin: siteAdmin }, actor);
     return nothing;
   },
   setTag: (_, __, context) => {
@@ -170,54 +170,54 @@ export const userMutations: Pick<
   },
   addUserEmail: async (_, { user: id, email }, context) => {
     const {
-      doer,
+      actor,
       of: { name },
     } = actingForUser(id, context);
-    await context.services.accounts.emails.add(name, email, false, doer);
+    await context.services.accounts.emails.add(name, email, false, actor);
     return nothing;
   },
   removeUserEmail: async (_, { user: id, email }, context) => {
     const {
-      doer,
+      actor,
       of: { name },
     } = actingForUser(id, context);
-    await context.services.accounts.emails.remove(name, email, doer);
+    await context.services.accounts.emails.remove(name, email, actor);
     return nothing;
   },
   setUserEmailPrimary: async (_, { user: id, email }, context) => {
     const {
-      doer,
+      actor,
       of: { id: key, name },
     } = actingForUser(id, context);
     const { emails } = context.services.accounts;
     const found = emails.of(key).find(({ address }) => address.toLowerCase() === email.toLowerCase());
     if (found?.isVerified === false)
       throw new TrawlError("bad-request", `${JSON.stringify(email)} is not verified; a site admin does that`);
-    await emails.setPrimary(name, email, doer);
+    await emails.setPrimary(name, email, actor);
     return nothing;
   },
   setUserEmailVerified: async (_, { user: id, email, verified }, context) => {
-    const doer = context.requireSiteAdmin();
-    await context.services.accounts.emails.setVerified(requireUser(id, context).name, email, verified, doer);
+    const actor = context.requireSiteAdmin();
+    await context.services.accounts.emails.setVerified(requireUser(id, context).name, email, verified, actor);
     return nothing;
   },
   updatePassword: async (_, { oldPassword, newPassword }, context) => {
-    const { doer } = context;
-    await context.services.accounts.passwords.change(doer.who, oldPassword, newPassword, doer);
+    const { actor } = context;
+    await context.services.accounts.passwords.change(actor.who, oldPassword, newPassword, actor);
     return nothing;
   },
   createPassword: async (_, { newPassword }, context) => {
-    const { id, doer } = context.author;
+    const { id, actor } = context.author;
     const { passwords } = context.services.accounts;
     if (passwords.has(id))
       throw new TrawlError("conflict", "there is a password already; change it with updatePassword");
-    await passwords.set(doer.who, newPassword, doer);
+    await passwords.set(actor.who, newPassword, actor);
     return nothing;
   },
   randomizeUserPassword: async (_, { user: id }, context) => {
-    const doer = context.requireSiteAdmin();
+    const actor = context.requireSiteAdmin();
     const { accounts, externalUrl } = context.services;
-    const { path } = await accounts.passwords.randomize(requireUser(id, context).name, doer);
+    const { path } = await accounts.passwords.randomize(requireUser(id, context).name, actor);
     return { resetPasswordURL: externalUrl() + path, emailSent: false };
   },
   invalidateSessionsByID: (_, { userID }, context) => endSessions([userID], context),
@@ -237,21 +237,21 @@ function wantedUsers(
 
 /** Nobody is deleted unless all can be. */
 async function deleteUsers(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
-  const doer = context.requireSiteAdmin();
+  const actor = context.requireSiteAdmin();
   if (ids.length === 0) throw new TrawlError("bad-request", "must specify at least one user ID");
   const users = new Map(ids.map((id) => requireUser(id, context)).map((found): [number, User] => [found.id, found]));
   if (users.has(context.viewer.userId ?? 0)) throw new TrawlError("forbidden", "unable to delete current user");
-  for (const { name } of users.values()) await context.services.accounts.deleteUser(name, doer);
+  for (const { name } of users.values()) await context.services.accounts.deleteUser(name, actor);
   return nothing;
 }
 
 async function endSessions(ids: readonly string[], context: RequestContext): Promise<typeof nothing> {
   const all = ids.map((id) => actingForUser(id, context));
   for (const {
-    doer,
+    actor,
     of: { name },
   } of all)
-    await context.services.accounts.sessions.closeAll(name, doer);
+    await context.services.accounts.sessions.closeAll(name, actor);
   return nothing;
 }
 

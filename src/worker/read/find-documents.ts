@@ -10,7 +10,7 @@ import { skipReasons } from "../../model/skip-reason.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../read-messages.js";
 import { CommitSets } from "./commit-sets.js";
 import { mirrorOf, type ReadContext } from "./context.js";
-import { contentBytesMaxOf } from "./keep-documents.js";
+import { contentBytesMaxOf } from "./cache-documents.js";
 import { encodeEntries, type MissingEntry } from "./missing-entries.js";
 
 /** States of paths that one chain may hold, beyond one comparison: some 200 bytes each. */
@@ -43,12 +43,18 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
   const sets = new CommitSets(chain.commits.length);
   const wanted = new WantedDocuments(chain, sets);
   const { live, kept, missing } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
-  return { commits: chain.commits, ...sets.encode(), live, kept, parts: await partsOf(missing, request, context) };
+  return {
+    commits: chain.commits,
+    ...sets.encode(),
+    live,
+    cached: kept,
+    parts: await partsOf(missing, request, context),
+  };
 }
 
 /** The sets of all documents, and what no shard has. */
 function findInShards(
-  { repositoryId, live, kept }: FindDocuments,
+  { repositoryId, live, cached: kept }: FindDocuments,
   context: ReadContext,
   wanted: WantedDocuments,
   baseBit: number,

@@ -7,7 +7,7 @@ const turnBytesMax = 256 * 1024;
 /**
  * Turns of the event loop, in each of which the streams of one server write no more than `turnBytesMax` and one block.
  */
-export class WriteTurns {
+export class WriteBudget {
   #leftBytes = turnBytesMax;
   /** In the order in which they came. */
   #waiting: (() => void)[] = [];
@@ -18,7 +18,7 @@ export class WriteTurns {
     return this.#leftBytes > 0;
   }
 
-  noteWritten(byteCount: number): void {
+  recordWritten(byteCount: number): void {
     this.#leftBytes -= byteCount;
     this.#scheduleEnd();
   }

@@ -8,7 +8,7 @@ import type { Origins } from "./origins.js";
 /** Who may make access tokens; with `none` they don't count either. */
 export type AccessTokenPolicy = "all-users-create" | "site-admin-create" | "none";
 
-export interface GateSettings {
+export interface AuthenticatorSettings {
   /** Whether those without a credential are let in. */
   readonly isPublic: boolean;
   readonly accessTokens: AccessTokenPolicy;
@@ -17,7 +17,7 @@ export interface GateSettings {
 }
 
 /** What of a request says who sends it. */
-export interface Knock {
+export interface AuthRequest {
   /** What follows the question mark, as sent. */
   readonly query: string;
   readonly path: string;
@@ -25,7 +25,7 @@ export interface Knock {
   readonly remoteAddress: string;
 }
 
-export type Entry =
+export type AuthResult =
   | {
       readonly kind: "viewer";
       readonly viewer: Viewer;
@@ -53,32 +53,34 @@ export type Entry =
  * the page is known to be ours or of a trusted origin: by the `Origin` that the browser sends, and under `/.api/` where
  * there is none by a header that pages elsewhere cannot send. A session that is over is none, and not refused.
  */
-export class Gate {
+export class Authenticator {
   readonly #accounts: Accounts;
-  readonly #settings: GateSettings;
+  readonly #settings: AuthenticatorSettings;
   readonly #audit: AuditLog;
   readonly #origins: Origins;
 
-  constructor(accounts: Accounts, settings: GateSettings, origins: Origins, audit: AuditLog) {
+  constructor(accounts: Accounts, settings: AuthenticatorSettings, origins: Origins, audit: AuditLog) {
     this.#accounts = accounts;
     this.#settings = settings;
     this.#origins = origins;
     this.#audit = audit;
   }
 
-  enter(knock: Knock): Entry {
-    const credential = readCredential(knock.query, knock.headers.get("authorization"));
+  authenticate(request: AuthRequest): AuthResult {
+    const credential = readCredential(request.query, request.headers.get("authorization"));
     const nowMs = new Date().getTime();
-    if (credential.kind === "none") return this.#enterBySession(knock, nowMs);
-    const entry = this.#check(credential, knock, nowMs);
-    if (entry.kind === "refused") this.#audit.noteRefusal(knock.remoteAddress, entry.message);
+    if (credential.kind === "none") return this.#enterBySession(request, nowMs);
+    const entry = this.#check(credential, request, nowMs);
+    if (entry.kind === "refused") this.#audit.recordRefusal(request.remoteAddress, entry.message);
     return entry;
   }
 
-  #enterBySession(knock: Knock, nowMs: number): Entry {
-    const session = readSession(knock.headers.get("cookie"));
+  #enterBySession(request: AuthRequest, nowMs: number): AuthResult {
+    const session = readSession(request.headers.get("cookie"));
     const found =
-      session === undefined || !this.#acceptsCookie(knock) ? undefined : this.#accounts.sessions.lookUp(session, nowMs);
+      session === undefined || !this.#acceptsCookie(request)
+        ? undefined
+        : this.#accounts.sessions.lookUp(session, nowMs);
     if (found !== undefined) {
       const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
@@ -89,21 +91,21 @@ export class Gate {
     return { ...refused(401, "Private mode requires authentication."), wantsSignIn: true };
   }
 
-  #acceptsCookie({ path, headers }: Knock): boolean {
+  #acceptsCookie({ path, headers }: AuthRequest): boolean {
     const origin = headers.get("origin");
     if (origin !== undefined) return this.#origins.trusts(origin, headers.get("host"));
     return headers.has("x-requested-with") || !path.startsWith("/.api/");
   }
 
-  #check(credential: Credential, knock: Knock, nowMs: number): Entry {
+  #check(credential: Credential, request: AuthRequest, nowMs: number): AuthResult {
     switch (credential.kind) {
       case "none":
-        return this.#enterBySession(knock, nowMs);
+        return this.#enterBySession(request, nowMs);
       // A proxy in front of a private instance may ask for a password of its own.
       case "unrecognised":
         return this.#settings.isPublic
           ? refused(401, "Invalid Authorization header.")
-          : this.#enterBySession(knock, nowMs);
+          : this.#enterBySession(request, nowMs);
       case "malformed":
         return refused(401, "Invalid Authorization header.");
       case "token":
@@ -114,12 +116,18 @@ export class Gate {
     const found = this.#accounts.findToken(credential.token, nowMs);
     if (found === undefined) return refused(401, "Invalid access token.");
     const { token, user } = found;
-    if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, knock, nowMs);
-    this.#noteUse(token.id, user.id, nowMs);
+    if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, request, nowMs);
+    this.#recordUse(token.id, user.id, nowMs);
     return this.#admitted(termsOf(token, this.#accounts.viewerOf(user), [user]));
   }
 
-  #enterAsAnother(token: AccessToken, user: User, subjectName: string, knock: Knock, nowMs: number): Entry {
+  #enterAsAnother(
+    token: AccessToken,
+    user: User,
+    subjectName: string,
+    request: AuthRequest,
+    nowMs: number,
+  ): AuthResult {
     if (!token.scopes.includes("site-admin:sudo")) return refused(401, "Invalid access token.");
     if (!user.isSiteAdmin) return refused(403, "The subject user of a sudo access token must be a site admin.");
     const subject = this.#accounts.userByName(subjectName);
@@ -127,20 +135,20 @@ export class Gate {
     if (subject.isSiteAdmin && subject.id !== user.id && !this.#settings.allowsSudoToSiteAdmins) {
       return refused(403, "Unable to sudo to another site admin: auth.allowSudoToSiteAdmins is off.");
     }
-    this.#noteUse(token.id, user.id, nowMs);
-    const doer = { who: subject.name, sudoBy: user.name, from: knock.remoteAddress };
-    const recorded = this.#audit.record(auditEntry("sudo", doer, { token: token.id, path: knock.path }));
+    this.#recordUse(token.id, user.id, nowMs);
+    const actor = { who: subject.name, sudoBy: user.name, from: request.remoteAddress };
+    const recorded = this.#audit.record(auditEntry("sudo", actor, { token: token.id, path: request.path }));
     recorded.catch(() => undefined);
     const terms = termsOf(token, { ...this.#accounts.viewerOf(subject), sudoBy: user.name }, [user, subject]);
     return { ...this.#admitted(terms), recorded };
   }
 
-  #admitted(terms: LeaseTerms): Entry & { readonly kind: "viewer" } {
+  #admitted(terms: LeaseTerms): AuthResult & { readonly kind: "viewer" } {
     return { kind: "viewer", viewer: terms.viewer, watch: (onEnd) => this.#accounts.leases.open(terms, onEnd) };
   }
 
   /** Who acts as somebody else is here; the other one is not. */
-  #noteUse(tokenId: number, userId: number, nowMs: number): void {
+  #recordUse(tokenId: number, userId: number, nowMs: number): void {
     this.#accounts.lastUses.note(tokenId, nowMs);
     this.#accounts.lastUses.note(userId, nowMs);
   }
@@ -155,6 +163,6 @@ function termsOf({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, users: 
   };
 }
 
-function refused(status: 401 | 403, message: string): Entry & { kind: "refused" } {
+function refused(status: 401 | 403, message: string): AuthResult & { kind: "refused" } {
   return { kind: "refused", status, message, wantsSignIn: false };
 }

@@ -11,7 +11,7 @@ const heapBytesMin = 24 * 1024 * 1024;
  * Gives back what the tasks of a thread have left once it rests. V8 collects when a thread needs memory; one that rests
  * needs none, so it would keep garbage for as long as nobody asks for anything.
  */
-export class Rest {
+export class IdleCollector {
   readonly #letGo: () => void;
   #endedMs = 0;
   #pending: PendingCall | undefined;
@@ -22,7 +22,7 @@ export class Rest {
   }
 
   /** To be called at the end of each task. */
-  noteTask(): void {
+  recordTask(): void {
     this.#endedMs = monotonicMs();
     this.#pending ??= callAfter(restMs, () => this.#look());
   }

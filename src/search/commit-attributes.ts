@@ -2,7 +2,7 @@ import { BoundedMap } from "../base/bounded-map.js";
 import { callAfter } from "../base/deadline.js";
 import { FairQueue } from "../base/fair-queue.js";
 import { messageOf, TrawlError } from "../base/errors.js";
-import type { CommitFact, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
+import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import type { ReadPool } from "../worker/pools.js";
 
 /** Bytes of answers that are kept. */
@@ -28,16 +28,16 @@ export interface AskLimits {
   readonly client: string;
 }
 
-export type KnownFact = Extract<CommitFact, { kind: "known" }>;
+export type KnownAttribute = Extract<CommitAttribute, { kind: "known" }>;
 
-export interface FactAnswers {
+export interface AttributeAnswers {
   /** By `commitKey`. */
-  readonly facts: ReadonlyMap<string, KnownFact>;
+  readonly facts: ReadonlyMap<string, KnownAttribute>;
   /** Commits without an answer. */
-  readonly failures: readonly FactFailure[];
+  readonly failures: readonly AttributeFailure[];
 }
 
-export interface FactFailure {
+export interface AttributeFailure {
   readonly repositoryId: number;
   /** Follows the name of the repository. */
   readonly reason: string;
@@ -55,11 +55,11 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
  * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one
  * reader is left for others. Requests of several searches take turns, those of one client as one.
  */
-export class CommitFactReader {
+export class CommitAttributeReader {
   readonly #pool: Pick<ReadPool, "run">;
   readonly #short: Turns;
   readonly #long: Turns;
-  readonly #kept = new BoundedMap<string, KnownFact>(
+  readonly #kept = new BoundedMap<string, KnownAttribute>(
     keptBytesMax,
     ({ bytes }) => answerBytesMin + (bytes?.length ?? 0),
   );
@@ -70,10 +70,14 @@ export class CommitFactReader {
     this.#long = new Turns(Math.max(1, readerCount - 1));
   }
 
-  async ask(question: CommitQuestion, commits: readonly CommitOfRepository[], limits: AskLimits): Promise<FactAnswers> {
+  async ask(
+    question: CommitQuestion,
+    commits: readonly CommitOfRepository[],
+    limits: AskLimits,
+  ): Promise<AttributeAnswers> {
     const about = JSON.stringify(question);
-    const facts = new Map<string, KnownFact>();
-    const failures: FactFailure[] = [];
+    const facts = new Map<string, KnownAttribute>();
+    const failures: AttributeFailure[] = [];
     const asked = commits.filter((commit) => {
       const kept = this.#kept.get(`${about} ${commitKey(commit)}`);
       if (kept !== undefined) facts.set(commitKey(commit), kept);
@@ -115,13 +119,13 @@ export class CommitFactReader {
     commits: readonly CommitOfRepository[],
     { deadlineMs, stop, client }: AskLimits,
     isTurn: boolean,
-  ): Promise<readonly CommitFact[]> {
+  ): Promise<readonly CommitAttribute[]> {
     const timeoutMs = deadlineMs - performance.now();
     try {
       if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
         throw new TrawlError("cancelled", "no time was left for it");
-      const { facts } = await this.#pool.run<"commit-facts">(
-        { kind: "commit-facts", question, commits },
+      const { facts } = await this.#pool.run<"commit-attributes">(
+        { kind: "commit-attributes", question, commits },
         { timeoutMs, stop, client },
       );
       return facts;

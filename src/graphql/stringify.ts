@@ -14,7 +14,7 @@ const itemsAtOnce = 4000;
  * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The
  * writer of a large one rests every few milliseconds, since the main thread serves everybody.
  */
-export async function jsonOf(value: unknown): Promise<string | Uint8Array> {
+export async function stringify(value: unknown): Promise<string | Uint8Array> {
   if (isSmall(value)) return JSON.stringify(value);
   const writer = new PieceWriter();
   await writer.write(value, 0);

@@ -1,9 +1,9 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
-import type { RepositoryFact } from "../query/plan.js";
+import type { RepositoryPredicate } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 import type { Matcher } from "../regexp/matcher.js";
-import { compileFact } from "./repository-fact.js";
+import { compilePredicate } from "./repository-predicate.js";
 
 /**
  * One match in so many names, or more, is dense: asking each name alone is cheaper then than going from match to match.
@@ -39,9 +39,12 @@ export function* matchingNames(
  * Marks with 1, by place, the repositories of which the predicate holds before it is negated. They are kept, too.
  * Yields as well.
  */
-export function* matchingFacts(table: RepositoryTable, fact: RepositoryFact): Generator<undefined, Uint8Array> {
+export function* matchingPredicate(
+  table: RepositoryTable,
+  fact: RepositoryPredicate,
+): Generator<undefined, Uint8Array> {
   return yield* keepMarks(table, `fact ${fact.label}`, () =>
-    markEach(table, new Uint8Array(table.count), 0, compileFact(table, fact)),
+    markEach(table, new Uint8Array(table.count), 0, compilePredicate(table, fact)),
   );
 }
 

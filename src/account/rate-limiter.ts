@@ -9,7 +9,7 @@ interface Tries {
 /** Keys that are remembered; what was longest not tried is forgotten. 100 bytes each. */
 const keysMax = 100_000;
 
-export interface AttemptPolicy {
+export interface RateLimitPolicy {
   /** Attempts without any wait. */
   readonly freeCount: number;
   /** After them one waits so long, and after each further one twice as long as before, up to the longest. */
@@ -20,7 +20,7 @@ export interface AttemptPolicy {
 }
 
 /** So many attempts in a period; after the last of them one waits for a period. */
-export function attemptsIn(periodMs: number, count: number): AttemptPolicy {
+export function attemptsIn(periodMs: number, count: number): RateLimitPolicy {
   return { freeCount: count, firstWaitMs: periodMs, longestWaitMs: periodMs, periodMs };
 }
 
@@ -29,11 +29,11 @@ export function attemptsIn(periodMs: number, count: number): AttemptPolicy {
  * limit. An attempt counts from its begin, so many at the same time are no way around it. One that comes too early does
  * not count, so nobody who asks often waits longer.
  */
-export class Attempts {
-  readonly #policy: AttemptPolicy;
+export class RateLimiter {
+  readonly #policy: RateLimitPolicy;
   readonly #tries = new BoundedMap<string, Tries>(keysMax, () => 1);
 
-  constructor(policy: AttemptPolicy) {
+  constructor(policy: RateLimitPolicy) {
     this.#policy = policy;
   }
 

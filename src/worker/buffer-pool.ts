@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
-import { spareBuffersMax, type BatchMessage, type LenderMessage } from "./messages.js";
+import { spareBuffersMax, type BatchMessage, type BufferOwnerMessage } from "./messages.js";
 
-interface Lender {
+interface BufferOwner {
   readonly port: MessagePort;
   givenBackCount: number;
   /** As of its last batch. */
@@ -9,17 +9,17 @@ interface Lender {
 }
 
 /** The main thread's side of the workers' `BatchBuffers`. */
-export class Lenders {
-  readonly #lenders = new Map<number, Lender>();
+export class BufferPool {
+  readonly #lenders = new Map<number, BufferOwner>();
 
-  add({ lender, port }: LenderMessage): void {
+  add({ lender, port }: BufferOwnerMessage): void {
     this.#lenders.set(lender, { port, givenBackCount: 0, takenBackCount: 0 });
     port.on("close", () => this.#lenders.delete(lender));
     port.unref();
   }
 
   /** What gives the batch's memory back to its worker; it has no effect on a batch that nobody wants back. */
-  giveBackOf({ lender, takenBackCount, batch }: BatchMessage): () => void {
+  releaseFor({ lender, takenBackCount, batch }: BatchMessage): () => void {
     const known = lender === undefined ? undefined : this.#lenders.get(lender);
     if (known === undefined) return () => {};
     known.takenBackCount = takenBackCount;

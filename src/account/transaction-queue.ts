@@ -1,10 +1,10 @@
 import type { RecordStore } from "../store/record-store.js";
 import type { AuditEntry, AuditLog } from "./audit-log.js";
-import type { Step } from "./record-table.js";
+import type { RecordWrite } from "./record-table.js";
 
 /** What a change does, and what its caller gets. */
-export interface Decision<T> {
-  readonly steps: readonly Step[];
+export interface Transaction<T> {
+  readonly steps: readonly RecordWrite[];
   readonly result: T;
 }
 
@@ -17,7 +17,7 @@ const countersKey = "account-counters";
  *
  * Ids are shared by all kinds of records and are never used again.
  */
-export class Changes {
+export class TransactionQueue {
   readonly #store: RecordStore;
   readonly #audit: AuditLog;
   #nextId = 1;
@@ -42,7 +42,7 @@ export class Changes {
    * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any
    * change when it cannot be recorded; `entryOf` returns undefined for what needs no record.
    */
-  commit<T>(decide: () => Decision<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
+  commit<T>(decide: () => Transaction<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
     const done = this.#changes.then(async () => {
       const { steps, result } = decide();
       const entry = entryOf(result);
@@ -59,7 +59,7 @@ export class Changes {
     await this.#changes;
   }
 
-  async #apply(steps: readonly Step[]): Promise<void> {
+  async #apply(steps: readonly RecordWrite[]): Promise<void> {
     const nextId = this.#nextId;
     const records = steps.map(({ record }) => record);
     const counters =

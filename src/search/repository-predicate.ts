@@ -1,6 +1,6 @@
 import { unreachable } from "../base/assert.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
-import type { FactText, MetadataTest, RepositoryFact } from "../query/plan.js";
+import type { FactText, MetadataTest, RepositoryPredicate } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 
 type PlaceTest = (place: number) => boolean;
@@ -8,7 +8,7 @@ type PlaceTest = (place: number) => boolean;
 type TextTest = (text: string) => boolean;
 
 /** Compiles a predicate on facts for the repositories of the table. */
-export function compileFact(table: RepositoryTable, { test }: RepositoryFact): PlaceTest {
+export function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): PlaceTest {
   switch (test.kind) {
     case "description": {
       const matcher = compileRegexp(test.source, true);

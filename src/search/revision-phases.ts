@@ -6,11 +6,11 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { TextPlan } from "../query/plan.js";
 import { isStopped, type CommitSets, type RepositorySelection, type RevisionChoice } from "../task/search-options.js";
-import type { IndexLimits, KeptSight } from "../worker/messages.js";
+import type { IndexLimits, CachedShardRange } from "../worker/messages.js";
 import type { ReadPool } from "../worker/pools.js";
 import type { MissingPart } from "../worker/read-messages.js";
 import { chooseShards } from "./shard-choice.js";
-import type { FoundWave, KeptShard, RevisionCache } from "./revision-cache.js";
+import type { RevisionBatch, CachedShard, RevisionCache } from "./revision-cache.js";
 
 /** What the search of commits that are not indexed works with. */
 export interface RevisionReading {
@@ -21,17 +21,17 @@ export interface RevisionReading {
 }
 
 /** Shards that a search takes together, and what it looks for in them. */
-export interface Round {
+export interface SearchPhase {
   readonly selections: readonly RepositorySelection[];
   readonly commitSets: CommitSets;
-  /** Places in the view's table, then those of `kept`. */
+  /** Places in the view's table, then those of `cached`. */
   readonly places: Uint32Array;
-  readonly kept: readonly KeptSight[];
+  readonly cached: readonly CachedShardRange[];
   /** To be called once, when nobody reads the shards any more. */
   release(): void;
 }
 
-export interface RoundContext extends RevisionReading {
+export interface PhaseContext extends RevisionReading {
   /** What is looked for in documents, by alternative; undefined where nothing is. */
   readonly texts: readonly (TextPlan | undefined)[];
   /** Records as they were when the view was taken: an index of a later commit is no base for what the view shows. */
@@ -61,16 +61,16 @@ const readAheadCount = 2;
  *
  * What fails costs its repository. The rounds end early when the search is stopped.
  */
-export async function* roundsOf(
+export async function* revisionPhases(
   selections: readonly RepositorySelection[],
-  context: RoundContext,
-): AsyncGenerator<Round, undefined> {
+  context: PhaseContext,
+): AsyncGenerator<SearchPhase, undefined> {
   for (const [repositoryId, commits] of commitsByRepository(selections)) {
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     try {
       for (let left = commits; left.length > 0 && !isStopped(context.control); ) {
-        const covered: ReadonlySet<string> = yield* new Waves(repository, selections, context).search(
+        const covered: ReadonlySet<string> = yield* new RevisionBatches(repository, selections, context).search(
           left.slice(0, commitsPerWave),
         );
         left = left.filter((commit) => !covered.has(commit));
@@ -85,13 +85,13 @@ export async function* roundsOf(
 /** Says of each wave what is there and what is to be read, and reads nothing of it. */
 export async function explainRounds(
   selections: readonly RepositorySelection[],
-  context: RoundContext,
+  context: PhaseContext,
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const [repositoryId, commits] of commitsByRepository(selections)) {
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
-    const waves = new Waves(repository, selections, context);
+    const waves = new RevisionBatches(repository, selections, context);
     for (let left: readonly string[] = commits; left.length > 0 && !isStopped(context.control); ) {
       const { line, covered } = await waves.explain(left.slice(0, commitsPerWave));
       lines.push(line);
@@ -120,18 +120,18 @@ function commitsByRepository(selections: readonly RepositorySelection[]): Map<nu
   return new Map([...commits].map(([id, set]) => [id, [...set]]));
 }
 
-type KeptWithSets = FoundWave["kept"][number];
+type KeptWithSets = RevisionBatch["cached"][number];
 
 /** The waves of one repository. */
-class Waves {
+class RevisionBatches {
   readonly #repository: Repository;
   readonly #selections: readonly RepositorySelection[];
-  readonly #context: RoundContext;
+  readonly #context: PhaseContext;
   readonly #cards: Uint8Array;
   /** Live shards with documents of the repository: id and place in the view. */
   readonly #live: ReadonlyMap<number, number>;
 
-  constructor(repository: Repository, selections: readonly RepositorySelection[], context: RoundContext) {
+  constructor(repository: Repository, selections: readonly RepositorySelection[], context: PhaseContext) {
     this.#repository = repository;
     this.#selections = selections;
     this.#context = context;
@@ -144,22 +144,22 @@ class Waves {
   }
 
   /** Yields the rounds of one wave; returns the commits that it covers. */
-  async *search(commits: readonly string[]): AsyncGenerator<Round, ReadonlySet<string>> {
+  async *search(commits: readonly string[]): AsyncGenerator<SearchPhase, ReadonlySet<string>> {
     const { cache } = this.#context;
     const known = cache.wave(this.#repository.id, commits, (id) => this.#live.has(id));
     if (known !== undefined) {
-      cache.pin(known.kept.map(({ shard }) => shard));
-      yield this.#round(known, known.kept);
+      cache.pin(known.cached.map(({ shard }) => shard));
+      yield this.#round(known, known.cached);
       return new Set(known.commits);
     }
     const { wave, parts } = await this.#find(commits);
-    yield this.#round(wave, wave.kept);
+    yield this.#round(wave, wave.cached);
     const made: KeptWithSets[] = [];
-    for await (const kept of this.#readAhead(parts)) {
-      made.push(kept);
-      yield this.#round({ ...wave, live: [] }, [kept]);
+    for await (const cached of this.#readAhead(parts)) {
+      made.push(cached);
+      yield this.#round({ ...wave, live: [] }, [cached]);
     }
-    cache.keepWave(commits, { ...wave, kept: [...wave.kept, ...made] });
+    cache.keepWave(commits, { ...wave, cached: [...wave.cached, ...made] });
     return new Set(wave.commits);
   }
 
@@ -168,21 +168,21 @@ class Waves {
     const { cache } = this.#context;
     const known = cache.wave(this.#repository.id, commits, (id) => this.#live.has(id));
     const { wave, parts } = known === undefined ? await this.#find(commits) : { wave: known, parts: [] };
-    if (known === undefined) cache.unpin(wave.kept.map(({ shard }) => shard));
+    if (known === undefined) cache.unpin(wave.cached.map(({ shard }) => shard));
     const missingCount = parts.reduce((sum, { documentCount }) => sum + documentCount, 0);
     const missingBytes = parts.reduce((sum, { textBytes }) => sum + textBytes, 0);
     const line =
       `commits of ${this.#repository.name} that are not indexed: ${wave.commits.length}` +
-      `; documents in shards of the index ${countFound(wave.live)}, in the revision cache ${countFound(wave.kept)}, to be read ${missingCount} (${missingBytes} bytes)` +
+      `; documents in shards of the index ${countFound(wave.live)}, in the revision cache ${countFound(wave.cached)}, to be read ${missingCount} (${missingBytes} bytes)` +
       `; rounds: ${known === undefined ? "1 of what is there" : "1, as it was found out before"}${parts.length === 0 ? "" : ` and ${parts.length} of what is read`}`;
     return { line, covered: new Set(wave.commits) };
   }
 
-  /** What shards have, and what they lack. The kept ones stay pinned. */
-  async #find(commits: readonly string[]): Promise<{ wave: FoundWave; parts: readonly MissingPart[] }> {
+  /** What shards have, and what they lack. The cached ones stay pinned. */
+  async #find(commits: readonly string[]): Promise<{ wave: RevisionBatch; parts: readonly MissingPart[] }> {
     const { cache, reads, limits, view, timeoutMs, control, client } = this.#context;
-    const kept = cache.keptOf(this.#repository.id);
-    cache.pin(kept);
+    const cached = cache.keptOf(this.#repository.id);
+    cache.pin(cached);
     try {
       const found = await reads.run<"find-documents">(
         {
@@ -196,7 +196,7 @@ class Waves {
             checksum: view.shards[place].record.checksum,
             tombstones: view.shards[place].tombstones,
           })),
-          kept: kept.map(({ id, from, to }) => ({ id, from, to })),
+          cached: cached.map(({ id, from, to }) => ({ id, from, to })),
         },
         { timeoutMs, stop: control, client },
       );
@@ -206,11 +206,11 @@ class Waves {
         setStarts: found.setStarts,
         setRanges: found.setRanges,
         live: [...this.#live.keys()].map((id, i) => ({ id, sets: found.live[i] })),
-        kept: kept.map((shard, i) => ({ shard, sets: found.kept[i] })),
+        cached: cached.map((shard, i) => ({ shard, sets: found.cached[i] })),
       };
       return { wave, parts: found.parts };
     } catch (error) {
-      cache.unpin(kept);
+      cache.unpin(cached);
       throw error;
     }
   }
@@ -247,8 +247,8 @@ class Waves {
     }
     try {
       const { id, from, to } = shard;
-      const { byteCount, sets, missingCount } = await reads.run<"keep-documents">(
-        { kind: "keep-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits },
+      const { byteCount, sets, missingCount } = await reads.run<"cache-documents">(
+        { kind: "cache-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits },
         { timeoutMs, stop: control, client },
       );
       cache.settle(shard, byteCount);
@@ -260,9 +260,9 @@ class Waves {
     }
   }
 
-  #round(wave: FoundWave, kept: readonly KeptWithSets[]): Round {
+  #round(wave: RevisionBatch, cached: readonly KeptWithSets[]): SearchPhase {
     const { view, cache } = this.#context;
-    const shards: readonly KeptShard[] = kept.map(({ shard }) => shard);
+    const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
     if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
     const selections = this.#selections.map((selection) => this.#narrow(selection, wave.commits));
     const live = wave.live.length === 0 ? [] : this.#candidates(wave.live, selections);
@@ -271,13 +271,13 @@ class Waves {
       selections,
       commitSets: joinSets(
         wave,
-        [...live, ...kept].map(({ sets }) => sets),
+        [...live, ...cached].map(({ sets }) => sets),
       ),
       places: Uint32Array.from([
         ...live.map(({ id }) => this.#live.get(id) ?? 0),
-        ...kept.map((_, i) => view.shards.length + i),
+        ...cached.map((_, i) => view.shards.length + i),
       ]),
-      kept: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
+      cached: shards.map(({ id, from, to }) => ({ id, from, to, cards: this.#cards })),
       release: () => {
         if (isReleased) return;
         isReleased = true;
@@ -287,7 +287,7 @@ class Waves {
   }
 
   /** Those of the live shards that may hold a result. */
-  #candidates(live: FoundWave["live"], selections: readonly RepositorySelection[]): FoundWave["live"] {
+  #candidates(live: RevisionBatch["live"], selections: readonly RepositorySelection[]): RevisionBatch["live"] {
     const choices = this.#context.texts.flatMap((text, i) =>
       text === undefined ? [] : [{ text, selection: selections[i] }],
     );
@@ -322,7 +322,7 @@ function countFound(shards: readonly { readonly sets: Uint32Array }[]): number {
   return shards.reduce((sum, { sets }) => sum + sets.reduce((count, set) => count + (set === 0 ? 0 : 1), 0), 0);
 }
 
-function joinSets({ setStarts, setRanges }: FoundWave, parts: readonly Uint32Array[]): CommitSets {
+function joinSets({ setStarts, setRanges }: RevisionBatch, parts: readonly Uint32Array[]): CommitSets {
   const words = new Uint32Array(new SharedArrayBuffer(4 * parts.reduce((sum, { length }) => sum + length, 0)));
   const starts = new Uint32Array(parts.length);
   let at = 0;

@@ -1,10 +1,10 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
 import { visitHistory } from "../../git/authors.js";
-import { readCodeOwners, readCommitDate } from "../../git/commit-facts.js";
+import { readCodeOwners, readCommitDate } from "../../git/commit-attributes.js";
 import type { StopSignal } from "../../git/run.js";
 import { compileRegexp } from "../../regexp/compile.js";
 import { encodePathMasks } from "../../task/path-masks.js";
-import type { CommitFact, CommitFacts, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
+import type { CommitAttribute, CommitAttributes, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
 
@@ -17,10 +17,10 @@ type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["fil
 export async function answerCommitFacts(
   { question, commits }: ReadCommitFacts,
   context: ReadContext,
-): Promise<CommitFacts> {
+): Promise<CommitAttributes> {
   return {
     facts: await Promise.all(
-      commits.map(async ({ repositoryId, commit }): Promise<CommitFact> => {
+      commits.map(async ({ repositoryId, commit }): Promise<CommitAttribute> => {
         try {
           return await answer(question, mirrorOf(context, repositoryId), commit, context);
         } catch (error) {
@@ -37,7 +37,7 @@ async function answer(
   directory: string,
   commit: string,
   context: ReadContext,
-): Promise<CommitFact> {
+): Promise<CommitAttribute> {
   const { stop } = context;
   switch (question.kind) {
     case "has-file":

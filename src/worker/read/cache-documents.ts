@@ -11,7 +11,7 @@ import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../messages.js";
-import type { KeepDocuments, KeptDocuments } from "../read-messages.js";
+import type { CacheDocuments, KeptDocuments } from "../read-messages.js";
 import { mirrorOf, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 
@@ -30,9 +30,9 @@ export function contentBytesMaxOf(limits: IndexLimits, arena: SharedArrayBuffer)
 /**
  * Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once.
  */
-export async function answerKeepDocuments(request: KeepDocuments, context: ReadContext): Promise<KeptDocuments> {
+export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<KeptDocuments> {
   const { from, to } = request.place;
-  const shard = new KeptShard(
+  const shard = new CachedShardBuilder(
     request.repositoryId,
     contentLimitsOf(request.limits),
     context,
@@ -49,7 +49,7 @@ export async function answerKeepDocuments(request: KeepDocuments, context: ReadC
 }
 
 /** Takes what live shards have, and takes it out of `entriesOf`. */
-function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, context: ReadContext): void {
+function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: CachedShardBuilder, context: ReadContext): void {
   const known = [...entriesOf].filter(([, [{ source }]]) => source !== undefined);
   if (known.length === 0) return;
   const snapshot = context.store().read();
@@ -77,9 +77,9 @@ function copyKnown(entriesOf: Map<string, MissingEntry[]>, shard: KeptShard, con
 }
 
 async function readOthers(
-  { repositoryId, limits }: KeepDocuments,
+  { repositoryId, limits }: CacheDocuments,
   entriesOf: ReadonlyMap<string, readonly MissingEntry[]>,
-  shard: KeptShard,
+  shard: CachedShardBuilder,
   context: ReadContext,
 ): Promise<void> {
   if (entriesOf.size === 0) return;
@@ -103,7 +103,7 @@ async function readOthers(
 }
 
 /** A shard in the making, and the sets of its documents in the order in which the shard has them. */
-class KeptShard {
+class CachedShardBuilder {
   readonly #repositoryId: number;
   readonly #limits: ContentLimits;
   readonly #context: ReadContext;
