@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { messageOf, TrawlError } from "../src/base/errors.js";
+import { errorMessage, TrawlError } from "../src/base/errors.js";
 import { addCorpusCommand } from "./corpus/command.js";
 import { addLoadCommand } from "./load/command.js";
 import { graphqlPart } from "./parts/graphql-part.js";
@@ -82,7 +82,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.failed;
-    for (const line of messageOf(error).split("\n")) process.stderr.write(`trawl-bench: ${line}\n`);
+    for (const line of errorMessage(error).split("\n")) process.stderr.write(`trawl-bench: ${line}\n`);
     return exitCodes.failed;
   }
 }

@@ -192,11 +192,11 @@ t.test("an e-mail address belongs to one user, and goes with it", async (t) => {
   t.same(listed(), ["b@example.org", "bob@example.org"]);
   await site.reopen();
   t.same(listed(), ["b@example.org", "bob@example.org"], "after a restart");
-  t.equal(site.accounts.emails.ownerOf("BOB@EXAMPLE.ORG"), bob.id);
+  t.equal(site.accounts.emails.findOwner("BOB@EXAMPLE.ORG"), bob.id);
   await site.accounts.emails.remove("bob", "bob@example.org", operator);
   await t.rejects(site.accounts.emails.remove("bob", "bob@example.org", operator), { code: "not-found" });
   t.same(listed(), ["b@example.org"]);
   await site.accounts.deleteUser("bob", operator);
-  t.equal(site.accounts.emails.ownerOf("b@example.org"), undefined);
+  t.equal(site.accounts.emails.findOwner("b@example.org"), undefined);
   await site.accounts.emails.add("root", "b@example.org", true, operator);
 });

@@ -385,7 +385,7 @@ t.test("organisations: a member reads what they read, and no longer", async (t) 
   const site = new AccountSite(t);
   const bob = await site.user("Bob");
   await site.accounts.createOrganisation({ name: "Core", displayName: "", memberIds: [] }, operator);
-  const names = (): readonly string[] => site.accounts.viewerOf(bob).readerNames;
+  const names = (): readonly string[] => site.accounts.toViewer(bob).readerNames;
   t.same(names(), ["bob"]);
   await site.accounts.setMember("core", "bob", true, operator);
   await site.accounts.setMember("core", "bob", true, operator);

@@ -1,14 +1,14 @@
 import t from "tap";
 import { FairQueue } from "../src/base/fair-queue.js";
-import { FairSemaphore, shareOf, type Release } from "../src/base/fair-semaphore.js";
-import { clientOf, networkOf } from "../src/model/client.js";
+import { FairSemaphore, share, type Release } from "../src/base/fair-semaphore.js";
+import { clientKey, clientNetwork } from "../src/model/client.js";
 import { randomFrom } from "./support/random.js";
 
 t.test("a queue serves the clients in turn", (t) => {
   const queue = new FairQueue<string>();
   for (const item of ["a1", "a2", "a3", "b1", "a4", "c1", "b2"]) queue.push(item.slice(0, 1), item);
   t.equal(queue.size, 7);
-  t.equal(queue.countOf("a"), 4);
+  t.equal(queue.count("a"), 4);
   queue.remove("a", "a2");
   queue.remove("a", "a2");
   queue.remove("z", "z1");
@@ -21,7 +21,7 @@ t.test("a queue serves the clients in turn", (t) => {
   for (let item = queue.take(); item !== undefined; item = queue.take()) order.push(item);
   t.same(order, ["a1", "c1", "b2", "a3", "a4"]);
   t.equal(queue.size, 0);
-  t.equal(queue.countOf("a"), 0);
+  t.equal(queue.count("a"), 0);
   t.end();
 });
 
@@ -117,15 +117,15 @@ t.test("any order of events", async (t) => {
 });
 
 t.test("whose share it is", (t) => {
-  t.equal(clientOf({ userId: 7 }, "1.2.3.4"), "user 7");
-  t.equal(clientOf({ userId: undefined }, "1.2.3.4"), "1.2.3.4");
-  t.equal(networkOf("2001:0db8:0001:0002:0003:0004:0005:0006"), "2001:0db8:0001:0002::/64");
+  t.equal(clientKey({ userId: 7 }, "1.2.3.4"), "user 7");
+  t.equal(clientKey({ userId: undefined }, "1.2.3.4"), "1.2.3.4");
+  t.equal(clientNetwork("2001:0db8:0001:0002:0003:0004:0005:0006"), "2001:0db8:0001:0002::/64");
   t.equal(
-    networkOf("0000:0000:0000:0000:0000:ffff:7f00:0001"),
+    clientNetwork("0000:0000:0000:0000:0000:ffff:7f00:0001"),
     "127.0.0.1",
     "clients of IPv4 are told apart on a socket for both",
   );
-  t.equal(networkOf("0000:0000:0000:0000:0000:0000:0000:0001"), "0000:0000:0000:0000::/64");
+  t.equal(clientNetwork("0000:0000:0000:0000:0000:0000:0000:0001"), "0000:0000:0000:0000::/64");
   t.same(
     [
       [64, 88],
@@ -135,7 +135,7 @@ t.test("whose share it is", (t) => {
       [8, 50],
       [64, 100],
       [3, 1],
-    ].map(([count = 0, percent = 0]) => shareOf(count, percent)),
+    ].map(([count = 0, percent = 0]) => share(count, percent)),
     [56, 225, 1, 1, 4, 64, 1],
   );
   t.end();

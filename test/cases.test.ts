@@ -12,7 +12,7 @@ import type { RepositoryFilter } from "../src/query/plan.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { choosePatternType } from "../src/query/pattern-type.js";
 import type { QueryType } from "../src/query/query-type.js";
-import { conditionsOf, narrow } from "../src/search/repository-conditions.js";
+import { findConditions, narrow } from "../src/search/repository-conditions.js";
 import { resolveRepositories } from "../src/search/repository-resolver.js";
 import { noStats, type RepositorySelection } from "../src/task/search-options.js";
 import { corpus, type CaseFile, type CaseRepository } from "./cases/corpus.js";
@@ -224,7 +224,7 @@ const table = RepositoryTable.of(repositories, true, undefined);
 /** The repositories that the filter chooses, and whose shards meet its conditions. */
 function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly TestShard[]): RepositorySelection {
   const resolution = resolveRepositories(table, filter);
-  const conditions = conditionsOf(filter, resolution);
+  const conditions = findConditions(filter, resolution);
   for (const condition of conditions) {
     for (const shard of shards)
       new ShardFind(

@@ -1,7 +1,7 @@
 /** What documents cost, and what is refused before it costs. */
 import { execute, parse, print } from "graphql";
 import t from "tap";
-import { argumentCharacters, costOf, excessOf, hasVariableCost, type Cost } from "../src/graphql/cost.js";
+import { argumentCharacters, computeCost, findExcess, hasVariableCost, type Cost } from "../src/graphql/cost.js";
 import { RequestContext, type GraphqlServices } from "../src/graphql/context.js";
 import { mergeFields } from "../src/graphql/merge-fields.js";
 import { createSchema } from "../src/graphql/schema.js";
@@ -39,17 +39,17 @@ const rows: readonly (readonly [name: string, document: string, expected: Partia
 ];
 
 t.test("cost", async (t) => {
-  for (const [name, document, expected] of rows) t.match(costOf(parse(document), {}), expected, name);
+  for (const [name, document, expected] of rows) t.match(computeCost(parse(document), {}), expected, name);
   const document = parse("query ($n: Int = 7, $m: Int) { a(first: $n) { b } c(last: $m) { d } }");
   t.equal(hasVariableCost(document), true);
-  t.equal(costOf(document, {})?.fields, 1 + 7 + 1 + 1, "a default counts, and without one it is 1");
-  t.equal(costOf(document, { n: 3, m: 4 })?.fields, 1 + 3 + 1 + 4);
+  t.equal(computeCost(document, {})?.fields, 1 + 7 + 1 + 1, "a default counts, and without one it is 1");
+  t.equal(computeCost(document, { n: 3, m: 4 })?.fields, 1 + 3 + 1 + 4);
   t.equal(
-    costOf(parse("{ ...f } fragment f on Q { ...g } fragment g on Q { ...f }"), {}),
+    computeCost(parse("{ ...f } fragment f on Q { ...g } fragment g on Q { ...f }"), {}),
     undefined,
     "a fragment that leads to itself",
   );
-  t.equal(costOf(parse("{ ...f }"), {}), undefined, "a fragment that is not there");
+  t.equal(computeCost(parse("{ ...f }"), {}), undefined, "a fragment that is not there");
 });
 
 t.test("characters of arguments", async (t) => {
@@ -73,7 +73,7 @@ t.test("characters of arguments", async (t) => {
     ],
   ];
   for (const [text, characters] of rows) {
-    const cost = costOf(parse(text), variables);
+    const cost = computeCost(parse(text), variables);
     t.equal(cost === undefined ? undefined : argumentCharacters(cost, variables), characters, text.slice(0, 100));
   }
 });
@@ -90,7 +90,7 @@ t.test("limits", async (t) => {
     literalCharacters: 0,
     variableUses: new Map(),
   };
-  t.strictSame(excessOf(cost, { aliases: 10, fields: 100, depth: 5, duplicateFields: 2, uniqueFields: 3 }), [
+  t.strictSame(findExcess(cost, { aliases: 10, fields: 100, depth: 5, duplicateFields: 2, uniqueFields: 3 }), [
     { type: "alias count", limit: 10, actual: 11 },
     { type: "field count", limit: 100, actual: 101 },
     { type: "query depth", limit: 5, actual: 6 },
@@ -98,12 +98,12 @@ t.test("limits", async (t) => {
     { type: "unique field count", limit: 3, actual: 4 },
   ]);
   t.strictSame(
-    excessOf(cost, { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 }),
+    findExcess(cost, { aliases: 0, fields: 0, depth: 0, duplicateFields: 0, uniqueFields: 0 }),
     [],
     "0 lets everything through",
   );
   t.strictSame(
-    excessOf(cost, { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4 }),
+    findExcess(cost, { aliases: 11, fields: 101, depth: 6, duplicateFields: 3, uniqueFields: 4 }),
     [],
     "a limit is allowed itself",
   );

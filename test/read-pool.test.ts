@@ -314,7 +314,7 @@ t.test("who changed which paths", async (t) => {
   const masks = async (commit: string, ...paths: (string | Buffer)[]) => {
     const fact = await factsOf(source, { kind: "contributors", filters }, commit);
     const read = new PathMasks((fact as { bytes: Uint8Array }).bytes);
-    return paths.map((path) => read.maskOf(Buffer.from(path)));
+    return paths.map((path) => read.lookup(Buffer.from(path)));
   };
   t.same(
     await masks(last, "a", "dir/b c", Buffer.from("b\xffd", "latin1"), "gone", "\ntab\t", "late", "never", "dir"),

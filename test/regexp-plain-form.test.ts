@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import t from "tap";
 import { compileRegexp } from "../src/regexp/compile.js";
-import { plainFormOf } from "../src/regexp/plain-form.js";
+import { toPlainForm } from "../src/regexp/plain-form.js";
 
 /** The matches that the plain form finds, as texts; "not plain" where there is none. */
 function found(source: string, text: string, foldCase = false): string {
-  const form = plainFormOf(source, foldCase);
+  const form = toPlainForm(source, foldCase);
   if (form === undefined) return "not plain";
   if (!form.findsRanges) return form.test(text) ? "some" : "none";
   const ranges: string[] = [];
@@ -86,7 +86,7 @@ t.test("it finds what RE2 finds", async (t) => {
   let plainCount = 0;
   fc.assert(
     fc.property(source, text, fc.boolean(), (source, text, foldCase) => {
-      const form = plainFormOf(source, foldCase);
+      const form = toPlainForm(source, foldCase);
       if (form === undefined) return true;
       plainCount++;
       const matcher = compileRegexp(source, foldCase);

@@ -88,7 +88,7 @@ t.test("the user and password of a URL are in a file of their own, and nowhere e
   t.same(
     kept.sort(),
     ["host/listed", "host/private"]
-      .map((name) => join("secrets", SecretFiles.referenceOf(name).slice("stored:".length)))
+      .map((name) => join("secrets", SecretFiles.reference(name).slice("stored:".length)))
       .sort(),
   );
   for (const path of kept) t.equal(statSync(join(data, path)).mode & 0o777, 0o600);

@@ -84,8 +84,8 @@ t.test("the order, and what makes another table", async (t) => {
     t.equal(table.replace({ ...first, ...change }), false, JSON.stringify(change));
   }
   t.equal(table.replace(testRepository(9, "new")), false);
-  t.equal(table.placeOfName("three"), 2);
-  t.equal(table.placeOfName("thr"), undefined);
+  t.equal(table.findRowByName("three"), 2);
+  t.equal(table.findRowByName("thr"), undefined);
 });
 
 // RepositoryTable(some, earlier) has the orders of RepositoryTable(some), whatever the earlier table held.

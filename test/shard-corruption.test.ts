@@ -165,7 +165,7 @@ t.test("a shard of format version 1 stays readable", async (t) => {
   t.equal(searchAll(frozen), searchAll(frozenDocuments()), "with the results of one written today");
   const reader = openWhole(frozen);
   t.same(
-    reader.documentsAt(9, Buffer.from("empty")).map((document) => reader.oidOf(document)),
+    reader.documentsAt(9, Buffer.from("empty")).map((document) => reader.oid(document)),
     ["c".repeat(40)],
   );
   t.same([...reader.repositories], [7, 9]);

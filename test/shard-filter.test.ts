@@ -1,7 +1,7 @@
 import assert from "node:assert";
 import t from "tap";
 import { FilterColumns, noColumn, ShardFilter } from "../src/catalog/shard-filter.js";
-import { columnTextOf } from "../src/eval/column-text.js";
+import { columnText } from "../src/eval/column-text.js";
 import { loadKernel } from "../src/kernel/load.js";
 import { planQuery } from "../src/query/plan-query.js";
 import { chooseShards, type ShardsInView } from "../src/search/shard-choice.js";
@@ -51,7 +51,7 @@ const fields = fc.constantFrom("", "case:yes", "type:file", "type:path", "file:a
 const query = fc.tuple(fields, tree).map((parts) => parts.join(" "));
 
 function viewOf(documents: readonly (readonly TestDocument[])[], filter: ShardFilter): ShardsInView {
-  documents.forEach((some, column) => filter.fill(column, columnTextOf(testShard(kernel, some, repositories).reader)));
+  documents.forEach((some, column) => filter.fill(column, columnText(testShard(kernel, some, repositories).reader)));
   return {
     shards: documents.map(() => ({ record: { repositoryIds: [1] } })),
     table: { columnOf: (place) => place },
@@ -119,11 +119,11 @@ t.test("only shards with a chosen repository are taken or counted as ruled out",
 
 t.test("columns are given, kept when the filter grows, and given again", (t) => {
   const columns = new FilterColumns();
-  const text = columnTextOf(testShard(kernel, [{ path: "a.c", content: "something" }], repositories).reader);
-  for (let shard = 0; shard < 64; shard++) t.equal(columns.columnOf(shard), shard);
+  const text = columnText(testShard(kernel, [{ path: "a.c", content: "something" }], repositories).reader);
+  for (let shard = 0; shard < 64; shard++) t.equal(columns.shardColumn(shard), shard);
   columns.filter.fill(3, text);
   const before = columns.filter;
-  t.equal(columns.columnOf(1000), 64);
+  t.equal(columns.shardColumn(1000), 64);
   t.not(columns.filter, before);
   t.ok(columns.filter.isKnown(3));
   t.notOk(columns.filter.isKnown(4));
@@ -132,8 +132,8 @@ t.test("columns are given, kept when the filter grows, and given again", (t) => 
   t.equal(mask[0], 1 << 3);
   columns.release(3);
   t.notOk(columns.filter.isKnown(3), "another shard's text is not taken for its own");
-  t.equal(columns.columnOf(2000), 3);
-  for (let shard = 3000; shard < 6000; shard++) columns.columnOf(shard);
-  t.equal(columns.columnOf(7000), noColumn, "beyond the limit a shard has none");
+  t.equal(columns.shardColumn(2000), 3);
+  for (let shard = 3000; shard < 6000; shard++) columns.shardColumn(shard);
+  t.equal(columns.shardColumn(7000), noColumn, "beyond the limit a shard has none");
   t.end();
 });

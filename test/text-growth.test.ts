@@ -19,7 +19,7 @@ import { parseRemoteUrl, redactUrl } from "../src/git/remote-url.js";
 import { linksMarkdown } from "../src/graphql/markdown.js";
 import { Operations } from "../src/graphql/operations.js";
 import { createSchema } from "../src/graphql/schema.js";
-import { codeHostOf, escapePath, nameOfCloneUrl } from "../src/graphql/urls.js";
+import { parseCodeHost, escapePath, nameOfCloneUrl } from "../src/graphql/urls.js";
 import { ClientAddresses } from "../src/http/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../src/http/conditional.js";
 import { readPagePath } from "../src/http/page-path.js";
@@ -203,7 +203,7 @@ const readers: readonly Reader[] = [
     lengthMax: argumentLength,
     read: (text) => nameOfCloneUrl(text) ?? nameOfCloneUrl(`https://${text}`) ?? nameOfCloneUrl(`git@a.b:${text}`),
   },
-  { name: "a clone URL's host", lengthMax: argumentLength, read: (text) => codeHostOf(`https://${text}/a`) },
+  { name: "a clone URL's host", lengthMax: argumentLength, read: (text) => parseCodeHost(`https://${text}/a`) },
   { name: "a path in a URL", lengthMax: headerLength, read: escapePath },
   { name: "a user's name", lengthMax: argumentLength, read: checkName },
   { name: "a mail address", lengthMax: argumentLength, read: checkEmail },
@@ -230,13 +230,13 @@ const readers: readonly Reader[] = [
   {
     name: "CODEOWNERS",
     lengthMax: codeOwnersBytesMax,
-    read: (text) => new CodeOwners(text).ownersOf("a/b/c/d.e"),
+    read: (text) => new CodeOwners(text).match("a/b/c/d.e"),
     cpuMsMax: 1_000,
   },
   {
     name: "a pattern of CODEOWNERS",
     lengthMax: codeOwnersBytesMax,
-    read: (text) => new CodeOwners(`/a${text}b @a`).ownersOf(`a/${"ab/".repeat(1_000)}c`),
+    read: (text) => new CodeOwners(`/a${text}b @a`).match(`a/${"ab/".repeat(1_000)}c`),
     cpuMsMax: 1_000,
   },
   { name: "#!", lengthMax: headBytesMax, read: (text) => detectLanguage("a", Buffer.from(`#!${text}`)) },

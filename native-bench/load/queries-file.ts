@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { TrawlError, messageOf } from "../../src/base/errors.js";
+import { TrawlError, errorMessage } from "../../src/base/errors.js";
 import type { LoadRequest } from "./request.js";
 
 /**
@@ -16,7 +16,7 @@ export function readQueriesFile(path: string): LoadRequest[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    throw new TrawlError("bad-config", `the file of queries cannot be read: ${messageOf(cause)}`, { cause });
+    throw new TrawlError("bad-config", `the file of queries cannot be read: ${errorMessage(cause)}`, { cause });
   }
   return parseQueries(text, path);
 }
@@ -66,7 +66,9 @@ function parseObject(line: string, place: string): JsonObject {
   try {
     return JSON.parse(line) as JsonObject;
   } catch (cause) {
-    throw new TrawlError("bad-config", `${place}: a line that begins with { is JSON: ${messageOf(cause)}`, { cause });
+    throw new TrawlError("bad-config", `${place}: a line that begins with { is JSON: ${errorMessage(cause)}`, {
+      cause,
+    });
   }
 }
 

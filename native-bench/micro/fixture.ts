@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, TrawlError } from "../../src/base/errors.js";
+import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import { loadKernel } from "../../src/kernel/load.js";
 import { ShardBuilder } from "../../src/shard/shard-builder.js";
@@ -32,7 +32,7 @@ export class Fixture {
     const notes: string[] = [];
     const kernels = usableKernels(notes);
     const program = await compileProgram("native-bench/micro/limits.c", workFolder).catch((error: unknown) => {
-      notes.push(`The machine's limits are not measured: ${messageOf(error)}`);
+      notes.push(`The machine's limits are not measured: ${errorMessage(error)}`);
       return undefined;
     });
     const textFolder = join(workFolder, "text");
@@ -123,7 +123,7 @@ function usableKernels(notes: string[]): Kernel[] {
   try {
     return [loadKernel("native"), portable];
   } catch (error) {
-    notes.push(`The native kernel is not measured: ${messageOf(error)}`);
+    notes.push(`The native kernel is not measured: ${errorMessage(error)}`);
     return [portable];
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, TrawlError } from "../../src/base/errors.js";
+import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import { renderReport } from "./markdown.js";
 import { renderPlot } from "./plot.js";
 import type { Environment, RunRecord } from "./record.js";
@@ -41,7 +41,7 @@ export function readRun(folder: string): RunRecord {
   try {
     value = JSON.parse(readFileSync(file, "utf8")) as Partial<RunRecord>;
   } catch (error) {
-    throw new TrawlError("bad-request", `${file} is not JSON: ${messageOf(error)}`);
+    throw new TrawlError("bad-request", `${file} is not JSON: ${errorMessage(error)}`);
   }
   if (!Array.isArray(value.parts) || typeof value.date !== "string" || value.environment?.machine === undefined) {
     throw new TrawlError("bad-request", `${file} is not the record of a run: it lacks date, environment or parts`);

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { messageOf } from "../../src/base/errors.js";
+import { errorMessage } from "../../src/base/errors.js";
 import { defaultCacheFolder } from "../corpus/corpus.js";
 import type { Part, PartContext } from "../parts/part.js";
 import { claimsSummary, claimsTable, verdictOf } from "../report/claims.js";
@@ -78,7 +78,7 @@ async function runPart(
   try {
     return { record: await part.measure(context), isFailed: false };
   } catch (error) {
-    const notes = [`This part failed: ${messageOf(error)}`];
+    const notes = [`This part failed: ${errorMessage(error)}`];
     return {
       record: { part: part.name, title: part.title, seconds: 0, notes, samples: [], tables: [], plots: [], claims: [] },
       isFailed: true,

@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { messageOf, TrawlError } from "../../src/base/errors.js";
+import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import { checkoutFolder } from "./folders.js";
 import { run } from "./processes.js";
 
@@ -17,7 +17,9 @@ export async function compileProgram(source: string, workFolder: string): Promis
       "",
     );
   } catch (error) {
-    throw new TrawlError("not-found", `${compiler} does not compile ${source}: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("not-found", `${compiler} does not compile ${source}: ${errorMessage(error)}`, {
+      cause: error,
+    });
   }
   return program;
 }

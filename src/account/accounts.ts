@@ -149,7 +149,7 @@ export class Accounts {
       "user/",
       this.#observer("user", (before, after) => {
         this.#usersInOrder = undefined;
-        if (before !== undefined) this.#endLeasesOf(before, after);
+        if (before !== undefined) this.#endLeases(before, after);
       }),
     );
     this.#organisations = tables.add<Organisation>(
@@ -167,7 +167,7 @@ export class Accounts {
       if (before !== undefined && after === undefined)
         this.leases.end(`token/${before.id}`, "The access token was deleted.");
       if (after !== undefined)
-        this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryOf(after) });
+        this.#tokenOfHash.set(after.hash, { id: after.id, hash: Buffer.from(after.hash), expiresMs: expiryMs(after) });
       this.#tokenIdsOfUser.change(before, after);
     });
     const finder: UserFinder = { get: (id) => this.user(id), require: (name) => this.#requireUser(name) };
@@ -217,7 +217,7 @@ export class Accounts {
 
   /** Whether the user or organisation owns something that everybody may see, and so is named to everybody. */
   ownsPublic(ownerId: number): boolean {
-    return this.contexts.hasPublicOf(ownerId) || this.savedSearches.hasPublicOf(ownerId);
+    return this.contexts.hasPublicForOwner(ownerId) || this.savedSearches.hasPublicForOwner(ownerId);
   }
 
   get organisationCount(): number {
@@ -237,14 +237,14 @@ export class Accounts {
   }
 
   /** Those that the user is a member of. */
-  organisationsOf(userId: number): readonly Organisation[] {
+  organisationsForUser(userId: number): readonly Organisation[] {
     return this.#organisationIdsOfUser.of(userId).flatMap((id) => this.#organisations.get(id) ?? []);
   }
 
   /** Those of one user, or of all. */
   tokens(userId?: number): readonly AccessToken[] {
     const tokens =
-      userId === undefined ? [...this.#tokens.values()].sort((a, b) => a.id - b.id) : this.#tokensOf(userId);
+      userId === undefined ? [...this.#tokens.values()].sort((a, b) => a.id - b.id) : this.#tokensForUser(userId);
     return tokens.map((token) => this.#shown(token));
   }
 
@@ -254,10 +254,10 @@ export class Accounts {
   }
 
   /** What the user may see and do. */
-  viewerOf(user: User): Viewer {
+  toViewer(user: User): Viewer {
     const known = this.#viewers.get(user.id);
     if (known !== undefined) return known;
-    const readerNames = [user, ...this.organisationsOf(user.id)].map(({ name }) => name.toLowerCase()).sort();
+    const readerNames = [user, ...this.organisationsForUser(user.id)].map(({ name }) => name.toLowerCase()).sort();
     const viewer = {
       userId: user.id,
       name: user.name,
@@ -319,9 +319,9 @@ export class Accounts {
         const user = this.#requireUser(name);
         this.#requireOtherAdmin(user);
         const steps = [
-          ...this.#tokensOf(user.id).flatMap((token) => this.#removingToken(token)),
+          ...this.#tokensForUser(user.id).flatMap((token) => this.#removingToken(token)),
           ...this.lastUses.removing(user.id),
-          ...this.organisationsOf(user.id).map((group) => this.#organisations.put(without(group, user.id))),
+          ...this.organisationsForUser(user.id).map((group) => this.#organisations.put(without(group, user.id))),
           ...this.sessions.removing(user),
           ...this.passwords.removing(user),
           ...this.emails.removing(user),
@@ -416,7 +416,7 @@ export class Accounts {
     const token = await this.#changes.commit(
       () => {
         const user = this.#requireUser(userName);
-        requireRoom(this.#tokenIdsOfUser.countOf(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
+        requireRoom(this.#tokenIdsOfUser.count(user.id), tokensOfUserMax, `access tokens of ${user.name}`);
         const now = new Date();
         const stored: StoredToken = {
           id: this.#changes.newId(),
@@ -499,7 +499,7 @@ export class Accounts {
     return [this.#tokens.remove(token), ...this.lastUses.removing(token.id)];
   }
 
-  #tokensOf(userId: number): readonly StoredToken[] {
+  #tokensForUser(userId: number): readonly StoredToken[] {
     return this.#tokenIdsOfUser.of(userId).flatMap((id) => this.#tokens.get(id) ?? []);
   }
 
@@ -564,7 +564,7 @@ export class Accounts {
     };
   }
 
-  #endLeasesOf(before: User, after: User | undefined): void {
+  #endLeases(before: User, after: User | undefined): void {
     if (after === undefined) this.leases.end(`user/${before.id}`, "The account was deleted.");
     else if (before.isSiteAdmin && !after.isSiteAdmin)
       this.leases.end(`user/${before.id}`, "The account is no longer a site admin's.");
@@ -580,7 +580,7 @@ export class Accounts {
   }
 }
 
-function expiryOf({ expiresAt }: StoredToken): number {
+function expiryMs({ expiresAt }: StoredToken): number {
   return expiresAt === "" ? Infinity : Date.parse(expiresAt);
 }
 

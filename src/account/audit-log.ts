@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { RefusalLines } from "./refusal-lines.js";
 
@@ -92,20 +92,20 @@ export class AuditLog {
   constructor(file: AuditFile, log: Log) {
     this.#file = file;
     this.#log = log;
-    this.#refusals = new RefusalLines((event, fields) => this.#try(lineOf(event, fields)));
+    this.#refusals = new RefusalLines((event, fields) => this.#try(formatLine(event, fields)));
   }
 
   /** Resolves when the act may begin. Rejects with `storage` or `overloaded`. */
   async record(entry: AuditEntry): Promise<void> {
     try {
-      await this.#file.append(lineOf(entry.event, fieldsOf(entry)));
+      await this.#file.append(formatLine(entry.event, toFields(entry)));
     } catch (error) {
       this.#log.error(
         { err: error, event: entry.event },
         "an act is refused, as its line in the audit log cannot be written",
       );
       const { code } = error instanceof TrawlError ? error : { code: "storage" as const };
-      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${messageOf(error)}`, {
+      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -113,7 +113,7 @@ export class AuditLog {
 
   /** An act that was recorded came to nothing. */
   recordFailure(entry: AuditEntry, error: unknown): void {
-    this.#try(lineOf(entry.event, { ...fieldsOf(entry), outcome: "failed", reason: messageOf(error) }));
+    this.#try(formatLine(entry.event, { ...toFields(entry), outcome: "failed", reason: errorMessage(error) }));
   }
 
   /** Records, then acts. */
@@ -156,10 +156,10 @@ export class AuditLog {
   }
 }
 
-function fieldsOf({ actor: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
+function toFields({ actor: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
   return { who, ...(sudoBy === undefined ? {} : { sudoBy }), from, ...(via === undefined ? {} : { via }), ...what };
 }
 
-function lineOf(event: string, fields: Readonly<Record<string, unknown>>): string {
+function formatLine(event: string, fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ time: new Date().toISOString(), event, ...fields });
 }

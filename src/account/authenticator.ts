@@ -84,7 +84,7 @@ export class Authenticator {
     if (found !== undefined) {
       const { id, user, expiresMs } = found;
       this.#accounts.lastUses.note(user.id, nowMs);
-      const viewer: Viewer = { ...this.#accounts.viewerOf(user), isSignedIn: true, credential: { kind: "session" } };
+      const viewer: Viewer = { ...this.#accounts.toViewer(user), isSignedIn: true, credential: { kind: "session" } };
       return this.#admitted({ viewer, keys: [`session/${id}`, `user/${user.id}`], expiresMs });
     }
     if (this.#settings.isPublic) return this.#admitted({ viewer: anonymous, keys: [], expiresMs: Infinity });
@@ -118,7 +118,7 @@ export class Authenticator {
     const { token, user } = found;
     if (credential.kind === "sudo") return this.#enterAsAnother(token, user, credential.user, request, nowMs);
     this.#recordUse(token.id, user.id, nowMs);
-    return this.#admitted(termsOf(token, this.#accounts.viewerOf(user), [user]));
+    return this.#admitted(leaseTerms(token, this.#accounts.toViewer(user), [user]));
   }
 
   #enterAsAnother(
@@ -139,7 +139,7 @@ export class Authenticator {
     const actor = { who: subject.name, sudoBy: user.name, from: request.remoteAddress };
     const recorded = this.#audit.record(auditEntry("sudo", actor, { token: token.id, path: request.path }));
     recorded.catch(() => undefined);
-    const terms = termsOf(token, { ...this.#accounts.viewerOf(subject), sudoBy: user.name }, [user, subject]);
+    const terms = leaseTerms(token, { ...this.#accounts.toViewer(subject), sudoBy: user.name }, [user, subject]);
     return { ...this.#admitted(terms), recorded };
   }
 
@@ -155,7 +155,7 @@ export class Authenticator {
 }
 
 /** What a request with the token rests on: the token, and the users for whom it is sent. */
-function termsOf({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, users: readonly User[]): LeaseTerms {
+function leaseTerms({ id, scopes, expiresAt }: AccessToken, viewer: Viewer, users: readonly User[]): LeaseTerms {
   return {
     viewer: { ...viewer, credential: { kind: "token", id, scopes } },
     keys: [`token/${id}`, ...users.map((user): LeaseKey => `user/${user.id}`)],

@@ -37,7 +37,7 @@ export class ContextDirectory {
   }
 
   /** What a query of the viewer may name. */
-  contextsOf(viewer: Viewer): SearchContexts {
+  contextsForViewer(viewer: Viewer): SearchContexts {
     return { get: (spec) => this.find(spec, viewer)?.context };
   }
 
@@ -45,7 +45,7 @@ export class ContextDirectory {
     if (spec === globalContextName) return this.global;
     const configured = this.configured.find(({ name }) => name === spec);
     if (configured !== undefined) return { spec, context: configured, own: undefined };
-    const own = this.#ownOf(spec);
+    const own = this.#findOwn(spec);
     return own !== undefined && (own.public || this.owns(viewer, own.ownerId)) ? known(spec, own) : undefined;
   }
 
@@ -60,7 +60,7 @@ export class ContextDirectory {
       .filter((context) => context.public)
       .map((context) => ({ spec: context.name, context, own: undefined }));
     const own = yield* mapInSteps([...this.#accounts.contexts.all()], (context) => {
-      const spec = this.#specOf(context);
+      const spec = this.#contextSpec(context);
       return spec === undefined ? undefined : this.find(spec, viewer);
     });
     const usable = own.filter((found) => found?.own !== undefined) as KnownContext[];
@@ -76,7 +76,7 @@ export class ContextDirectory {
   /** The one that a user's mark means, where the viewer may use it and is told of it. */
   marked(mark: string, viewer: Viewer): KnownContext | undefined {
     const own = this.#accounts.contexts.marked(mark);
-    const spec = own === undefined ? mark : this.#specOf(own);
+    const spec = own === undefined ? mark : this.#contextSpec(own);
     const found = spec === undefined ? undefined : this.find(spec, viewer);
     if (own !== undefined) return found?.own?.id === own.id ? found : undefined;
     return found !== undefined && found.own === undefined && found.context.public ? found : undefined;
@@ -96,7 +96,7 @@ export class ContextDirectory {
     return ownerId === 0 && (name === globalContextName || this.configured.some((context) => context.name === name));
   }
 
-  #ownOf(spec: string): OwnContext | undefined {
+  #findOwn(spec: string): OwnContext | undefined {
     const { contexts } = this.#accounts;
     if (!spec.startsWith("@")) return contexts.find(0, spec);
     const slash = spec.indexOf("/");
@@ -105,7 +105,7 @@ export class ContextDirectory {
     return owner === undefined || slash < 0 ? undefined : contexts.find(owner.id, spec.slice(slash + 1));
   }
 
-  #specOf({ ownerId, name }: OwnContext): string | undefined {
+  #contextSpec({ ownerId, name }: OwnContext): string | undefined {
     if (ownerId === 0) return name;
     const owner = this.#accounts.user(ownerId) ?? this.#accounts.organisation(ownerId);
     return owner === undefined ? undefined : `@${owner.name}/${name}`;
@@ -113,7 +113,7 @@ export class ContextDirectory {
 
   /** The context as it stands after a change. */
   of(own: OwnContext): KnownContext {
-    return known(this.#specOf(own) ?? own.name, own);
+    return known(this.#contextSpec(own) ?? own.name, own);
   }
 }
 

@@ -45,13 +45,13 @@ export class Emails {
   }
 
   /** Whose address it is; undefined for nobody's. */
-  ownerOf(address: string): number | undefined {
+  findOwner(address: string): number | undefined {
     return this.#userIdOfAddress.get(address.toLowerCase());
   }
 
   /** Whose verified address it is; undefined for nobody's. */
-  verifiedOwnerOf(address: string): number | undefined {
-    const owner = this.ownerOf(address);
+  findVerifiedOwner(address: string): number | undefined {
+    const owner = this.findOwner(address);
     const found =
       owner === undefined
         ? undefined
@@ -103,7 +103,7 @@ export class Emails {
 
   /** The step of a change that gives the user one more address. Throws `conflict` when somebody has it. */
   adding(user: User, email: Email): RecordWrite {
-    if (this.ownerOf(email.address) !== undefined)
+    if (this.findOwner(email.address) !== undefined)
       throw new TrawlError("conflict", `the e-mail address ${JSON.stringify(email.address)} is already taken`);
     const emails = this.of(user.id);
     requireRoom(emails.length, emailsOfUserMax, `e-mail addresses of ${user.name}`);

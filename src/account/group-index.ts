@@ -12,7 +12,7 @@ export class GroupIndex<T extends { readonly id: number }> {
     return [...(this.#ids.get(owner) ?? [])].sort((a, b) => a - b);
   }
 
-  countOf(owner: number): number {
+  count(owner: number): number {
     return this.#ids.get(owner)?.size ?? 0;
   }
 

@@ -1,5 +1,5 @@
 import { callEvery, type PendingCall } from "../base/deadline.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { TransactionQueue } from "./transaction-queue.js";
 import type { RecordTable, RecordTables, RecordWrite } from "./record-table.js";
@@ -79,7 +79,7 @@ export class LastUses {
         () => undefined,
       );
     } catch (error) {
-      this.#log.error(`times of last use are not written, and tried again: ${messageOf(error)}`);
+      this.#log.error(`times of last use are not written, and tried again: ${errorMessage(error)}`);
     }
   }
 

@@ -50,7 +50,7 @@ export class Leases {
   }
 
   /** Ends the requests of all viewers of whom the test holds. */
-  endOf(test: (viewer: Viewer) => boolean, reason: string): void {
+  endMatching(test: (viewer: Viewer) => boolean, reason: string): void {
     for (const lease of [...this.#open]) if (test(lease.viewer)) this.#end(lease, reason);
   }
 

@@ -7,7 +7,7 @@ export class Origins {
 
   /** Origins as browsers write them, in `trusted`: `https://host`, with a port that is not the usual one. */
   constructor(externalUrl: string, trusted: readonly string[]) {
-    this.#trusted = new Set([externalUrl, ...trusted].map(originOf).filter((origin) => origin !== undefined));
+    this.#trusted = new Set([externalUrl, ...trusted].map(parseOrigin).filter((origin) => origin !== undefined));
   }
 
   /** `host` is that of the request: a page from there is one of ours. */
@@ -19,7 +19,7 @@ export class Origins {
 }
 
 /** Undefined for what has none. */
-function originOf(url: string): string | undefined {
+function parseOrigin(url: string): string | undefined {
   const origin = URL.canParse(url) ? new URL(url).origin : "null";
   return origin === "null" ? undefined : origin;
 }

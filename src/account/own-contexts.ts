@@ -66,8 +66,8 @@ export class OwnContexts {
     this.#changes = changes;
     this.#contexts = tables.add<OwnContext>("context/", (before, after) => {
       this.#publicIdsOfOwner.change(before, after);
-      if (before !== undefined) this.#idOf.delete(keyOf(before));
-      if (after !== undefined) this.#idOf.set(keyOf(after), after.id);
+      if (before !== undefined) this.#idOf.delete(contextKey(before));
+      if (after !== undefined) this.#idOf.set(contextKey(after), after.id);
     });
     this.#marks = tables.add<ContextMarks>("context-marks/", () => undefined);
   }
@@ -76,8 +76,8 @@ export class OwnContexts {
     return this.#contexts.values();
   }
 
-  hasPublicOf(ownerId: number): boolean {
-    return this.#publicIdsOfOwner.countOf(ownerId) > 0;
+  hasPublicForOwner(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.count(ownerId) > 0;
   }
 
   get count(): number {
@@ -90,7 +90,7 @@ export class OwnContexts {
   }
 
   find(ownerId: number, name: string): OwnContext | undefined {
-    return this.#contexts.get(this.#idOf.get(keyOf({ ownerId, name })) ?? 0);
+    return this.#contexts.get(this.#idOf.get(contextKey({ ownerId, name })) ?? 0);
   }
 
   /** Rejects with `conflict` when the owner has one of this name, with `bad-request` for what can be none. */
@@ -144,7 +144,7 @@ export class OwnContexts {
   }
 
   /** What the user searches by itself; "" is the global context. */
-  preferredOf(userId: number | undefined): string {
+  preferredContext(userId: number | undefined): string {
     return this.#marks.get(userId ?? 0)?.preferred ?? "";
   }
 
@@ -208,7 +208,7 @@ export class OwnContexts {
   }
 }
 
-function keyOf({ ownerId, name }: Pick<OwnContext, "ownerId" | "name">): string {
+function contextKey({ ownerId, name }: Pick<OwnContext, "ownerId" | "name">): string {
   return `${ownerId}/${name}`;
 }
 

@@ -1,5 +1,5 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
-import { networkOf } from "./network.js";
+import { networkPrefix } from "./network.js";
 
 const minuteMs = 60_000;
 
@@ -45,7 +45,7 @@ export class RefusalLines {
 
   note(event: string, fields: RefusalFields): void {
     this.#minute ??= callAfter(minuteMs, () => this.flush());
-    const refusals = refusalsOf(this.#senderOf(networkOf(fields.from)), event, fields.reason);
+    const refusals = findRefusals(this.#findSender(networkPrefix(fields.from)), event, fields.reason);
     refusals.count++;
     if (refusals.count <= linesOfKindMax) this.#write(event, fields);
     else countUntold(refusals);
@@ -63,7 +63,7 @@ export class RefusalLines {
     this.#senders.clear();
   }
 
-  #senderOf(network: string): Sender {
+  #findSender(network: string): Sender {
     const key = this.#senders.has(network) || this.#senders.size < sendersMax ? network : "other addresses";
     const known = this.#senders.get(key);
     if (known !== undefined) return known;
@@ -73,7 +73,7 @@ export class RefusalLines {
   }
 }
 
-function refusalsOf(sender: Sender, event: string, reason: string): Refusals {
+function findRefusals(sender: Sender, event: string, reason: string): Refusals {
   const kind = sender.has(`${event} ${reason}`) || sender.size < kindsOfSenderMax ? reason : "other reasons";
   const key = `${event} ${kind}`;
   let refusals = sender.get(key);

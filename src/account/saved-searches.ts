@@ -54,8 +54,8 @@ export class SavedSearches {
     return this.#table.values();
   }
 
-  hasPublicOf(ownerId: number): boolean {
-    return this.#publicIdsOfOwner.countOf(ownerId) > 0;
+  hasPublicForOwner(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.count(ownerId) > 0;
   }
 
   get(id: number): SavedSearch | undefined {
@@ -66,7 +66,7 @@ export class SavedSearches {
     checkText(given);
     return this.#changes.commit(
       () => {
-        this.#requireRoomOf(given.ownerId);
+        this.#requireRoom(given.ownerId);
         requireRoom(this.#table.count, savedSearchCountMax, "saved searches");
         const now = new Date().toISOString();
         const result: SavedSearch = {
@@ -93,7 +93,7 @@ export class SavedSearches {
         const before = this.#require(id);
         const result = { ...before, ...changes, updatedBy: author.id, updatedAt: new Date().toISOString() };
         checkText(result);
-        if (result.ownerId !== before.ownerId) this.#requireRoomOf(result.ownerId);
+        if (result.ownerId !== before.ownerId) this.#requireRoom(result.ownerId);
         return { steps: [this.#table.put(result)], result };
       },
       ({ ownerId, isPublic }) =>
@@ -125,9 +125,9 @@ export class SavedSearches {
     return search;
   }
 
-  #requireRoomOf(ownerId: number): void {
+  #requireRoom(ownerId: number): void {
     if (!this.#hasOwner(ownerId)) throw new TrawlError("not-found", "there is no such owner (any more)");
-    requireRoom(this.#idsOfOwner.countOf(ownerId), ofOwnerMax, "saved searches of this owner");
+    requireRoom(this.#idsOfOwner.count(ownerId), ofOwnerMax, "saved searches of this owner");
   }
 }
 

@@ -49,7 +49,7 @@ export class SettingsTable {
     return mergedSettings(
       subjects.flatMap((subject) => {
         const written = this.#table.get(subject);
-        return written === undefined ? [] : [this.#valuesOf(written)];
+        return written === undefined ? [] : [this.#parseValues(written)];
       }),
     );
   }
@@ -101,7 +101,7 @@ export class SettingsTable {
     return written === undefined ? [] : [this.#table.remove(written)];
   }
 
-  #valuesOf(written: WrittenSettings): SettingsValues {
+  #parseValues(written: WrittenSettings): SettingsValues {
     let values = this.#values.get(written);
     if (values === undefined) {
       values = settingsValues(written.contents);

@@ -4,7 +4,7 @@ import { TrawlError } from "../base/errors.js";
 import type { Accounts, NewUser, User } from "./accounts.js";
 import { RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
 import { auditEntry, type AuditLog, type Actor } from "./audit-log.js";
-import { networkOf } from "./network.js";
+import { networkPrefix } from "./network.js";
 
 export interface SignInSettings {
   /** Whether anybody may make an account. */
@@ -83,8 +83,8 @@ export class SignIn {
   /** `nameOrEmail` is of the user, `from` the address of the client. */
   async signIn(nameOrEmail: string, password: string, from: string): Promise<SignInOutcome> {
     const user = this.#find(nameOrEmail);
-    const network = networkOf(from);
-    const pair = pairOf(user?.id ?? `?${nameOrEmail.toLowerCase().slice(0, nameCharsMax)}`, network);
+    const network = networkPrefix(from);
+    const pair = attemptKey(user?.id ?? `?${nameOrEmail.toLowerCase().slice(0, nameCharsMax)}`, network);
     const isKnown = this.#knownPairs.get(pair) === true;
     const waitMs = this.#waitMs(pair, network, isKnown);
     if (waitMs > 0) {
@@ -143,7 +143,7 @@ export class SignIn {
   /** Sets a password by a link, after which its user may try to sign in at once. */
   async useReset(userId: number, code: string, password: string, from: string): Promise<void> {
     const { id } = await this.#accounts.passwords.useReset(userId, code, password, from);
-    this.#ofPair.forget(pairOf(id, networkOf(from)));
+    this.#ofPair.forget(attemptKey(id, networkPrefix(from)));
   }
 
   async #create(
@@ -151,7 +151,7 @@ export class SignIn {
     from: string,
     create: (user: NewUser, actor: Actor) => Promise<User>,
   ): Promise<SignInOutcome> {
-    const waitMs = this.#ofSignUp.begin(networkOf(from), this.#now());
+    const waitMs = this.#ofSignUp.begin(networkPrefix(from), this.#now());
     if (waitMs > 0) return { kind: "locked", waitMs };
     const given = {
       name,
@@ -192,12 +192,12 @@ export class SignIn {
 
   #find(nameOrEmail: string): User | undefined {
     if (!nameOrEmail.includes("@")) return this.#accounts.userByName(nameOrEmail);
-    const id = this.#accounts.emails.ownerOf(nameOrEmail);
+    const id = this.#accounts.emails.findOwner(nameOrEmail);
     return id === undefined ? undefined : this.#accounts.user(id);
   }
 }
 
 /** What a name, known by its user's id, and a network are remembered by. */
-function pairOf(user: number | string, network: string): string {
+function attemptKey(user: number | string, network: string): string {
   return `${network} ${user}`;
 }

@@ -50,7 +50,7 @@ export class Teams {
   }
 
   /** Those that are a direct part of the team with this id; with 0, of none. */
-  partsOf(id: number): readonly Team[] {
+  childTeams(id: number): readonly Team[] {
     return this.#idsOfParent.of(id).flatMap((part) => this.#table.get(part) ?? []);
   }
 
@@ -107,7 +107,7 @@ export class Teams {
     return this.#changes.commit(
       () => {
         const team = this.#require(id);
-        const part = this.partsOf(id).at(0);
+        const part = this.childTeams(id).at(0);
         if (part !== undefined)
           throw new TrawlError(
             "conflict",

@@ -20,13 +20,13 @@ export class ContentFiles {
   }
 
   /** Where a content lies. */
-  pathOf(sha256: string): string {
+  path(sha256: string): string {
     return join(this.#folder, sha256.slice(0, 2), sha256);
   }
 
   /** Whether the content is there with all of its bytes. */
   async has({ sha256, bytes }: BackupFile): Promise<boolean> {
-    const found = await stat(this.pathOf(sha256)).catch(() => undefined);
+    const found = await stat(this.path(sha256)).catch(() => undefined);
     return found?.isFile() === true && found.size === bytes;
   }
 
@@ -91,7 +91,7 @@ export class ContentFiles {
   async #adopt(unfinished: string, { sha256, bytes }: BackupFile): Promise<void> {
     const folder = join(this.#folder, sha256.slice(0, 2));
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await rename(unfinished, this.pathOf(sha256));
+    await rename(unfinished, this.path(sha256));
     await syncFolder(folder);
     this.copiedBytes += bytes;
   }

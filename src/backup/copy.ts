@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { StopSignal } from "../base/stop-signal.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardStore } from "../store/shard-store.js";
@@ -45,7 +45,7 @@ export async function copyMirror(
   files: ContentFiles,
   stop: StopSignal,
 ): Promise<BackupFile> {
-  const known = new Map((await listOf(earlier, files)).map((file) => [file.path, file]));
+  const known = new Map((await readList(earlier, files)).map((file) => [file.path, file]));
   const entries: BackupFile[] = [];
   for (const name of await namesIn(Buffer.from(`${directory}/`), "")) {
     if (!immutable.test(name) && !mutable.test(name)) continue;
@@ -64,10 +64,10 @@ export async function copyMirror(
 }
 
 /** The files that a list names; none where it cannot be read, so that all are copied. */
-export async function listOf(list: ManifestEntry | undefined, files: ContentFiles): Promise<readonly BackupFile[]> {
+export async function readList(list: ManifestEntry | undefined, files: ContentFiles): Promise<readonly BackupFile[]> {
   if (list === undefined) return [];
   try {
-    return parseList(await readFile(files.pathOf(list.sha256), "utf8"), list.path);
+    return parseList(await readFile(files.path(list.sha256), "utf8"), list.path);
   } catch {
     return [];
   }
@@ -80,7 +80,7 @@ async function namesIn(root: Buffer, prefix: string): Promise<string[]> {
     encoding: "buffer",
   }).catch((error: unknown) => {
     if (prefix === "" && (error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new TrawlError("storage", `cannot read a mirror: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("storage", `cannot read a mirror: ${errorMessage(error)}`, { cause: error });
   });
   const names: string[] = [];
   for (const entry of entries) {
@@ -96,7 +96,7 @@ export async function deleteUnneeded(entries: readonly ManifestEntry[], files: C
   const wanted = new Set(entries.map(({ sha256 }) => sha256));
   for (const entry of entries) {
     if (entry.kind !== "list") continue;
-    for (const { sha256 } of parseList(await readFile(files.pathOf(entry.sha256), "utf8"), entry.path))
+    for (const { sha256 } of parseList(await readFile(files.path(entry.sha256), "utf8"), entry.path))
       wanted.add(sha256);
   }
   await files.keepOnly(wanted);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { ShardStore } from "../store/shard-store.js";
 import { ContentFiles, syncFolder, writeAll } from "./content-files.js";
 import { filesFolder, manifestName, parseList, parseManifest, type BackupFile, type Manifest } from "./manifest.js";
@@ -56,7 +56,7 @@ export async function restore(
     return restored;
   } catch (error) {
     const code = error instanceof TrawlError ? error.code : "storage";
-    throw new TrawlError(code, `the restore ended: ${messageOf(error)}. Empty ${dataFolder} before the next try.`, {
+    throw new TrawlError(code, `the restore ended: ${errorMessage(error)}. Empty ${dataFolder} before the next try.`, {
       cause: error,
     });
   }
@@ -109,8 +109,8 @@ class Restoring {
   }
 
   async #read(entry: BackupFile): Promise<Buffer> {
-    const bytes = await readFile(this.#files.pathOf(entry.sha256)).catch((error: unknown) => {
-      throw damaged(entry, messageOf(error));
+    const bytes = await readFile(this.#files.path(entry.sha256)).catch((error: unknown) => {
+      throw damaged(entry, errorMessage(error));
     });
     if (createHash("sha256").update(bytes).digest("hex") !== entry.sha256)
       throw damaged(entry, "it has a wrong checksum");
@@ -120,8 +120,8 @@ class Restoring {
   async #copy(entry: BackupFile): Promise<void> {
     const target = Buffer.from(`${this.#dataFolder}/`).toString("latin1") + entry.path;
     await mkdir(Buffer.from(dirname(target), "latin1"), { recursive: true, mode: 0o700 });
-    const from = await open(this.#files.pathOf(entry.sha256), "r").catch((error: unknown) => {
-      throw damaged(entry, messageOf(error));
+    const from = await open(this.#files.path(entry.sha256), "r").catch((error: unknown) => {
+      throw damaged(entry, errorMessage(error));
     });
     const hash = createHash("sha256");
     try {

@@ -72,7 +72,7 @@ export interface SerializedError {
 
 export function serializeError(error: unknown): SerializedError {
   if (error instanceof TrawlError) return { code: error.code, message: error.message };
-  return { code: "internal", message: messageOf(error) };
+  return { code: "internal", message: errorMessage(error) };
 }
 
 export function deserializeError(error: SerializedError): TrawlError {
@@ -80,6 +80,6 @@ export function deserializeError(error: SerializedError): TrawlError {
 }
 
 /** The message of anything thrown. */
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -12,7 +12,7 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
-  countOf(client: string): number {
+  count(client: string): number {
     return this.#items.get(client)?.size ?? 0;
   }
 

@@ -48,7 +48,7 @@ export class FairSemaphore {
   refusal(client: string): FullShare | undefined {
     const { clientCountMax, clientWaitingMax, waitingMax } = this.#limits;
     if (this.#mayRun(client, clientCountMax)) return undefined;
-    if (this.#queue.countOf(client) >= clientWaitingMax) return "client";
+    if (this.#queue.count(client) >= clientWaitingMax) return "client";
     return this.#queue.size >= waitingMax ? "all" : undefined;
   }
 
@@ -127,13 +127,13 @@ export function refusalMessage(full: FullShare, what: string): string {
 export function shareLimits(countMax: number, waitingMax: number, percent: number): ShareLimits {
   return {
     countMax,
-    clientCountMax: shareOf(countMax, percent),
+    clientCountMax: share(countMax, percent),
     waitingMax,
-    clientWaitingMax: shareOf(waitingMax, percent),
+    clientWaitingMax: share(waitingMax, percent),
   };
 }
 
 /** What one client may have of `countMax`: `percent` of it, at least one, and not all of it below 100. */
-export function shareOf(countMax: number, percent: number): number {
+export function share(countMax: number, percent: number): number {
   return Math.max(1, Math.floor((countMax * percent) / 100));
 }

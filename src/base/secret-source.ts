@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { messageOf, TrawlError } from "./errors.js";
+import { errorMessage, TrawlError } from "./errors.js";
 
 /** More than any key or token has; a file that holds more is another one than was meant. */
 const secretBytesMax = 64 * 1024;
@@ -35,7 +35,7 @@ export function readSecretFile(path: string, where: string): string {
   } catch (cause) {
     throw new TrawlError(
       "bad-config",
-      `${where}: cannot read its secret: ${messageOf(cause)}; the account of the daemon has to be able to`,
+      `${where}: cannot read its secret: ${errorMessage(cause)}; the account of the daemon has to be able to`,
       { cause },
     );
   }

@@ -4,7 +4,7 @@
  */
 
 /** The text without those characters at its end: `trimEndOf("a/b//", "/")` is `a/b`. */
-export function trimEndOf(text: string, characters: string): string {
+export function trimEndChars(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end--;
   return text.slice(0, end);

@@ -189,7 +189,7 @@ export class Catalog {
   }
 
   /** Live shards that hold documents of the repository. */
-  shardsOf(repositoryId: number): readonly LiveShard[] {
+  shardsForRepository(repositoryId: number): readonly LiveShard[] {
     this.#shardsOfRepository ??= groupByRepository(this.#shards.values());
     return this.#shardsOfRepository.get(repositoryId) ?? [];
   }
@@ -199,7 +199,7 @@ export class Catalog {
     const shards = this.shards();
     const generation = this.#pins.pin();
     if (this.#table === undefined || !this.#isTableCurrent) {
-      this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.columnOf(shardId));
+      this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.shardColumn(shardId));
     }
     this.#isTableCurrent = true;
     let released = false;

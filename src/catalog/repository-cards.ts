@@ -18,11 +18,11 @@ export interface RepositoryCard {
 }
 
 /** The commit that is searched as this branch; "" for none. */
-export function commitOf(card: RepositoryCard, bit: number): string {
+export function commitAtBit(card: RepositoryCard, bit: number): string {
   return card.branches.find((branch) => branch.bit === bit)?.commit ?? "";
 }
 
-export function cardOf(repository: Repository): RepositoryCard {
+export function summarize(repository: Repository): RepositoryCard {
   return {
     id: repository.id,
     name: repository.name,
@@ -36,7 +36,7 @@ export function cardOf(repository: Repository): RepositoryCard {
 /** `repositories[i]` is the one with number i in the shard; undefined hides it. */
 export function encodeCards(repositories: readonly (Repository | undefined)[]): Uint8Array {
   const cards = repositories.map((repository) =>
-    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(cardOf(repository))),
+    repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(summarize(repository))),
   );
   const headBytes = (cards.length + 2) * 4;
   const byteCount = cards.reduce((sum, card) => sum + card.length, headBytes);

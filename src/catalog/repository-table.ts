@@ -69,16 +69,19 @@ export class RepositoryTable {
     isWhole: boolean,
     earlier: RepositoryTable | undefined,
   ): Generator<void, RepositoryTable> {
-    const ordered = yield* inOrder(earlier === undefined ? repositories : yield* inOrderOf(earlier, repositories));
-    const { names, nameStart } = yield* namesOf(ordered);
+    const ordered = yield* inOrder(earlier === undefined ? repositories : yield* sortedRows(earlier, repositories));
+    const { names, nameStart } = yield* collectNames(ordered);
     const flags = new Uint8Array(ordered.length);
-    const placeOf = new Map<number, number>();
+    const findRow = new Map<number, number>();
     yield* eachInSteps(ordered, (repository) => {
-      flags[placeOf.size] = flagsOf(repository);
-      placeOf.set(repository.id, placeOf.size);
+      flags[findRow.size] = encodeFlags(repository);
+      findRow.set(repository.id, findRow.size);
     });
-    const nearlyByName = earlier === undefined ? [] : yield* placesIn(earlier, ordered, placeOf);
-    return new RepositoryTable({ repositories: ordered, flags, names, nameStart, placeOf, nearlyByName }, isWhole);
+    const nearlyByName = earlier === undefined ? [] : yield* placesIn(earlier, ordered, findRow);
+    return new RepositoryTable(
+      { repositories: ordered, flags, names, nameStart, placeOf: findRow, nearlyByName },
+      isWhole,
+    );
   }
 
   /** In the table's order. */
@@ -101,7 +104,7 @@ export class RepositoryTable {
   }
 
   byName(name: string): Repository | undefined {
-    const place = this.placeOfName(name);
+    const place = this.findRowByName(name);
     return place === undefined ? undefined : this.#repositories[place];
   }
 
@@ -123,7 +126,7 @@ export class RepositoryTable {
     return this.#placeOf.get(repositoryId);
   }
 
-  placeOfName(name: string): number | undefined {
+  findRowByName(name: string): number | undefined {
     this.#placeOfName ??= new Map(this.#repositories.map((repository, place) => [repository.name, place]));
     return this.#placeOfName.get(name);
   }
@@ -203,7 +206,7 @@ function* inOrder(repositories: readonly Repository[]): Generator<void, Reposito
 }
 
 /** All names, each with a newline, and where each starts. */
-function* namesOf(repositories: readonly Repository[]): Generator<void, Pick<Columns, "names" | "nameStart">> {
+function* collectNames(repositories: readonly Repository[]): Generator<void, Pick<Columns, "names" | "nameStart">> {
   const nameStart = new Uint32Array(repositories.length + 1);
   const parts: Buffer[] = [];
   let place = 0;
@@ -236,7 +239,7 @@ function* placesIn(
 }
 
 /** The repositories as `earlier` has them, and those that it has not behind them. */
-function* inOrderOf(
+function* sortedRows(
   earlier: RepositoryTable,
   repositories: readonly Repository[],
 ): Generator<void, readonly Repository[]> {
@@ -255,7 +258,7 @@ function hasSameFacts(a: Repository, b: Repository): boolean {
   if (
     a.removedAt !== b.removedAt ||
     a.stars !== b.stars ||
-    flagsOf(a) !== flagsOf(b) ||
+    encodeFlags(a) !== encodeFlags(b) ||
     a.description !== b.description
   )
     return false;
@@ -263,7 +266,7 @@ function hasSameFacts(a: Repository, b: Repository): boolean {
   return JSON.stringify([a.topics, a.metadata, a.readers]) === JSON.stringify([b.topics, b.metadata, b.readers]);
 }
 
-function flagsOf(repository: Repository): number {
+function encodeFlags(repository: Repository): number {
   return (
     (repository.fork ? repositoryFlags.fork : 0) |
     (repository.archived ? repositoryFlags.archived : 0) |

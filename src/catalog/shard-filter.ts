@@ -62,7 +62,7 @@ export class ShardFilter {
   }
 
   isKnown(column: number): boolean {
-    return (Atomics.load(this.#words, this.#wordOf(headRows.known, column)) & (1 << (column & 31))) !== 0;
+    return (Atomics.load(this.#words, this.#wordIndex(headRows.known, column)) & (1 << (column & 31))) !== 0;
   }
 
   /** Makes the column empty, for another shard. No thread may still use it for the former one. */
@@ -73,8 +73,8 @@ export class ShardFilter {
   /** Fills the column; 2 to 3 ms. Several threads may do so at once, for the same shard. */
   fill(column: number, text: ShardText): void {
     const rows = new Uint8Array(rowCount);
-    for (const key of text.keys) rows[rowOf(key)] = 1;
-    for (let at = 0; at + 2 < text.paths.length; at++) rows[rowOf(trigramAt(text.paths, at))] = 1;
+    for (const key of text.keys) rows[hashRow(key)] = 1;
+    for (let at = 0; at + 2 < text.paths.length; at++) rows[hashRow(trigramAt(text.paths, at))] = 1;
     this.#put(headRows.foldExceptions, column, text.hasFoldExceptions);
     for (let row = 0; row < rowCount; row++) this.#put(headRowCount + row, column, rows[row] === 1);
     this.#put(headRows.known, column, true);
@@ -93,7 +93,7 @@ export class ShardFilter {
   /** Removes from `mask` the columns of shards that cannot hold `literal`; one shorter than a trigram removes none. */
   keepHolding(literal: Uint8Array, mask: Int32Array): void {
     for (let at = 0; at + 2 < literal.length; at++) {
-      const word = 1 + (headRowCount + rowOf(trigramAt(literal, at))) * this.#rowWords;
+      const word = 1 + (headRowCount + hashRow(trigramAt(literal, at))) * this.#rowWords;
       for (let i = 0; i < mask.length; i++) mask[i] &= this.#words[word + i];
     }
   }
@@ -110,20 +110,20 @@ export class ShardFilter {
 
   /** Other columns of the word may be put by other threads at the same time. */
   #put(row: number, column: number, isSet: boolean): void {
-    const word = this.#wordOf(row, column);
+    const word = this.#wordIndex(row, column);
     const bit = 1 << (column & 31);
     if (((this.#words[word] & bit) !== 0) === isSet) return;
     if (isSet) Atomics.or(this.#words, word, bit);
     else Atomics.and(this.#words, word, ~bit);
   }
 
-  #wordOf(row: number, column: number): number {
+  #wordIndex(row: number, column: number): number {
     return 1 + row * this.#rowWords + (column >>> 5);
   }
 }
 
 /** Multiplicative hashing (Knuth, volume 3, 6.4): the upper bits of a product with 2^32 divided by the golden ratio. */
-function rowOf(key: number): number {
+function hashRow(key: number): number {
   return Math.imul(key << (32 - trigramBits), 0x9e3779b1) >>> (32 - rowBits);
 }
 
@@ -139,7 +139,7 @@ export class FilterColumns {
   }
 
   /** The column of a live shard, which stays its own until `release`. */
-  columnOf(shardId: number): number {
+  shardColumn(shardId: number): number {
     const known = this.#columnOf.get(shardId);
     if (known !== undefined) return known;
     const column = this.#free.pop() ?? (this.#usedCount < columnCountMax ? this.#usedCount++ : noColumn);

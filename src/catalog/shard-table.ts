@@ -47,7 +47,7 @@ export class ShardTable {
   static of(
     shards: readonly LiveShard[],
     former: ShardTable | undefined,
-    columnOf: (shardId: number) => number,
+    filterColumn: (shardId: number) => number,
   ): ShardTable {
     const headWords = 1 + shards.length * entryWordCount;
     const wordCount = shards.reduce(
@@ -69,7 +69,7 @@ export class ShardTable {
       const entry = 1 + i * entryWordCount;
       words[entry + entryWords.id] = record.id;
       words[entry + entryWords.verified] = verified.get(record.id) ?? 0;
-      words[entry + entryWords.column] = columnOf(record.id);
+      words[entry + entryWords.column] = filterColumn(record.id);
       words[entry + entryWords.checksum] = record.checksum ?? unknownChecksum;
       words[entry + entryWords.cardsFrom] = at;
       words[entry + entryWords.cardsTo] = append(cards);
@@ -82,12 +82,12 @@ export class ShardTable {
     return new ShardTable(words.buffer as SharedArrayBuffer);
   }
 
-  idOf(place: number): number {
+  shardId(place: number): number {
     return this.#word(place, entryWords.id);
   }
 
   /** The checksum of the shard's header; undefined when the catalog does not know it. */
-  checksumOf(place: number): number | undefined {
+  checksum(place: number): number | undefined {
     const checksum = this.#word(place, entryWords.checksum) >>> 0;
     return checksum === unknownChecksum ? undefined : checksum;
   }
@@ -98,13 +98,13 @@ export class ShardTable {
   }
 
   /** `encodeCards` of the shard's repositories. */
-  cardsOf(place: number): Uint8Array {
+  repositorySummaries(place: number): Uint8Array {
     const from = this.#word(place, entryWords.cardsFrom);
     return new Uint8Array(this.memory, from * 4, (this.#word(place, entryWords.cardsTo) - from) * 4);
   }
 
   /** Bit per document that is invisible; undefined when there is none. */
-  tombstonesOf(place: number): Uint32Array | undefined {
+  tombstones(place: number): Uint32Array | undefined {
     const from = this.#word(place, entryWords.tombstonesFrom);
     const to = this.#word(place, entryWords.tombstonesTo);
     return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
@@ -133,7 +133,7 @@ export class ShardTable {
   #marks(): Map<number, number> {
     const marks = new Map<number, number>();
     for (let place = 0; place < this.count; place++)
-      marks.set(this.idOf(place), this.#word(place, entryWords.verified));
+      marks.set(this.shardId(place), this.#word(place, entryWords.verified));
     return marks;
   }
 }

@@ -39,16 +39,16 @@ export class VisibleTables {
     this.#whole ??= resultAtOnce(listed([...this.#repositories()], this.#earlier));
     this.#earlier = undefined;
     if (viewer.isSiteAdmin || !this.#whole.hasPrivate) return this.#whole;
-    const key = this.#keyOf(viewer.readerNames);
+    const key = this.#cacheKey(viewer.readerNames);
     const known = this.#parts.get(key);
-    const part = known ?? partOf(this.#whole, viewer);
+    const part = known ?? filterVisible(this.#whole, viewer);
     this.#parts.delete(key);
     this.#parts.set(key, part);
     if (known === undefined) this.#shrink();
     return part;
   }
 
-  #keyOf(readerNames: readonly string[]): string {
+  #cacheKey(readerNames: readonly string[]): string {
     // No name holds a space.
     const key = this.#keys.get(readerNames) ?? readerNames.join(" ");
     this.#keys.set(readerNames, key);
@@ -127,7 +127,7 @@ function* listed(all: readonly Repository[], earlier: RepositoryTable | undefine
   return yield* RepositoryTable.inSteps(visible, visible.length === all.length, earlier);
 }
 
-function partOf(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
+function filterVisible(whole: RepositoryTable, { readerNames }: Viewer): RepositoryTable {
   const names = new Set(readerNames);
   const visible = whole.values().filter((repository) => mayRead(repository, names));
   return visible.length === whole.count ? whole : RepositoryTable.of(visible, false, whole);

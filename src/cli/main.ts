@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
 import { callDaemon, isDaemonRunning } from "./control-client.js";
@@ -27,7 +27,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 function fail(error: unknown): number {
-  const text = messageOf(error)
+  const text = errorMessage(error)
     .split("\n")
     .map((line) => `trawl: ${line}\n`)
     .join("");

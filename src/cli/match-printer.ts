@@ -24,7 +24,7 @@ export type MatchPrinter = (match: StreamMatch) => string;
 
 /** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one line each. */
 export function plainPrinter(match: StreamMatch): string {
-  const place = placeOf(match, ":");
+  const place = printLocation(match, ":");
   if (match.lineMatches === undefined) return `${place}\n`;
   return match.lineMatches.map(({ line, lineNumber }) => `${place}:${lineNumber + 1}:${line}\n`).join("");
 }
@@ -38,7 +38,7 @@ export function terminalPrinter(colours: boolean): MatchPrinter {
   const paint = (code: string, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
   let previousHadLines = false;
   return (match) => {
-    const heading = `${paint(pathColour, visible(placeOf(match, " › ")))}\n`;
+    const heading = `${paint(pathColour, visible(printLocation(match, " › ")))}\n`;
     const lines = (match.lineMatches ?? []).map((lineMatch) => {
       const number = paint(numberColour, String(lineMatch.lineNumber + 1));
       return `${number}:${highlighted(lineMatch, (text) => paint(matchColour, text))}\n`;
@@ -53,7 +53,7 @@ const pathColour = "35";
 const numberColour = "32";
 const matchColour = "1;31";
 
-function placeOf(match: StreamMatch, separator: string): string {
+function printLocation(match: StreamMatch, separator: string): string {
   if (match.repository === undefined) return match.handle === undefined ? (match.email ?? "") : `@${match.handle}`;
   const revision = match.branches?.[0] ? `@${match.branches[0]}` : "";
   return [match.repository + revision, ...(match.path === undefined ? [] : [match.path])].join(separator);

@@ -41,7 +41,7 @@ export class RepoCommands {
       name,
       url: absoluteUrl(url, process.cwd()),
       branches,
-      ...factsOf(facts),
+      ...parseAttributes(facts),
       ...(credential === undefined ? {} : { credential }),
     };
     this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
@@ -49,7 +49,7 @@ export class RepoCommands {
 
   /** Changes the facts that are given; the others stay. */
   async set(name: string, facts: TypedFacts, url: string | undefined, credential?: string): Promise<void> {
-    const body = factsOf(facts);
+    const body = parseAttributes(facts);
     const hasFacts = Object.keys(body).length > 0;
     if (!hasFacts && url === undefined && credential === undefined)
       throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
@@ -111,7 +111,7 @@ function oneLine(text: string): string {
 }
 
 /** The facts that are given, as the daemon takes and checks them. */
-function factsOf({
+function parseAttributes({
   fork,
   archived,
   private: isPrivate,

@@ -1,6 +1,6 @@
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import { printCaret } from "../query/caret.js";
 import { placeOfBytes } from "../query/characters.js";
 import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
@@ -39,7 +39,7 @@ const completeWithout: ReadonlySet<string> = new Set(["repository-fork", "exclud
  * not be written.
  */
 export async function runSearch(command: SearchCommand, terminal: Terminal): Promise<number> {
-  const query = await queryOf(command);
+  const query = await readQuery(command);
   const response = await ask(searchUrl(command, query), command);
   const output = new Output(terminal.out);
   const view = new SearchView(query, printerFor(command, terminal), terminal, command.count !== undefined);
@@ -72,7 +72,7 @@ function searchUrl(command: SearchCommand, query: string): URL {
 }
 
 /** The query as it is sent. A count holds for all of it, also where filters stand on both sides of an `or`. */
-async function queryOf({ query, count, patternType }: SearchCommand): Promise<string> {
+async function readQuery({ query, count, patternType }: SearchCommand): Promise<string> {
   if (count === undefined) return query;
   // Loading the query language takes longer than most searches, so only who needs it does.
   const { isUnion } = await import("./query-form.js");
@@ -92,7 +92,7 @@ async function ask(url: URL, { endpoint, token }: SearchCommand): Promise<Incomi
       reject(
         new TrawlError(
           "not-found",
-          `no answer from ${endpoint}: ${messageOf(cause)}; is trawld running there? ` +
+          `no answer from ${endpoint}: ${errorMessage(cause)}; is trawld running there? ` +
             "Start one with `trawl serve`, or name its address with --endpoint",
           { cause },
         ),

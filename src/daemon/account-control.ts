@@ -122,28 +122,28 @@ function shownOrganisation(accounts: Accounts, { name, memberIds }: Organisation
   return { name, members: memberIds.flatMap((id) => accounts.user(id)?.name ?? []) };
 }
 
-function fieldOf(body: unknown, key: string): unknown {
+function readField(body: unknown, key: string): unknown {
   return typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>)[key] : undefined;
 }
 
 function textIn(body: unknown, key: string): string {
-  const value = fieldOf(body, key);
+  const value = readField(body, key);
   if (typeof value === "string") return value;
   throw new TrawlError("bad-request", `"${key}" must be a text`);
 }
 
 function optionalTextIn(body: unknown, key: string): string | undefined {
-  return fieldOf(body, key) === undefined ? undefined : textIn(body, key);
+  return readField(body, key) === undefined ? undefined : textIn(body, key);
 }
 
 function textsIn(body: unknown, key: string): readonly string[] {
-  const value = fieldOf(body, key);
+  const value = readField(body, key);
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value as string[];
   throw new TrawlError("bad-request", `"${key}" must be a list of texts`);
 }
 
 function flagIn(body: unknown, key: string): boolean | undefined {
-  const value = fieldOf(body, key);
+  const value = readField(body, key);
   if (value === undefined || typeof value === "boolean") return value;
   throw new TrawlError("bad-request", `"${key}" must be true or false`);
 }

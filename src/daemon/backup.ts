@@ -11,7 +11,7 @@ import {
   type Manifest,
   type ManifestEntry,
 } from "../backup/manifest.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { filesIn } from "../git/mirror-directory.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
@@ -71,7 +71,7 @@ export class Backups {
       return result;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "storage";
-      throw new TrawlError(code, `no backup was taken in ${target}: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError(code, `no backup was taken in ${target}: ${errorMessage(error)}`, { cause: error });
     } finally {
       this.#isRunning = false;
     }
@@ -176,7 +176,7 @@ class RunningBackup {
         await this.#copy("shard", { kind: "shard", shard: { id: record.id, checksum: record.checksum } });
       } catch (error) {
         if (!(error instanceof TrawlError) || error.code !== "corrupt-shard") throw error;
-        this.#leftOut.push(messageOf(error));
+        this.#leftOut.push(errorMessage(error));
       }
     }
   }

@@ -9,7 +9,7 @@ import {
   type Node,
   type ParseError,
 } from "jsonc-parser";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { redactUrl } from "../git/remote-url.js";
 import { checkCredential } from "../git/url-secret.js";
@@ -146,7 +146,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new TrawlError("bad-config", `cannot read the configuration file: ${messageOf(cause)}`, { cause });
+    throw new TrawlError("bad-config", `cannot read the configuration file: ${errorMessage(cause)}`, { cause });
   }
 }
 
@@ -193,7 +193,7 @@ function describe(
       .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
     const unknownKey: unknown = error.params["additionalProperty"];
     const place = typeof unknownKey === "string" ? [...path, unknownKey] : path;
-    const where = file ? `${source}:${lineOf(file, place)}` : source;
+    const where = file ? `${source}:${findLine(file, place)}` : source;
     return `${where}: ${problemText(error, [...root, ...path], valueAt(content, path))}`;
   });
   return [...new Set(problems)];
@@ -268,7 +268,7 @@ function valueAt(content: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], content);
 }
 
-function lineOf(file: ConfigFile, path: readonly string[]): number {
+function findLine(file: ConfigFile, path: readonly string[]): number {
   const steps = path.map((part) => (/^[0-9]+$/.test(part) ? Number(part) : part));
   const node = file.tree && findNodeAtLocation(file.tree, steps);
   return lineAt(file.text, (node?.parent?.type === "property" ? node.parent : node)?.offset ?? 0);
@@ -309,7 +309,7 @@ function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepositor
   const items = file.content["repositories"];
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   return items.map((item: Partial<RepositoryOptions>, at) => ({
-    where: () => `${file.path}:${lineOf(file, ["repositories", String(at)])}`,
+    where: () => `${file.path}:${findLine(file, ["repositories", String(at)])}`,
     config: repositoryConfig(item, file.directory),
   }));
 }
@@ -325,7 +325,7 @@ function fileContexts(file: ConfigFile, problems: string[]): SearchContext[] {
       ...repository,
       revisions: (repository.revisions as readonly string[] | undefined) ?? [],
     }));
-    const where = `${file.path}:${lineOf(file, ["contexts", String(at)])}`;
+    const where = `${file.path}:${findLine(file, ["contexts", String(at)])}`;
     const context = { name, description, public: isPublic, query, repositories };
     if (seen.has(name)) problems.push(`${where}: a context named ${JSON.stringify(name)} stands above already`);
     seen.add(name);
@@ -391,7 +391,7 @@ function checkRepositories(repositories: readonly PlacedRepository[], problems: 
     try {
       checkCredential(url, credential);
     } catch (error) {
-      problems.push(`${where()}: ${messageOf(error)}`);
+      problems.push(`${where()}: ${errorMessage(error)}`);
     }
   }
 }

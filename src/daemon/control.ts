@@ -1,4 +1,4 @@
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import type { Accounts } from "../account/accounts.js";
 import { auditEntry, operator, type AuditEntry, type AuditLog } from "../account/audit-log.js";
 import type { AccessTokenPolicy } from "../account/authenticator.js";
@@ -115,7 +115,7 @@ function withRemedy(error: unknown, name: string): TrawlError {
   const code = error instanceof TrawlError ? error.code : "internal";
   return new TrawlError(
     code,
-    `${messageOf(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`,
+    `${errorMessage(error)}\n${name} stays in the list and is tried again; \`trawl repo remove ${name}\` takes it out`,
     { cause: error },
   );
 }
@@ -166,7 +166,7 @@ async function check(
       progress(`shard ${shardId} was built again`);
     } catch (error) {
       faults++;
-      progress(`shard ${shardId} could not be built again: ${messageOf(error)}`);
+      progress(`shard ${shardId} could not be built again: ${errorMessage(error)}`);
     }
   }
   return { shards, faults };

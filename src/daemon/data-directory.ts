@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
@@ -27,7 +27,7 @@ export function prepareData(dataFolder: string): void {
     if (isNew) writeVersion(dataFolder, `${dataVersion}\n`);
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${messageOf(error)}`, {
+    throw new TrawlError("storage", `cannot use ${dataFolder} as data directory: ${errorMessage(error)}`, {
       cause: error,
     });
   }
@@ -90,7 +90,7 @@ async function recover(
       "the shard store is damaged: all shards are built again from the mirrors",
     );
   }
-  const reason = catalog.kind === "damaged" ? catalog.reason : lossOf(catalog, dataFolder, snapshots);
+  const reason = catalog.kind === "damaged" ? catalog.reason : findLoss(catalog, dataFolder, snapshots);
   if (reason !== undefined) return await restoreCatalog(folders.catalog, reason, snapshots, log);
   const unwritten =
     catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? "it takes too long" : undefined;
@@ -110,7 +110,7 @@ async function recover(
  * Why a catalog without records cannot be the one of this data; undefined when it can. Once started, a daemon has
  * records.
  */
-function lossOf(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
+function findLoss(state: StoreState, dataFolder: string, snapshots: CatalogSnapshots): string | undefined {
   if (state.kind === "unknown" || (state.kind === "whole" && state.count > 0)) return undefined;
   if (snapshots.names().length === 0 && readdirSync(join(dataFolder, "mirrors")).length === 0) return undefined;
   return "it holds nothing, and there are mirrors or snapshots";
@@ -129,7 +129,7 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
       if (state.kind !== "whole" || state.unwritten !== undefined)
         throw new TrawlError("storage", "it could not be written");
     } catch (error) {
-      bad.push(`${name}: ${messageOf(error)}`);
+      bad.push(`${name}: ${errorMessage(error)}`);
       continue;
     }
     const movedTo = setAside(folder);

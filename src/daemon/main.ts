@@ -13,7 +13,7 @@ import { Authenticator, type AccessTokenPolicy } from "../account/authenticator.
 import { Origins } from "../account/origins.js";
 import { SignIn } from "../account/sign-in.js";
 import { TokenLifetimes } from "../account/token-lifetimes.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { shareLimits } from "../base/fair-semaphore.js";
@@ -36,7 +36,7 @@ import { descriptorLimit, openAnswersMax } from "../http/descriptor-share.js";
 import { HttpServer } from "../http/uws.js";
 import type { Repository } from "../model/repository.js";
 import { anonymous, operatorViewer, type Viewer } from "../model/viewer.js";
-import { limitUnsentBytes, listenerOf, widenSendBuffers } from "../kernel/socket.js";
+import { limitUnsentBytes, findListener, widenSendBuffers } from "../kernel/socket.js";
 import { RevisionCache } from "../search/revision-cache.js";
 import { Searcher } from "../search/searcher.js";
 import { CommitAttributeReader } from "../search/commit-attributes.js";
@@ -113,7 +113,7 @@ export async function runDaemon(options: ResolvedOptions): Promise<number> {
   // Clients that come while the daemon is started again wait at this socket, and none is refused.
   const socketName = `listen-${options.listen.replaceAll(":", "_")}`;
   const { url, port } = await started.start(manager.takeBack(socketName));
-  const listener = listenerOf(port);
+  const listener = findListener(port);
   if (listener !== undefined) manager.keep(socketName, listener);
   process.on(
     "SIGHUP",
@@ -238,7 +238,7 @@ class Daemon implements Controlled {
     this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
     this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
-      this.accounts.leases.endOf(
+      this.accounts.leases.endMatching(
         (viewer) => maySee(before, viewer) && !maySee(after, viewer),
         "Who may read a repository has changed.",
       );
@@ -323,7 +323,7 @@ class Daemon implements Controlled {
       kernel: options.kernel,
     });
     this.#contexts = new ContextDirectory(this.accounts, options.contexts);
-    this.searcher.contextsOf = (viewer) => this.#contexts.contextsOf(viewer);
+    this.searcher.contextsOf = (viewer) => this.#contexts.contextsForViewer(viewer);
     this.#server = new HttpServer(log, (method, status) =>
       metrics.metrics.httpRequests.inc({ method, status: String(status) }),
     );
@@ -461,7 +461,7 @@ class Daemon implements Controlled {
       reads: this.#readPool,
       gitCache: new GitCache(),
       log: this.#log,
-      activityOf: (repositoryId) => sync.activityOf(repositoryId),
+      activityOf: (repositoryId) => sync.activity(repositoryId),
       externalUrl: () => this.externalUrl,
       configuration,
       siteId: siteId(options.data),
@@ -545,7 +545,7 @@ class Daemon implements Controlled {
       this.#log.info(result, "configuration read again; options other than repositories and contexts need a restart");
       return result;
     } catch (error) {
-      this.#log.error(`the configuration stays as it was: ${messageOf(error)}`);
+      this.#log.error(`the configuration stays as it was: ${errorMessage(error)}`);
       throw error;
     }
   }

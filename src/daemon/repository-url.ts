@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { trimEndOf, withoutSuffix } from "../base/text.js";
+import { trimEndChars, withoutSuffix } from "../base/text.js";
 
 /** A URL as it is, or an absolute path when it names a directory of this host. */
 export function absoluteUrl(url: string, base: string): string {
@@ -10,8 +10,8 @@ export function absoluteUrl(url: string, base: string): string {
 /** The name for a repository of which only the URL is given: `host/path` of a remote one, the last part of a path. */
 export function nameOfUrl(url: string): string {
   const isLocal = url.startsWith("/") || url.startsWith("file:");
-  const name = (isLocal ? undefined : hostAndPath(url)) ?? trimEndOf(url, "/").split("/").at(-1) ?? "";
-  return withoutSuffix(trimEndOf(name, "/"), ".git").replace(/[\s@:\\]+/g, "-");
+  const name = (isLocal ? undefined : hostAndPath(url)) ?? trimEndChars(url, "/").split("/").at(-1) ?? "";
+  return withoutSuffix(trimEndChars(name, "/"), ".git").replace(/[\s@:\\]+/g, "-");
 }
 
 /** Of `scheme://user@host:port/path` and `user@host:path`. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { callEvery, type PendingCall } from "../base/deadline.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { sendDatagram } from "../kernel/datagram.js";
 
@@ -156,6 +156,6 @@ function startNotifier(address: string, message: string): string {
     child.unref();
     return child.pid === undefined ? `systemd-notify is not installed; ${without}` : "";
   } catch (error) {
-    return `${messageOf(error)}; ${without}`;
+    return `${errorMessage(error)}; ${without}`;
   }
 }

@@ -1,5 +1,5 @@
 import { callEvery, type PendingCall } from "../base/deadline.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import type { RecordStore } from "../store/record-store.js";
@@ -43,7 +43,7 @@ export class SnapshotSchedule {
       await this.#snapshots.take(this.#store, new Date());
       this.#changeCount = changeCount;
     } catch (error) {
-      this.#log.error(messageOf(error));
+      this.#log.error(errorMessage(error));
     }
   }
 }

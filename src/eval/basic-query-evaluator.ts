@@ -145,7 +145,7 @@ export class BasicQueryEvaluator {
   /** True when this alternative searches some repository of the shard. */
   get hasRepositories(): boolean {
     return this.#reader.repositories.some(
-      (_, number) => this.#choicesOf(number).length > 0 || this.#unindexedOf(number).length > 0,
+      (_, number) => this.#indexedRevisions(number).length > 0 || this.#unindexedRevisions(number).length > 0,
     );
   }
 
@@ -153,14 +153,14 @@ export class BasicQueryEvaluator {
    * From here on the branches of `branchMask` of repository number `number` are not searched. False when none is left.
    */
   leaveOut(number: number, branchMask: number): boolean {
-    const left = this.#choicesOf(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
+    const left = this.#indexedRevisions(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
     this.#choices[number] = left;
     return left.length > 0;
   }
 
   /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
   candidates(): ContentSet {
-    const candidates = this.#root === undefined ? undefined : this.#candidatesOf(this.#root);
+    const candidates = this.#root === undefined ? undefined : this.#findCandidates(this.#root);
     if (candidates === undefined && this.#filters.length > 0) this.#decideFilters();
     return candidates;
   }
@@ -232,20 +232,20 @@ export class BasicQueryEvaluator {
   }
 
   #isHeld(people: People, document: number, choice: RevisionChoice): boolean {
-    const card = this.cardOf(document);
+    const card = this.repositorySummary(document);
     const commit = commitOfChoice(card, choice);
-    return people.hold(this.#peopleFilters, { repositoryId: card.id, commit }, this.#reader.pathOf(document));
+    return people.hold(this.#peopleFilters, { repositoryId: card.id, commit }, this.#reader.path(document));
   }
 
   /** The revisions at which document `documents[i]`, if it is satisfied, is a result. */
-  revisionsOf(i: number): readonly RevisionChoice[] {
+  revisions(i: number): readonly RevisionChoice[] {
     return this.#heldRevisions.length > 0 ? this.#heldRevisions[i] : this.#searchedRevisions(i);
   }
 
   /** The revisions of document `documents[i]` that this alternative searches. */
   #searchedRevisions(i: number): readonly RevisionChoice[] {
     const document = this.documents[i];
-    const choices = this.#choicesOf(this.#reader.documentRepository[document]);
+    const choices = this.#indexedRevisions(this.#reader.documentRepository[document]);
     if (this.#visibility.sets === undefined)
       return choices.length === 1 ? choices : choices.filter((choice) => this.#hasBranch(document, choice.bit));
     const unindexed = this.#unindexedAt(document);
@@ -253,7 +253,7 @@ export class BasicQueryEvaluator {
     return [...choices.filter((choice) => this.#hasBranch(document, choice.bit)), ...unindexed];
   }
 
-  cardOf(document: number): RepositoryCard {
+  repositorySummary(document: number): RepositoryCard {
     return this.#card(this.#reader.documentRepository[document]) as RepositoryCard;
   }
 
@@ -262,7 +262,7 @@ export class BasicQueryEvaluator {
    * Returns how many patterns added some, at most: with more than one the caller makes them disjoint.
    */
   addRows(i: number, rows: Rows): number {
-    return this.#root === undefined ? 0 : addRowsOf(this.#root, i, this.#contentPlaces[i], rows);
+    return this.#root === undefined ? 0 : addNodeRows(this.#root, i, this.#contentPlaces[i], rows);
   }
 
   /** Adds the ranges in the path of `documents[i]`: of satisfied leaves, and of `file:` filters. */
@@ -271,7 +271,7 @@ export class BasicQueryEvaluator {
     const document = this.documents[i];
     for (const { filter, finder } of this.#filters)
       if (filter.highlighted && !filter.negated) finder.findAll(document, rows);
-    if (this.#root !== undefined) addPathRowsOf(this.#root, i, document, rows);
+    if (this.#root !== undefined) addNodePathRows(this.#root, i, document, rows);
   }
 
   #bind(node: TextNode, leaves: readonly Leaf[], kernel: Kernel, useIndex: boolean): BoundNode {
@@ -293,7 +293,7 @@ export class BasicQueryEvaluator {
   #bindLeaf(leaf: Leaf, kernel: Kernel, useIndex: boolean): BoundLeaf {
     const matcher = compileRegexp(leaf.source, leaf.foldCase);
     const work = new StoppableWork(this.#stop);
-    const finders = findersOf(leaf, this.#reader, work);
+    const finders = compilePathFinders(leaf, this.#reader, work);
     const anyFinder =
       finders.length === 1 ? finders[0] : new PathFinder(this.#reader, leaf.source, leaf.foldCase, work);
     const plan = planLeaf(leaf, this.#reader, kernel, useIndex, this.#stop);
@@ -319,16 +319,16 @@ export class BasicQueryEvaluator {
     return bound;
   }
 
-  #candidatesOf(node: BoundNode): ContentSet {
+  #findCandidates(node: BoundNode): ContentSet {
     switch (node.kind) {
       case "leaf":
         return this.#leafCandidates(node);
       case "not":
         return undefined;
       case "and":
-        return node.children.map((child) => this.#candidatesOf(child)).reduce(intersect);
+        return node.children.map((child) => this.#findCandidates(child)).reduce(intersect);
       case "or":
-        return node.children.map((child) => this.#candidatesOf(child)).reduce(unite);
+        return node.children.map((child) => this.#findCandidates(child)).reduce(unite);
     }
   }
 
@@ -367,7 +367,7 @@ export class BasicQueryEvaluator {
     if (this.#visibility.sets !== undefined && this.#unindexedAt(document).length > 0) return true;
     if (this.#isDead(document)) return false;
     const mask = this.#reader.documentBranches[document];
-    const choices = this.#choicesOf(this.#reader.documentRepository[document]);
+    const choices = this.#indexedRevisions(this.#reader.documentRepository[document]);
     for (let i = 0; i < choices.length; i++) if (((mask >>> choices[i].bit) & 1) === 1) return true;
     return false;
   }
@@ -387,7 +387,7 @@ export class BasicQueryEvaluator {
     const { sets } = this.#visibility;
     const set = sets?.ofDocuments[document] ?? 0;
     if (sets === undefined || set === 0) return noChoices;
-    return (this.#unindexedOfSet[set] ??= this.#unindexedOf(this.#reader.documentRepository[document]).filter(
+    return (this.#unindexedOfSet[set] ??= this.#unindexedRevisions(this.#reader.documentRepository[document]).filter(
       ({ unindexed }) => unindexed !== undefined && isInSet(sets, set, unindexed.number),
     ));
   }
@@ -402,7 +402,7 @@ export class BasicQueryEvaluator {
   }
 
   /** Revisions of repository number `number` that are not indexed; none when it is hidden or not selected. */
-  #unindexedOf(number: number): readonly RevisionChoice[] {
+  #unindexedRevisions(number: number): readonly RevisionChoice[] {
     if (this.#visibility.sets === undefined || this.#card(number) === undefined) return noChoices;
     return (
       this.#selection.revisions
@@ -412,7 +412,7 @@ export class BasicQueryEvaluator {
   }
 
   /** Indexed revisions to search of repository number `number`; none when it is hidden or not selected. */
-  #choicesOf(number: number): readonly RevisionChoice[] {
+  #indexedRevisions(number: number): readonly RevisionChoice[] {
     return (this.#choices[number] ??= this.#findChoices(number));
   }
 
@@ -507,7 +507,11 @@ function isInSet({ setStarts, setRanges }: DocumentSets, set: number, commit: nu
   return false;
 }
 
-function findersOf({ source, either, foldCase }: Leaf, reader: ShardReader, work: MatchWork): readonly PathFinder[] {
+function compilePathFinders(
+  { source, either, foldCase }: Leaf,
+  reader: ShardReader,
+  work: MatchWork,
+): readonly PathFinder[] {
   return (either.length === 0 ? [source] : either).map((one) => new PathFinder(reader, one, foldCase, work));
 }
 
@@ -518,7 +522,7 @@ function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
   return [...children].sort((a, b) => cost(a) - cost(b));
 }
 
-function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): number {
+function addNodeRows(node: BoundNode, i: number, place: number, rows: Rows): number {
   if (node.result[i] !== 1) return 0;
   switch (node.kind) {
     case "leaf":
@@ -527,7 +531,7 @@ function addRowsOf(node: BoundNode, i: number, place: number, rows: Rows): numbe
       return 0;
     case "and":
     case "or":
-      return node.children.reduce((leafCount, child) => leafCount + addRowsOf(child, i, place, rows), 0);
+      return node.children.reduce((leafCount, child) => leafCount + addNodeRows(child, i, place, rows), 0);
   }
 }
 
@@ -539,7 +543,7 @@ function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
   return Math.min(count, leaf.finders.length);
 }
 
-function addPathRowsOf(node: BoundNode, i: number, document: number, rows: Rows): void {
+function addNodePathRows(node: BoundNode, i: number, document: number, rows: Rows): void {
   if (node.result[i] !== 1) return;
   switch (node.kind) {
     case "leaf":
@@ -549,6 +553,6 @@ function addPathRowsOf(node: BoundNode, i: number, document: number, rows: Rows)
       break;
     case "and":
     case "or":
-      for (const child of node.children) addPathRowsOf(child, i, document, rows);
+      for (const child of node.children) addNodePathRows(child, i, document, rows);
   }
 }

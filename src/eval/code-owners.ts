@@ -1,4 +1,4 @@
-import { trimEndOf } from "../base/text.js";
+import { trimEndChars } from "../base/text.js";
 import { OwnerPattern } from "./owner-pattern.js";
 
 /** Who owns a file: an account or team without its `@`, or an address. */
@@ -42,7 +42,7 @@ export class CodeOwners {
   }
 
   /** The owners of the file; none without a rule for it, or where its rule names none. */
-  ownersOf(path: string): readonly Owner[] {
+  match(path: string): readonly Owner[] {
     const names = path.split("/");
     const own = this.#placesOf.get(names[0]) ?? [];
     let i = own.length - 1;
@@ -74,7 +74,7 @@ function lastLines(text: string): string[] {
   let looked = 0;
   for (let end = text.length; end >= 0 && looked < lineCountMax; looked++) {
     const from = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
-    if (end - from <= lineLengthMax) lines.push(trimEndOf(text.slice(from, end), "\r"));
+    if (end - from <= lineLengthMax) lines.push(trimEndChars(text.slice(from, end), "\r"));
     end = from - 1;
   }
   return lines.reverse();
@@ -82,7 +82,7 @@ function lastLines(text: string): string[] {
 
 /** Undefined for a line without a rule. */
 function parseRule(line: string): Rule | undefined {
-  const words = wordsOf(line);
+  const words = splitWords(line);
   const [first, ...rest] = words;
   const pattern = first === undefined ? undefined : OwnerPattern.parse(first);
   if (pattern === undefined || !rest.every((word) => word.length > 1 && word.includes("@"))) return undefined;
@@ -90,7 +90,7 @@ function parseRule(line: string): Rule | undefined {
 }
 
 /** The words of a line up to a `#`; a backslash keeps a blank within a word. */
-function wordsOf(line: string): string[] {
+function splitWords(line: string): string[] {
   const words: string[] = [];
   for (const [word] of line.matchAll(/(?:\\.|[^\s\\])+/g)) {
     if (word.startsWith("#")) break;

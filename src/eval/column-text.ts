@@ -3,7 +3,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import { holdsFoldException } from "./path-match.js";
 
 /** What the shard's column of the filter is filled with. */
-export function columnTextOf(reader: ShardReader): ShardText {
+export function columnText(reader: ShardReader): ShardText {
   const { keys, paths, foldExceptions } = reader;
   return { keys, paths, hasFoldExceptions: foldExceptions.length > 0 || holdsFoldException(paths) };
 }

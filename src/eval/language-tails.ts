@@ -11,7 +11,7 @@ export interface LanguageTails {
 /** Of each reader that is in use: a search goes through all shards, and most of them have few results to write. */
 const known = new WeakMap<ShardReader, LanguageTails>();
 
-export function languageTailsOf(reader: ShardReader): LanguageTails {
+export function makeLanguageEndings(reader: ShardReader): LanguageTails {
   const tails = known.get(reader) ?? makeTails(reader);
   known.set(reader, tails);
   return tails;

@@ -1,10 +1,10 @@
 import type { Kernel } from "../kernel/kernel.js";
-import { literalsOf, trigramBytes } from "../query/leaf-literals.js";
+import { requiredLiterals, trigramBytes } from "../query/leaf-literals.js";
 import type { Leaf } from "../query/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { StopCheck } from "../task/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
-import { lookUpLiteral, unitsOf, type LiteralLists } from "./posting-lookup.js";
+import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
 
 /** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -59,14 +59,14 @@ export function planLeaf(
   useIndex: boolean,
   stop: StopCheck,
 ): LeafPlan {
-  const { exact, clauses } = literalsOf(leaf);
+  const { exact, clauses } = requiredLiterals(leaf);
   const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
   const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, stop) : [];
   if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
   const [best, ...others] = lookups;
   const scanOf = (found: LiteralLists): LiteralScan => {
     stop.check();
-    return { needle: found.literal, units: unitsOf(reader, kernel, found) };
+    return { needle: found.literal, units: intersectUnits(reader, kernel, found) };
   };
   const scans = best.alternatives.filter((found) => found.lists.length > 0).map(scanOf);
   let candidates = contentsOfScans(scans, reader);

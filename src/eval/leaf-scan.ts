@@ -1,4 +1,4 @@
-import { bordersOf } from "../kernel/borders.js";
+import { computeBorders } from "../kernel/borders.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
@@ -125,7 +125,7 @@ export class LeafScan {
    * place begins within a found row, as far behind its start as the needle fits itself.
    */
   #addOverlapping(contents: Uint32Array, needle: Buffer, rowFrom: number): void {
-    const shifts = shiftsOf(needle);
+    const shifts = computeShifts(needle);
     if (shifts.length === 0) return;
     const { contentStart } = this.#reader;
     const rowTo = this.rows.count;
@@ -352,8 +352,8 @@ export class LeafScan {
 }
 
 /** The distances at which the needle overlaps itself: 3 for `abba`. */
-function shiftsOf(needle: Buffer): number[] {
-  const borders = bordersOf(needle);
+function computeShifts(needle: Buffer): number[] {
+  const borders = computeBorders(needle);
   const shifts: number[] = [];
   for (let border = borders[needle.length]; border > 0; border = borders[border]) shifts.push(needle.length - border);
   return shifts;

@@ -1,4 +1,4 @@
-import { trimEndOf } from "../base/text.js";
+import { trimEndChars } from "../base/text.js";
 
 /** In UTF-16 units; a longer pattern is skipped. Few paths that are meant well have 300. */
 const patternLengthMax = 1024;
@@ -27,7 +27,7 @@ export class OwnerPattern {
   static parse(text: string): OwnerPattern | undefined {
     if (text.length > patternLengthMax || text.startsWith("!") || /[[\]]/.test(text)) return undefined;
     const endsInSlash = text.endsWith("/");
-    const inner = trimEndOf(text.replace(/^\/+/, ""), "/");
+    const inner = trimEndChars(text.replace(/^\/+/, ""), "/");
     if (inner === "") return undefined;
     const names = inner.split(/\/+/);
     const isAnywhere = names.length === 1 && !text.startsWith("/");

@@ -1,7 +1,7 @@
 import { compileRegexp } from "../regexp/compile.js";
 import type { MatchWork } from "../regexp/match-work.js";
 import type { Matcher } from "../regexp/matcher.js";
-import { plainFormOf, type PlainForm } from "../regexp/plain-form.js";
+import { toPlainForm, type PlainForm } from "../regexp/plain-form.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { Rows } from "./rows.js";
 
@@ -30,27 +30,27 @@ export class PathFinder {
   }
 
   test(document: number): boolean {
-    const text = this.#textOf(document);
-    if (text === undefined) return this.#matcher.test(this.#reader.pathOf(document));
+    const text = this.#pathText(document);
+    if (text === undefined) return this.#matcher.test(this.#reader.path(document));
     return this.#isDot ? text.length > 0 : this.#plain?.test(text) === true;
   }
 
   /** Adds the ranges of all matches that are not empty. */
   findAll(document: number, rows: Rows): void {
-    const text = this.#isDot || this.#plain?.findsRanges === true ? this.#textOf(document) : undefined;
-    if (text === undefined) this.#matcher.findAll(this.#reader.pathOf(document), 0, rows, this.#work);
+    const text = this.#isDot || this.#plain?.findsRanges === true ? this.#pathText(document) : undefined;
+    if (text === undefined) this.#matcher.findAll(this.#reader.path(document), 0, rows, this.#work);
     else if (this.#isDot) for (let i = 0; i < text.length; i++) rows.push(i, i + 1);
     else this.#plain?.findAll(text, rows);
   }
 
   /** The path as the plain form wants it; undefined where RE2 is to look. */
-  #textOf(document: number): string | undefined {
-    const text = this.#isDot || this.#plain !== undefined ? this.#reader.plainPathOf(document) : undefined;
+  #pathText(document: number): string | undefined {
+    const text = this.#isDot || this.#plain !== undefined ? this.#reader.plainPath(document) : undefined;
     return this.#foldCase ? text?.toLowerCase() : text;
   }
 
   get #plain(): PlainForm | undefined {
-    if (this.#form === null) this.#form = plainFormOf(this.#source, this.#foldCase);
+    if (this.#form === null) this.#form = toPlainForm(this.#source, this.#foldCase);
     return this.#form;
   }
 

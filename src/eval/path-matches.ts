@@ -5,12 +5,12 @@ import type { Rows } from "./rows.js";
 const shortPathBytesMax = 256;
 
 /** Places in short paths of ASCII, where a column is an offset. */
-const locations = Array.from({ length: shortPathBytesMax + 1 }, (_, offset) => locationOf(offset, offset));
+const locations = Array.from({ length: shortPathBytesMax + 1 }, (_, offset) => locationJson(offset, offset));
 
 /** Each byte of a short path as a range, with a comma behind it: `file:.` has so many that their JSON is copied. */
 const bytesJson = Array.from(
   { length: shortPathBytesMax },
-  (_, offset) => `${rangeOf(locations[offset], locations[offset + 1])},`,
+  (_, offset) => `${rangeJson(locations[offset], locations[offset + 1])},`,
 );
 const allBytesJson = bytesJson.join("");
 const byteStarts = [0];
@@ -35,10 +35,10 @@ export function keyOfPathRows({ words, count }: Rows): number | undefined {
 function rangesInAscii(length: number, { words, count }: Rows): string {
   if (length <= shortPathBytesMax && isOfSingleBytes(words, count))
     return allBytesJson.slice(byteStarts[words[0]], byteStarts[words[0] + count] - 1);
-  const locationAt = (offset: number): string => locations[offset] ?? locationOf(offset, offset);
+  const locationAt = (offset: number): string => locations[offset] ?? locationJson(offset, offset);
   let json = "";
   for (let i = 0; i < count; i++)
-    json += `${i === 0 ? "" : ","}${rangeOf(locationAt(words[i * 2]), locationAt(words[i * 2 + 1]))}`;
+    json += `${i === 0 ? "" : ","}${rangeJson(locationAt(words[i * 2]), locationAt(words[i * 2 + 1]))}`;
   return json;
 }
 
@@ -50,16 +50,16 @@ function isOfSingleBytes(words: Uint32Array, count: number): boolean {
 }
 
 function rangesIn(path: Buffer, { words, count }: Rows): string {
-  const locationAt = (offset: number): string => locationOf(offset, [...path.subarray(0, offset).toString()].length);
-  return Array.from({ length: count }, (_, i) => rangeOf(locationAt(words[i * 2]), locationAt(words[i * 2 + 1]))).join(
-    ",",
-  );
+  const locationAt = (offset: number): string => locationJson(offset, [...path.subarray(0, offset).toString()].length);
+  return Array.from({ length: count }, (_, i) =>
+    rangeJson(locationAt(words[i * 2]), locationAt(words[i * 2 + 1])),
+  ).join(",");
 }
 
-function rangeOf(start: string, end: string): string {
+function rangeJson(start: string, end: string): string {
   return `{"start":${start},"end":${end}}`;
 }
 
-function locationOf(offset: number, column: number): string {
+function locationJson(offset: number, column: number): string {
   return `{"offset":${offset},"line":0,"column":${column}}`;
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import type { PeopleFilter, SearchPlan } from "../query/plan.js";
 import type { PathMasks } from "../task/path-masks.js";
-import { contributorFiltersOf, contributorKey, PeopleTable } from "../task/people-table.js";
+import { contributorFilters, contributorKey, PeopleTable } from "../task/people-table.js";
 import { CodeOwners, isSameOwner, readOwner, type Owner } from "./code-owners.js";
 
 /** Parsed files that are kept by one thread, of commits that were asked for last. */
@@ -27,12 +27,12 @@ export class People {
 
   constructor(memory: SharedArrayBuffer, plan: SearchPlan) {
     this.#table = new PeopleTable(memory);
-    this.#bitOf = new Map(contributorFiltersOf(plan).map((filter, bit) => [contributorKey(filter), bit]));
+    this.#bitOf = new Map(contributorFilters(plan).map((filter, bit) => [contributorKey(filter), bit]));
   }
 
   /** The owners of a file, none where no rule names one. */
-  ownersOf(place: CommitPlace, path: Buffer): readonly Owner[] {
-    return this.#codeOwnersOf(place).ownersOf(path.toString());
+  owners(place: CommitPlace, path: Buffer): readonly Owner[] {
+    return this.#codeOwners(place).match(path.toString());
   }
 
   /** Whether each filter holds for the file. */
@@ -46,7 +46,7 @@ export class People {
   }
 
   #isOwned(text: string, place: CommitPlace, path: Buffer): boolean {
-    const owners = this.ownersOf(place, path);
+    const owners = this.owners(place, path);
     if (text === "") return owners.length > 0;
     const wanted = readOwner(text);
     return owners.some((owner) => isSameOwner(owner, wanted));
@@ -54,16 +54,16 @@ export class People {
 
   #isContributed(key: string, { repositoryId, commit }: CommitPlace, path: Buffer): boolean {
     const place = `${repositoryId}@${commit}`;
-    if (!this.#contributors.has(place)) this.#contributors.set(place, this.#table.contributorsOf(repositoryId, commit));
-    const mask = this.#contributors.get(place)?.maskOf(path) ?? 0;
+    if (!this.#contributors.has(place)) this.#contributors.set(place, this.#table.contributors(repositoryId, commit));
+    const mask = this.#contributors.get(place)?.lookup(path) ?? 0;
     return ((mask >>> (this.#bitOf.get(key) ?? 0)) & 1) === 1;
   }
 
-  #codeOwnersOf({ repositoryId, commit }: CommitPlace): CodeOwners {
+  #codeOwners({ repositoryId, commit }: CommitPlace): CodeOwners {
     const key = `${repositoryId}@${commit}`;
     const kept = keptCodeOwners.get(key);
     if (kept !== undefined) return kept;
-    const text = this.#table.codeOwnersOf(repositoryId, commit);
+    const text = this.#table.codeOwners(repositoryId, commit);
     if (text === undefined) return noRules;
     const rules = new CodeOwners(text);
     keptCodeOwners.set(key, rules);

@@ -36,7 +36,7 @@ export function lookUpLiteral(reader: ShardReader, literal: Buffer): LiteralList
 }
 
 /** The units in which the literal can start, ascending. Every unit in which it does start is among them. */
-export function unitsOf(reader: ShardReader, kernel: Kernel, found: LiteralLists): Uint32Array {
+export function intersectUnits(reader: ShardReader, kernel: Kernel, found: LiteralLists): Uint32Array {
   if (found.lists.length === 0) return new Uint32Array(0);
   const units = new Uint32Array(found.cost);
   const [first, ...others] = found.lists;

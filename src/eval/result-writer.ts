@@ -2,7 +2,7 @@ import { uninitializedBytes } from "../base/bytes.js";
 import type { RepositoryCard } from "../catalog/repository-cards.js";
 import { resultWordCount, resultWords, type Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
-import { fileKindMaskOfInfo, languageNumberOf, newlineStepBytes } from "../shard/format.js";
+import { fileKindMaskOfInfo, unpackLanguage, newlineStepBytes } from "../shard/format.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { hasCredit } from "../task/credit.js";
 import {
@@ -17,7 +17,7 @@ import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
-import { languageTailsOf, type LanguageTails } from "./language-tails.js";
+import { makeLanguageEndings, type LanguageTails } from "./language-tails.js";
 import { keyOfPathRows, pathMatches } from "./path-matches.js";
 import { People } from "./people.js";
 import type { Rows } from "./rows.js";
@@ -200,7 +200,7 @@ export class ResultWriter {
    * not.
    */
   add(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): number | undefined {
-    const rowCount = this.#rowsOf(source, rowTo - rowFrom, pathRows);
+    const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
     if (rowCount === undefined) return undefined;
     const counted = this.#count(Math.max(1, rowCount));
     if (counted === 0) return undefined;
@@ -214,7 +214,7 @@ export class ResultWriter {
 
   /** Adds a document that an earlier slice has counted; of its rows at most `rowCountMax` are written. */
   addCounted(source: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows, rowCountMax: number): void {
-    const rowCount = this.#rowsOf(source, rowTo - rowFrom, pathRows);
+    const rowCount = this.#selectRows(source, rowTo - rowFrom, pathRows);
     if (rowCount !== undefined) this.#append(source, rowFrom, rowFrom + Math.min(rowCount, rowCountMax), pathRows);
   }
 
@@ -302,7 +302,7 @@ export class ResultWriter {
   }
 
   /** How many content rows the result has after `select:`; undefined when it is not to be written. */
-  #rowsOf(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
+  #selectRows(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
     const { select } = this.#options.plan.rules[0];
     if (this.#options.ruleLimits !== undefined) return rowCount;
     if (isDocumentSelect(select)) {
@@ -345,9 +345,9 @@ export class ResultWriter {
   }
 
   #selectDirectory({ card, revision, document }: ResultSource, rules: number): void {
-    const path = (this.#reader as ShardReader).pathOf(document).toString();
+    const path = (this.#reader as ShardReader).path(document).toString();
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
-    const members = this.#shapeOf(card, revision).members.toString();
+    const members = this.#findTemplate(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
     this.#select({
       key: `${card.id}@${revision.typed}:${directory}`,
@@ -361,7 +361,7 @@ export class ResultWriter {
 
   #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
     const place = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
-    const owners = this.#people?.ownersOf(place, (this.#reader as ShardReader).pathOf(document)) ?? [];
+    const owners = this.#people?.owners(place, (this.#reader as ShardReader).path(document)) ?? [];
     for (const { kind, text } of owners) {
       const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
       this.#select({
@@ -407,8 +407,8 @@ export class ResultWriter {
   ): void {
     const info = (this.#reader as ShardReader).documentInfo[document];
     this.#hasTally = true;
-    this.#shapeOf(card, revision).matchCount += count;
-    this.#languageMatches[languageNumberOf(info)] += count;
+    this.#findTemplate(card, revision).matchCount += count;
+    this.#languageMatches[unpackLanguage(info)] += count;
     const kinds = fileKindMaskOfInfo(info);
     if (kinds !== 0)
       for (let i = 0; i < fileKinds.length; i++) if ((kinds >>> i) & 1) this.#tally.fileKinds[i] += count;
@@ -418,15 +418,15 @@ export class ResultWriter {
 
   #append({ document, content, card, revision }: ResultSource, rowFrom: number, rowTo: number, pathRows: Rows): void {
     const reader = this.#reader as ShardReader;
-    const shape = this.#shapeOf(card, revision);
+    const shape = this.#findTemplate(card, revision);
     const at = this.#nextResult();
     const words = this.#results;
     words[at + resultWords.pathFrom] = reader.pathStart[document];
     words[at + resultWords.pathTo] = reader.pathStart[document + 1] - 1;
-    const head = pathRows.count === 0 ? shape : this.#headOf(document, pathRows, shape);
+    const head = pathRows.count === 0 ? shape : this.#writeHead(document, pathRows, shape);
     words[at + resultWords.headFrom] = head.from;
     words[at + resultWords.headTo] = head.to;
-    const language = languageNumberOf(reader.documentInfo[document]);
+    const language = unpackLanguage(reader.documentInfo[document]);
     const { starts } = this.#tails as LanguageTails;
     words[at + resultWords.tailFrom] = this.#tailsFrom + starts[language];
     words[at + resultWords.tailTo] = this.#tailsFrom + starts[language + 1];
@@ -465,19 +465,19 @@ export class ResultWriter {
   }
 
   /** Where the members of a result with highlights in its path are among the fragments. */
-  #headOf(document: number, pathRows: Rows, shape: ResultShape): FragmentPlace {
+  #writeHead(document: number, pathRows: Rows, shape: ResultShape): FragmentPlace {
     const reader = this.#reader as ShardReader;
     const key = reader.isPlainPath(document) ? keyOfPathRows(pathRows) : undefined;
     const known = key === undefined ? undefined : shape.heads.get(key);
     if (known !== undefined) return known;
-    const from = this.#fragments.addAscii(pathMatches(reader.pathOf(document), pathRows));
+    const from = this.#fragments.addAscii(pathMatches(reader.path(document), pathRows));
     this.#fragments.add(shape.members);
     const head = { from, to: this.#fragments.length };
     if (key !== undefined) shape.heads.set(key, head);
     return head;
   }
 
-  #shapeOf(card: RepositoryCard, revision: RevisionChoice): ResultShape {
+  #findTemplate(card: RepositoryCard, revision: RevisionChoice): ResultShape {
     if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed)
       return this.#shape;
     this.#shape = this.#shapes.get(card)?.get(revision.typed) ?? this.#addShape(card, revision);
@@ -485,7 +485,7 @@ export class ResultWriter {
   }
 
   #addShape(card: RepositoryCard, revision: RevisionChoice): ResultShape {
-    const members = membersOf(card, revision);
+    const members = encodeMembers(card, revision);
     const from = this.#fragments.add(members);
     const shape = {
       card,
@@ -508,13 +508,13 @@ export class ResultWriter {
     this.#fragments.clear();
     this.#shapes.clear();
     this.#shape = undefined;
-    this.#tails = languageTailsOf(this.#reader as ShardReader);
+    this.#tails = makeLanguageEndings(this.#reader as ShardReader);
     this.#tailsFrom = this.#fragments.add(this.#tails.bytes);
     this.#languageMatches = new Array<number>(this.#tails.names.length).fill(0);
   }
 }
 
-function membersOf(card: RepositoryCard, revision: RevisionChoice): Buffer {
+function encodeMembers(card: RepositoryCard, revision: RevisionChoice): Buffer {
   const members = {
     repositoryID: card.id,
     repository: card.name,

@@ -87,7 +87,7 @@ export class RuleGather {
     pathRows.clear();
     let keptCount = 0;
     for (const hit of hits) {
-      if (!hit.alternative.revisionsOf(hit.place).some(({ typed }) => typed === revision.typed)) continue;
+      if (!hit.alternative.revisions(hit.place).some(({ typed }) => typed === revision.typed)) continue;
       if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
     }
     if (keptCount > 1) rows.makeDisjoint(rowFrom);

@@ -44,7 +44,7 @@ export class ShardFind {
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) =>
-      this.#alternative.leaveOut(number, this.#maskOf(number)),
+      this.#alternative.leaveOut(number, this.#repositoryMask(number)),
     );
   }
 
@@ -72,11 +72,12 @@ export class ShardFind {
       this.#alternative.decide(block);
       stats.documentsTooCostly += this.#alternative.tooCostly.length;
       for (const document of this.#alternative.tooCostly)
-        this.#onLeftOut(document, this.#alternative.cardOf(document).name, "work");
+        this.#onLeftOut(document, this.#alternative.repositorySummary(document).name, "work");
       stats.documentsFiltered += this.#alternative.documents.length;
       this.#recordFound();
       this.#pending = this.#pending.filter(
-        (number) => this.#maskOf(number) === 0 || this.#alternative.leaveOut(number, this.#maskOf(number)),
+        (number) =>
+          this.#repositoryMask(number) === 0 || this.#alternative.leaveOut(number, this.#repositoryMask(number)),
       );
       if (this.#pending.length === 0) return undefined;
       const done = block[block.length - 1];
@@ -92,13 +93,13 @@ export class ShardFind {
       if (satisfied[i] !== 1) continue;
       const id = this.#reader.repositories[this.#reader.documentRepository[documents[i]]];
       let mask = 0;
-      for (const { bit } of this.#alternative.revisionsOf(i)) mask |= 1 << bit;
+      for (const { bit } of this.#alternative.revisions(i)) mask |= 1 << bit;
       Atomics.or(this.#found, id, mask);
     }
   }
 
   /** The branches in which something is found. */
-  #maskOf(number: number): number {
+  #repositoryMask(number: number): number {
     const id = this.#reader.repositories[number];
     return id < this.#found.length ? Atomics.load(this.#found, id) : 0;
   }

@@ -214,7 +214,8 @@ export class ShardSearch {
   #decide(alternative: BasicQueryEvaluator, block: Uint32Array, stats: SearchStats): void {
     alternative.decide(block);
     stats.documentsTooCostly += alternative.tooCostly.length;
-    for (const document of alternative.tooCostly) this.#onLeftOut(document, alternative.cardOf(document).name, "work");
+    for (const document of alternative.tooCostly)
+      this.#onLeftOut(document, alternative.repositorySummary(document).name, "work");
   }
 
   /**
@@ -261,9 +262,9 @@ export class ShardSearch {
     firstRevision: number,
     counted: CountedResults | undefined,
   ): void {
-    const content = this.#reader.contentOf(document);
-    const card = hits[0].alternative.cardOf(document);
-    const revisions = revisionsOf(hits);
+    const content = this.#reader.contentId(document);
+    const card = hits[0].alternative.repositorySummary(document);
+    const revisions = mergeRevisions(hits);
     for (let r = firstRevision; r < revisions.length; r++) {
       const isKnown = isCounted(counted, document, r);
       if (isKnown && isBefore(counted.shown, document, r)) continue;
@@ -307,7 +308,7 @@ export class ShardSearch {
       ? from.counted.last
       : { ...this.#lastCounted };
     const counted = { last, shown, shownRows: this.#shownRows, cuts: this.#ruleGather?.cuts ?? [] };
-    return { content: this.#reader.contentOf(result.document), result, rowsDone: stop.rowsDone, counted };
+    return { content: this.#reader.contentId(result.document), result, rowsDone: stop.rowsDone, counted };
   }
 
   /** Appends the ranges of a result. False when the rules of no alternative leave anything of it. */
@@ -328,8 +329,7 @@ export class ShardSearch {
     this.#pathRows.clear();
     let leafCount = 0;
     for (const { alternative, place } of hits) {
-      if (hits.length > 1 && !alternative.revisionsOf(place).some((choice) => choice.typed === revision.typed))
-        continue;
+      if (hits.length > 1 && !alternative.revisions(place).some((choice) => choice.typed === revision.typed)) continue;
       leafCount += alternative.addRows(place, this.#rows);
       alternative.addPathRows(place, this.#pathRows);
     }
@@ -342,11 +342,11 @@ function isCounted(counted: CountedResults | undefined, document: number, revisi
   return counted !== undefined && !isBefore(counted.last, document, revision);
 }
 
-function revisionsOf(hits: readonly Hit[]): readonly RevisionChoice[] {
-  if (hits.length === 1) return hits[0].alternative.revisionsOf(hits[0].place);
+function mergeRevisions(hits: readonly Hit[]): readonly RevisionChoice[] {
+  if (hits.length === 1) return hits[0].alternative.revisions(hits[0].place);
   const revisions = new Map<string, RevisionChoice>();
   for (const { alternative, place } of hits) {
-    for (const revision of alternative.revisionsOf(place)) revisions.set(revision.typed, revision);
+    for (const revision of alternative.revisions(place)) revisions.set(revision.typed, revision);
   }
   return [...revisions.values()];
 }

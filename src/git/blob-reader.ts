@@ -79,7 +79,7 @@ export class BlobReader {
     if (this.#isClosed) throw new TrawlError("cancelled", "the blob reader is closed");
     this.#isReading = true;
     try {
-      await this.#readWindows(windowsOf(oids), onBlob);
+      await this.#readWindows(splitWindows(oids), onBlob);
     } catch (error) {
       this.close();
       throw error;
@@ -165,7 +165,7 @@ type Sizes = readonly Size[];
 
 const missing: BlobOutcome = { kind: "missing" };
 
-function* windowsOf(oids: Iterable<string>): Generator<string[], undefined> {
+function* splitWindows(oids: Iterable<string>): Generator<string[], undefined> {
   let window: string[] = [];
   for (const oid of oids) {
     assert(isOid(oid), "a blob is read by oid");

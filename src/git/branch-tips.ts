@@ -22,7 +22,7 @@ export async function readBranchTips(
   if (repository === undefined) return undefined;
   try {
     const tips: (string | null)[] = [];
-    for (const branch of branches) tips.push(await tipOf(nodegit, repository, branch));
+    for (const branch of branches) tips.push(await readTip(nodegit, repository, branch));
     return tips;
   } catch {
     return undefined;
@@ -31,7 +31,7 @@ export async function readBranchTips(
   }
 }
 
-async function tipOf(nodegit: Nodegit, repository: Repository, branch: string): Promise<string | null> {
+async function readTip(nodegit: Nodegit, repository: Repository, branch: string): Promise<string | null> {
   try {
     return (await nodegit.Reference.nameToId(repository, `refs/heads/${branch}`)).tostrS();
   } catch (error) {

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { splitOnce, trimEndOf } from "../base/text.js";
+import { splitOnce, trimEndChars } from "../base/text.js";
 import { localCommand } from "./objects.js";
 import { isOid } from "./refs.js";
 import { runGit, type StopSignal } from "./run.js";
@@ -119,16 +119,16 @@ export function parseCommits(output: Buffer): CommitData[] {
     commits.push({
       oid: oid.trim(),
       parents: parents === "" ? [] : parents.split(" "),
-      author: { name: author, email: authorEmail, date: dateOf(authored) },
-      committer: { name: committer, email: committerEmail, date: dateOf(committed) },
-      message: trimEndOf(message, "\n"),
+      author: { name: author, email: authorEmail, date: formatDate(authored) },
+      committer: { name: committer, email: committerEmail, date: formatDate(committed) },
+      message: trimEndChars(message, "\n"),
     });
   }
   return commits;
 }
 
 /** A commit may claim a time that no calendar has. */
-function dateOf(unixSeconds: string): string {
+function formatDate(unixSeconds: string): string {
   const date = new Date(Number(unixSeconds) * 1000);
   return Number.isNaN(date.getTime()) ? "1970-01-01T00:00:00Z" : date.toISOString().replace(".000Z", "Z");
 }

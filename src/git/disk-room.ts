@@ -9,7 +9,7 @@ const reserveShareMax = 1 / 20;
  * null while more than the reserve is free.
  */
 export function lackOfRoom(directory: string, reserveBytes: number): string | null {
-  const { freeBytes, reserve } = roomOf(statfsSync(directory), reserveBytes);
+  const { freeBytes, reserve } = computeRoom(statfsSync(directory), reserveBytes);
   if (freeBytes >= reserve) return null;
   return `was stopped, as the disk of ${directory} has ${mebibytes(freeBytes)} MiB left and ${mebibytes(reserve)} are to stay free; make room, or lower git.reserveBytes`;
 }
@@ -22,10 +22,10 @@ export interface DiskRoom {
 }
 
 export async function diskRoom(directory: string, reserveBytes: number): Promise<DiskRoom> {
-  return roomOf(await statfs(directory), reserveBytes);
+  return computeRoom(await statfs(directory), reserveBytes);
 }
 
-function roomOf({ bavail, blocks, bsize }: StatsFs, reserveBytes: number): DiskRoom {
+function computeRoom({ bavail, blocks, bsize }: StatsFs, reserveBytes: number): DiskRoom {
   const sizeBytes = blocks * bsize;
   return { freeBytes: bavail * bsize, sizeBytes, reserve: Math.min(reserveBytes, sizeBytes * reserveShareMax) };
 }

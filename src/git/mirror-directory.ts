@@ -13,7 +13,7 @@ import type { RemoteUrl } from "./remote-url.js";
 export type ObjectFormat = "sha1" | "sha256";
 
 /** The format that makes oids of this length. */
-export function objectFormatOf(oid: string): ObjectFormat {
+export function objectFormatFromOid(oid: string): ObjectFormat {
   return oid.length === 64 ? "sha256" : "sha1";
 }
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { assert } from "../base/assert.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { listLimits, readLimits, writeLimits } from "./child-limits.js";
 import { copyObjects, sourceFingerprint, type CopyExtent } from "./copy-objects.js";
 import { saysDamaged } from "./damage.js";
@@ -13,7 +13,7 @@ import {
   createStaging,
   hasRefs,
   mirrorFormat,
-  objectFormatOf,
+  objectFormatFromOid,
   objectStoreSize,
   readHead,
   readIncompleteness,
@@ -137,7 +137,7 @@ export class Mirror {
    */
   async refetch(stop: StopSignal): Promise<SyncResult> {
     return storageErrors(async () =>
-      this.#resultOf(null, await this.#listRemote(stop), async (remote) => this.#remake(remote, stop)),
+      this.#readResult(null, await this.#listRemote(stop), async (remote) => this.#remake(remote, stop)),
     );
   }
 
@@ -168,21 +168,21 @@ export class Mirror {
   async sync(stop: StopSignal): Promise<SyncResult> {
     return storageErrors(async () => {
       const [remote, before] = await Promise.all([this.#listRemote(stop), this.#listLocal(stop)]);
-      return this.#resultOf(before, remote, async () => {
+      return this.#readResult(before, remote, async () => {
         const isUpToDate = before !== null && this.#formatFits(remote) && this.#isCurrent(before, remote);
         return isUpToDate ? before : this.#update(before, remote, stop);
       });
     });
   }
 
-  async #resultOf(
+  async #readResult(
     before: RefListing | null,
     remote: RefListing,
     update: (remote: RefListing) => Promise<RefListing>,
   ): Promise<SyncResult> {
     const incompleteness = readIncompleteness(this.directory);
     const after = await update(remote);
-    const head = headOf(remote, after);
+    const head = chooseHead(remote, after);
     const headChanged = this.#setHead(head);
     const changed = headChanged || before === null || !sameRefs(before, after);
     const remade = incompleteness !== null && readIncompleteness(this.directory) !== incompleteness;
@@ -264,7 +264,7 @@ export class Mirror {
       await this.#fetch(this.directory, remote, stop);
       return await this.#listFetched(stop);
     } catch (error) {
-      if (!saysDamaged(messageOf(error))) throw error;
+      if (!saysDamaged(errorMessage(error))) throw error;
       // It may as well be the source that is broken; only a fetch, not a copy, finds that out.
       return this.#remakeByFetch(remote, stop);
     }
@@ -360,7 +360,7 @@ export class Mirror {
   }
 
   #createStaging(remote: RefListing): string {
-    this.#format = formatOf(remote) ?? this.#format;
+    this.#format = remoteObjectFormat(remote) ?? this.#format;
     return createStaging(this.directory, this.#format, this.url);
   }
 
@@ -449,7 +449,7 @@ export class Mirror {
   }
 
   #formatFits(remote: RefListing): boolean {
-    return (formatOf(remote) ?? this.#format) === this.#format;
+    return (remoteObjectFormat(remote) ?? this.#format) === this.#format;
   }
 
   #localCommand(stop: StopSignal) {
@@ -488,7 +488,7 @@ export class Mirror {
       });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;
-      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(messageOf(error), this.url)}`, {
+      throw new TrawlError("git", `cannot read ${this.url.text}: ${withRemedy(errorMessage(error), this.url)}`, {
         cause: error,
       });
     }
@@ -507,7 +507,7 @@ function isDetached(listing: RefListing): boolean {
 type Head = Pick<RefListing, "headTarget" | "headOid">;
 
 /** Where HEAD shall be once `local` holds what was fetched from `remote`. */
-function headOf(remote: RefListing, local: RefListing): Head {
+function chooseHead(remote: RefListing, local: RefListing): Head {
   // HEAD may have moved on between the listing and the fetch; what was fetched is what we have.
   if (isDetached(remote)) return { headTarget: null, headOid: local.fetchedHead ?? remote.headOid };
   const headTarget = headBranch({ ...local, headTarget: remote.headTarget, headOid: null });
@@ -520,14 +520,14 @@ async function storageErrors<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof TrawlError) throw error;
-    throw new TrawlError("storage", `the mirror's directory: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("storage", `the mirror's directory: ${errorMessage(error)}`, { cause: error });
   }
 }
 
 /** Null: an empty remote does not tell. */
-function formatOf(remote: RefListing): ObjectFormat | null {
+function remoteObjectFormat(remote: RefListing): ObjectFormat | null {
   const oid = remote.headOid ?? remote.refs.values().next().value;
-  return oid === undefined ? null : objectFormatOf(oid);
+  return oid === undefined ? null : objectFormatFromOid(oid);
 }
 
 /** Without the references that a mirror does not keep, such as `refs/pull`. */

@@ -49,7 +49,7 @@ export class OutputReader {
 
   async bytes(byteCount: number): Promise<Buffer> {
     if (this.#at + byteCount <= this.#chunk.length) return this.#take(byteCount);
-    const whole = this.#scratchOf(byteCount);
+    const whole = this.#growScratch(byteCount);
     let copied = 0;
     while (copied < byteCount) {
       if (this.#at === this.#chunk.length) await this.#nextChunk();
@@ -72,7 +72,7 @@ export class OutputReader {
     return bytes;
   }
 
-  #scratchOf(byteCount: number): Buffer {
+  #growScratch(byteCount: number): Buffer {
     if (byteCount > scratchBytesKept) return uninitializedBuffer(byteCount);
     if (byteCount > this.#scratch.length) this.#scratch = uninitializedBuffer(scratchBytesKept);
     return this.#scratch.subarray(0, byteCount);

@@ -35,7 +35,7 @@ export class PackedObjects {
    * throw `cancelled` when stopped.
    */
   static open(directory: string, oidLength: number, stop: StopSignal): PackedObjects | undefined {
-    const files = packFilesOf(join(directory, "objects", "pack"));
+    const files = listPackFiles(join(directory, "objects", "pack"));
     const packs = files.length === 0 ? undefined : Packs.open(files, { oidBytes: oidLength / 2, memoryBytesMax, stop });
     return packs === undefined ? undefined : new PackedObjects(packs);
   }
@@ -78,7 +78,7 @@ export class PackedObjects {
   }
 }
 
-function packFilesOf(folder: string): PackFiles[] {
+function listPackFiles(folder: string): PackFiles[] {
   let names: string[] = [];
   try {
     names = readdirSync(folder);

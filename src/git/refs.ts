@@ -53,7 +53,7 @@ export function parseRemoteRefs(output: Buffer): RefListing {
   let headOid: string | null = null;
   const refs = new Map<string, string>();
   const peeled = new Map<string, string>();
-  for (const line of linesOf(output)) {
+  for (const line of splitLines(output)) {
     const tab = line.indexOf("\t");
     const value = line.slice(0, tab);
     const name = line.slice(tab + 1);
@@ -73,7 +73,7 @@ export function parseRemoteRefs(output: Buffer): RefListing {
 export function parseLocalRefs(output: Buffer, head: string): RefListing {
   const refs = new Map<string, string>();
   const peeled = new Map<string, string>();
-  for (const line of linesOf(output)) {
+  for (const line of splitLines(output)) {
     const [oid = "", target = "", ...name] = line.split(" ");
     refs.set(name.join(" "), oid);
     if (target !== "") peeled.set(name.join(" "), target);
@@ -118,7 +118,7 @@ export function refState(listing: RefListing): RefState {
   return { defaultBranch, headCommit, branches, tags };
 }
 
-function linesOf(output: Buffer): string[] {
+function splitLines(output: Buffer): string[] {
   return output
     .toString("latin1")
     .split("\n")

@@ -84,10 +84,10 @@ export function withRemedy(words: string, url: RemoteUrl): string {
   const found = remedies.find(([says]) => says.some((text) => words.includes(text)));
   return found === undefined
     ? line
-    : `${found[1](placeOf(url), url.kind === "http" && url.authorization !== null)} (${line.slice(0, wordsLengthMax)})`;
+    : `${found[1](describeRemote(url), url.kind === "http" && url.authorization !== null)} (${line.slice(0, wordsLengthMax)})`;
 }
 
-function placeOf(url: RemoteUrl): string {
+function describeRemote(url: RemoteUrl): string {
   switch (url.kind) {
     case "local":
       return url.path;

@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { trimEndOf } from "../base/text.js";
+import { trimEndChars } from "../base/text.js";
 
 /** Where a repository comes from, checked and without secrets in `text`. */
 export type RemoteUrl = LocalUrl | SshUrl | HttpUrl;
@@ -111,7 +111,7 @@ function isPortAt(text: string, from: number, endsText: boolean): boolean {
 }
 
 function localUrl(path: string): LocalUrl {
-  const trimmed = path.length > 1 ? trimEndOf(path, "/") : path;
+  const trimmed = path.length > 1 ? trimEndChars(path, "/") : path;
   if (trimmed === "") throw refused(path, "it names no repository");
   return { kind: "local", text: trimmed, path: trimmed };
 }

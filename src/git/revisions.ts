@@ -30,14 +30,14 @@ export async function resolveRevisions(
   const wanted = specs.filter((spec) => isWellFormed(spec));
   const commits = await commitsOfNames(
     directory,
-    wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [nameOf(spec)])),
+    wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [printRevision(spec)])),
     stop,
   );
   const found = new Map<string, string>();
   const missing: string[] = [];
   for (const spec of wanted) {
     if (spec.kind === "glob") continue;
-    const named = commits.get(nameOf(spec)) ?? null;
+    const named = commits.get(printRevision(spec)) ?? null;
     const commit =
       spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
     if (commit !== null) found.set(spec.typed, commit);
@@ -49,7 +49,7 @@ export async function resolveRevisions(
 }
 
 /** The text of the spec that git is asked about. */
-function nameOf(spec: RevisionSpec): string {
+function printRevision(spec: RevisionSpec): string {
   switch (spec.kind) {
     case "name":
       return spec.typed;
@@ -61,7 +61,7 @@ function nameOf(spec: RevisionSpec): string {
 }
 
 function isWellFormed(spec: RevisionSpec): boolean {
-  return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(nameOf(spec)) === null;
+  return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(printRevision(spec)) === null;
 }
 
 /** The commit of each name through one process; names without one are left out. */

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { StopSignal } from "../base/stop-signal.js";
 import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../kernel/process.js";
 import { limitHit } from "./limit-hit.js";
@@ -257,7 +257,7 @@ function start(name: string, { args, environment, directory }: GitCommand, limit
   try {
     return startProcess({ name: "git", args, environment, directory, limits });
   } catch (error) {
-    throw new TrawlError("git", `cannot run ${name}: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("git", `cannot run ${name}: ${errorMessage(error)}`, { cause: error });
   }
 }
 

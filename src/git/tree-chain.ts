@@ -60,7 +60,7 @@ export async function compareAlong(
   const all = base === undefined ? [...wanted] : [...wanted, base];
   const packs = PackedObjects.open(directory, commits[0].length, stop);
   try {
-    const trees = treesInPacks(packs, all) ?? (await treesOf(directory, all, stop));
+    const trees = treesInPacks(packs, all) ?? (await readRootTrees(directory, all, stop));
     const ordered = [...trees.keys()].filter((commit) => wanted.has(commit)).reverse();
     const chained = [
       base === undefined ? undefined : trees.get(base),
@@ -162,7 +162,11 @@ async function readPairs(directory: string, pairs: string, chain: ChainBuilder, 
 }
 
 /** Trees by commit, the youngest commit first. */
-async function treesOf(directory: string, commits: readonly string[], stop: StopSignal): Promise<Map<string, string>> {
+async function readRootTrees(
+  directory: string,
+  commits: readonly string[],
+  stop: StopSignal,
+): Promise<Map<string, string>> {
   const { stdout } = await runGit({
     ...localCommand(stop),
     args: [`--git-dir=${directory}`, "log", "--no-walk=sorted", "--stdin", "--format=%H %T"],
@@ -260,13 +264,13 @@ export class ChainBuilder {
     const newOid = oldOid + this.#oidLength + 1;
     const letter = bytes[newOid + this.#oidLength + 1];
     const states = this.paths.get(path);
-    const after = this.#stateOf(this.#commit, bytes, at + newModeAt, newOid, letter === deleted);
+    const after = this.#readState(this.#commit, bytes, at + newModeAt, newOid, letter === deleted);
     if (states !== undefined) states.push(after);
-    else this.paths.set(path, [this.#stateOf(-1, bytes, at + oldModeAt, oldOid, letter === added), after]);
+    else this.paths.set(path, [this.#readState(-1, bytes, at + oldModeAt, oldOid, letter === added), after]);
     if (++this.#stateCount - this.#stateCountBefore > pathsPerPairMax) throw tooManyPaths();
   }
 
-  #stateOf(from: number, bytes: Buffer, modeAt: number, oidAt: number, isAbsent: boolean): PathState {
+  #readState(from: number, bytes: Buffer, modeAt: number, oidAt: number, isAbsent: boolean): PathState {
     return {
       from,
       oid: isAbsent ? null : bytes.toString("latin1", oidAt, oidAt + this.#oidLength),

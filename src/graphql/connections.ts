@@ -34,7 +34,7 @@ export function offsetPageInfo(skipped: number, shown: number, hasNextPage: bool
 }
 
 /** A page of a list that is whole in memory. */
-export function pageOf<T>(
+export function paginate<T>(
   items: readonly T[],
   first: number | null | undefined,
   after: string | null | undefined,
@@ -49,7 +49,7 @@ export function pageOf<T>(
 }
 
 /** The page of a list that is empty. */
-export const emptyPage = pageOf<never>([], undefined, undefined);
+export const emptyPage = paginate<never>([], undefined, undefined);
 
 /** Where a page lies in a list, as clients say it who read in both directions. */
 export interface BothWays {
@@ -60,7 +60,7 @@ export interface BothWays {
 }
 
 /** A page of a list that is whole in memory, from its start or its end. Cursors are offsets. */
-export function bothWaysPageOf<T>(items: readonly T[], { first, last, after, before }: BothWays) {
+export function paginateBothWays<T>(items: readonly T[], { first, last, after, before }: BothWays) {
   const lowest = Math.min(skipCount(after), items.length);
   const highest =
     before === undefined || before === null

@@ -8,7 +8,7 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
-import { clientOf } from "../model/client.js";
+import { clientKey } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import type { RepositoryFacts } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
@@ -132,7 +132,7 @@ export class RequestContext {
 
   /** Whose share of the machine the request takes. */
   get client(): string {
-    return clientOf(this.viewer, this.#from);
+    return clientKey(this.viewer, this.#from);
   }
 
   get git(): GitReads {

@@ -40,7 +40,7 @@ export interface Excess {
 export type Variables = Readonly<Record<string, unknown>>;
 
 /** The limits that the cost exceeds, in their fixed order. */
-export function excessOf(cost: Cost, limits: CostLimits): Excess[] {
+export function findExcess(cost: Cost, limits: CostLimits): Excess[] {
   const rows = [
     { type: "alias count", limit: limits.aliases, actual: cost.aliases },
     { type: "field count", limit: limits.fields, actual: cost.fields },
@@ -59,22 +59,22 @@ export function excessOf(cost: Cost, limits: CostLimits): Excess[] {
  *
  * Each fragment is looked at once, however often it is spread, so the time is in proportion to the document's length.
  */
-export function costOf(document: DocumentNode, variables: Variables): Cost | undefined {
+export function computeCost(document: DocumentNode, variables: Variables): Cost | undefined {
   return new Estimate(document, variables).total();
 }
 
 /** Characters of all arguments that fields are given, lists and objects counting by what they hold. */
 export function argumentCharacters({ literalCharacters, variableUses }: Cost, variables: Variables): number {
   let sum = literalCharacters;
-  for (const [name, uses] of variableUses) sum += uses * charactersOf(variables[name]);
+  for (const [name, uses] of variableUses) sum += uses * countCharacters(variables[name]);
   return sum;
 }
 
-function charactersOf(value: unknown): number {
+function countCharacters(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 1;
   let sum = 1;
-  for (const key in value) sum += charactersOf((value as Readonly<Record<string, unknown>>)[key]);
+  for (const key in value) sum += countCharacters((value as Readonly<Record<string, unknown>>)[key]);
   return sum;
 }
 
@@ -144,7 +144,7 @@ class Estimate {
     };
     const operations: Part[] = [];
     for (const operation of this.#operations) {
-      this.#defaults = defaultsOf(operation);
+      this.#defaults = defaultValues(operation);
       const part = this.#visit(operation.selectionSet);
       cost.aliases += part.aliases;
       cost.fields += Math.max(1, part.fields + part.inlineFields);
@@ -204,7 +204,7 @@ class Estimate {
     if (!freeFields.has(name)) part.fields += multiplier;
     for (const { value } of field.arguments ?? []) addValue(part, value, multiplier);
     if (field.selectionSet !== undefined)
-      this.#add(part, field.selectionSet, multiplier * this.#lengthOf(field), depth + 1);
+      this.#add(part, field.selectionSet, multiplier * this.#listLength(field), depth + 1);
   }
 
   #addSpread(part: Part, name: string, multiplier: number, depth: number): void {
@@ -249,21 +249,21 @@ class Estimate {
   }
 
   /** The length that `first` and `last` ask for. */
-  #lengthOf(field: FieldNode): number {
+  #listLength(field: FieldNode): number {
     let length = 1;
     for (const { value } of limitArguments(field)) {
       const given =
         value.kind === Kind.INT
           ? Number(value.value)
           : value.kind === Kind.VARIABLE
-            ? this.#valueOf(value.name.value)
+            ? this.#variableValue(value.name.value)
             : 1;
       if (given > 0) length *= given;
     }
     return length;
   }
 
-  #valueOf(variable: string): number {
+  #variableValue(variable: string): number {
     const value = this.#variables[variable];
     return typeof value === "number" ? value : (this.#defaults.get(variable) ?? 1);
   }
@@ -311,7 +311,7 @@ function limitArguments(field: FieldNode) {
   return (field.arguments ?? []).filter(({ name }) => name.value === "first" || name.value === "last");
 }
 
-function defaultsOf(operation: OperationDefinitionNode): ReadonlyMap<string, number> {
+function defaultValues(operation: OperationDefinitionNode): ReadonlyMap<string, number> {
   return new Map(
     (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
       defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)] as const] : [],

@@ -10,7 +10,7 @@ export function namesHold(
 }
 
 /** Milliseconds of the wall clock. Throws `bad-request` for what is no date. */
-export function timeOf(text: string): number {
+export function parseTime(text: string): number {
   const ms = Date.parse(text);
   if (Number.isNaN(ms))
     throw new TrawlError(

@@ -4,7 +4,7 @@ import type { FileDiffData, HunkData } from "../git/file-diffs.js";
 import type { RefData } from "../git/ref-list.js";
 import { globalId } from "./ids.js";
 import { externalLink, type RepositorySource } from "./repository-source.js";
-import { codeHostOf, escapePath, repositoryUrl } from "./urls.js";
+import { parseCodeHost, escapePath, repositoryUrl } from "./urls.js";
 
 const abbreviatedLength = 7;
 
@@ -38,7 +38,7 @@ export class CommitSource {
   }
 
   get externalURLs() {
-    const host = codeHostOf(this.repository.record.url);
+    const host = parseCodeHost(this.repository.record.url);
     return host === undefined ? [] : [externalLink(`${host.repositoryUrl}/commit/${this.oid}`, host.kind)];
   }
 
@@ -58,7 +58,7 @@ function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string 
 }
 
 function externalEntryUrls(commit: CommitSource, kind: "tree" | "blob", path: string) {
-  const host = codeHostOf(commit.repository.record.url);
+  const host = parseCodeHost(commit.repository.record.url);
   return host === undefined
     ? []
     : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapePath(path)}`, host.kind)];
@@ -322,16 +322,16 @@ export interface ContributorSource {
 }
 
 /** A person as git knows one. */
-export function personOf({ name, email }: { readonly name: string; readonly email: string }) {
+export function personSource({ name, email }: { readonly name: string; readonly email: string }) {
   return { name, email, displayName: name === "" ? email : name, avatarURL: null, user: null };
 }
 
-export function signatureOf({ name, email, date }: CommitData["author"]) {
-  return { person: personOf({ name, email }), date };
+export function signatureSource({ name, email, date }: CommitData["author"]) {
+  return { person: personSource({ name, email }), date };
 }
 
 /** The first line of a message. */
-export function subjectOf(message: string): string {
+export function commitSubject(message: string): string {
   const end = message.indexOf("\n");
   return end < 0 ? message : message.slice(0, end);
 }

@@ -41,12 +41,12 @@ function mergeSelectionSet(selectionSet: SelectionSetNode): SelectionSetNode {
       continue;
     }
     const calls = callsOf.get(responseName(selection)) ?? new Set();
-    callsOf.set(responseName(selection), calls.add(callOf(selection)));
+    callsOf.set(responseName(selection), calls.add(printCall(selection)));
     if (calls.size > callsMax) {
-      calls.delete(callOf(selection));
+      calls.delete(printCall(selection));
       continue;
     }
-    const key = keyOf(selection);
+    const key = fieldKey(selection);
     const group = groups.get(key);
     if (group !== undefined) group.push(selection);
     else {
@@ -67,12 +67,12 @@ function mergeSelection(selection: SelectionNode): SelectionNode {
 const callsMax = 2;
 
 /** What a field asks for. Under one name in an answer there is one, whatever the order of its arguments. */
-function callOf({ name, arguments: given }: FieldNode): string {
+function printCall({ name, arguments: given }: FieldNode): string {
   return [name.value, ...(given ?? []).map((argument) => print(argument)).sort()].join("\0");
 }
 
 /** A field that lacks a selection where the other has one stays wrong: it counts as another field. */
-function keyOf({ name, alias, arguments: given, directives, selectionSet }: FieldNode): string {
+function fieldKey({ name, alias, arguments: given, directives, selectionSet }: FieldNode): string {
   const parts = [...(given ?? []), ...(directives ?? [])].map((node) => print(node));
   return [alias?.value ?? "", name.value, selectionSet === undefined ? "" : "{", ...parts].join("\0");
 }

@@ -17,8 +17,8 @@ import { BoundedMap } from "../base/bounded-map.js";
 import type { RequestContext } from "./context.js";
 import {
   argumentCharacters,
-  costOf,
-  excessOf,
+  computeCost,
+  findExcess,
   hasVariableCost,
   type Cost,
   type CostLimits,
@@ -135,7 +135,7 @@ export class Operations {
 
   #excesses(cost: Cost | undefined): GraphQLError[] {
     if (cost === undefined) return [];
-    return excessOf(cost, this.#limits).map(
+    return findExcess(cost, this.#limits).map(
       (excess) =>
         new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
           extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl() },
@@ -200,11 +200,11 @@ class Operation {
     this.#name = name;
     this.weight = Math.max(text.length, keptCharactersMax / keptCountMax);
     this.#hasVariableCost = hasVariableCost(document);
-    this.#fixedCost = costOf(document, {});
+    this.#fixedCost = computeCost(document, {});
   }
 
   cost(variables: Variables): Cost | undefined {
-    return this.#hasVariableCost ? costOf(this.#document, variables) : this.#fixedCost;
+    return this.#hasVariableCost ? computeCost(this.#document, variables) : this.#fixedCost;
   }
 
   prepare(depthMax: number): Prepared {

@@ -1,4 +1,4 @@
-import { trimEndOf, withoutSuffix } from "../base/text.js";
+import { trimEndChars, withoutSuffix } from "../base/text.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
 import { nameOfCloneUrl } from "./urls.js";
@@ -24,7 +24,7 @@ export class RepositoryAddresses {
       this.#placesOf = placesByAddress(table);
       this.#tableId = table.id;
     }
-    const places = new Set(addresses.flatMap((address) => this.#placesOf.get(keyOf(address)) ?? []));
+    const places = new Set(addresses.flatMap((address) => this.#placesOf.get(addressKey(address)) ?? []));
     return [...places].map((place) => table.at(place));
   }
 }
@@ -32,7 +32,7 @@ export class RepositoryAddresses {
 function placesByAddress(table: RepositoryTable): Map<string, number[]> {
   const placesOf = new Map<string, number[]>();
   table.values().forEach(({ name, url }, place) => {
-    for (const key of new Set([keyOf(name), keyOf(url)])) {
+    for (const key of new Set([addressKey(name), addressKey(url)])) {
       const places = placesOf.get(key);
       if (places === undefined) placesOf.set(key, [place]);
       else places.push(place);
@@ -42,6 +42,6 @@ function placesByAddress(table: RepositoryTable): Map<string, number[]> {
 }
 
 /** `host/path` where the address names a host; otherwise what was given. */
-function keyOf(address: string): string {
-  return (nameOfCloneUrl(address) ?? withoutSuffix(trimEndOf(address, "/"), ".git")).toLowerCase();
+function addressKey(address: string): string {
+  return (nameOfCloneUrl(address) ?? withoutSuffix(trimEndChars(address, "/"), ".git")).toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { filterInSteps, mapInSteps, sortInSteps } from "../base/yielding.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { Repository } from "../model/repository.js";
@@ -32,11 +32,11 @@ class RepositoryPageInfo {
   }
 
   get startCursor(): string | null {
-    return this.#records.length === 0 ? null : cursorOf(this.#records[0]);
+    return this.#records.length === 0 ? null : encodeCursor(this.#records[0]);
   }
 
   get endCursor(): string | null {
-    return this.#records.length === 0 ? null : cursorOf(this.#records[this.#records.length - 1]);
+    return this.#records.length === 0 ? null : encodeCursor(this.#records[this.#records.length - 1]);
   }
 }
 
@@ -49,7 +49,7 @@ export async function repositoryPage(
   args: PageArguments,
   context: RequestContext,
 ): Promise<RepositoryPage> {
-  const length = lengthOf(args);
+  const length = pageLength(args);
   const wanted = needsWork(args) ? await sharedPlaces(table, args, context) : table.placesByName();
   const [start, end] = bounds(table, wanted, args, length);
   const records = wanted.slice(start, end).map((place) => table.at(place));
@@ -88,12 +88,12 @@ function sharedPlaces(
   { first: _, last: __, after: ___, before: ____, ...args }: PageArguments,
   { work }: RequestContext,
 ): Promise<readonly number[]> {
-  return work.once(work.keyOf(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () =>
+  return work.once(work.cacheKey(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () =>
     wantedPlaces(table, args),
   );
 }
 
-function lengthOf({ first, last, names }: PageArguments): number {
+function pageLength({ first, last, names }: PageArguments): number {
   const length = first ?? last;
   if (length === undefined || length === null) {
     if (names !== undefined && names !== null) return pageCountMax;
@@ -129,7 +129,7 @@ function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor
   return place === undefined ? -1 : wanted.indexOf(place);
 }
 
-function cursorOf({ id }: Repository): string {
+function encodeCursor({ id }: Repository): string {
   return Buffer.from(String(id)).toString("base64");
 }
 
@@ -137,20 +137,20 @@ function cursorOf({ id }: Repository): string {
 function* wantedPlaces(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
   const { names } = args;
   const all = names === undefined || names === null ? table.placesByName() : yield* namedPlaces(table, names);
-  const tests = testsOf(args);
+  const tests = compileTests(args);
   const wanted =
     tests.length === 0 ? all : yield* filterInSteps(all, (place) => tests.every((test) => test(table.at(place))));
   return yield* ordered(table, wanted, args);
 }
 
 function* namedPlaces(table: RepositoryTable, names: readonly string[]): Generator<void, readonly number[]> {
-  const places = yield* mapInSteps([...new Set(names)], (name) => table.placeOfName(name));
+  const places = yield* mapInSteps([...new Set(names)], (name) => table.findRowByName(name));
   return places.filter((place) => place !== undefined);
 }
 
 type Test = (repository: Repository) => boolean;
 
-function testsOf(args: PageArguments): Test[] {
+function compileTests(args: PageArguments): Test[] {
   const { query, cloneStatus, cloned, notCloned, indexed, notIndexed, failedFetch, corrupted } = args;
   const isCloned: Test = ({ lastFetched }) => lastFetched !== "";
   const isIndexed: Test = ({ generation }) => generation > 0;
@@ -162,12 +162,12 @@ function testsOf(args: PageArguments): Test[] {
     notIndexed === false && isIndexed,
     failedFetch === true && (({ lastError }) => lastError !== ""),
     corrupted === true && (() => false),
-    cloneStatus && ((repository) => statusOf(repository) === cloneStatus),
+    cloneStatus && ((repository) => currentCloneStatus(repository) === cloneStatus),
   ];
   return tests.filter((test): test is Test => typeof test === "function");
 }
 
-function statusOf({ lastFetched, lastError }: Repository) {
+function currentCloneStatus({ lastFetched, lastError }: Repository) {
   if (lastFetched !== "") return "CLONED";
   return lastError === "" ? "CLONING" : "NOT_CLONED";
 }
@@ -187,7 +187,7 @@ function nameTest(query: string): Test {
     const matcher = compileRegexp(query, true);
     return ({ name }) => matcher.test(Buffer.from(name));
   } catch (error) {
-    if (!(error instanceof TrawlError)) throw new TrawlError("internal", messageOf(error), { cause: error });
+    if (!(error instanceof TrawlError)) throw new TrawlError("internal", errorMessage(error), { cause: error });
     return holdsText;
   }
 }

@@ -1,13 +1,13 @@
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import { globalId } from "./ids.js";
 import { linkMarkdown, plainMarkdown, type Markdown } from "./markdown.js";
-import { codeHostOf, repositoryUrl } from "./urls.js";
+import { parseCodeHost, repositoryUrl } from "./urls.js";
 
 /** Kept as long as the record: to make an id and a path takes as long as a dozen other fields of a list. */
 const sources = new WeakMap<Repository, RepositorySource>();
 
 /** A repository of which no revision was named. */
-export function repositorySourceOf(record: Repository): RepositorySource {
+export function toRepositorySource(record: Repository): RepositorySource {
   let source = sources.get(record);
   if (source === undefined) {
     source = new RepositorySource(record, undefined);
@@ -103,12 +103,12 @@ export class RepositorySource {
   }
 
   get externalURLs() {
-    const host = codeHostOf(this.record.url);
+    const host = parseCodeHost(this.record.url);
     return host === undefined ? [] : [externalLink(host.repositoryUrl, host.kind)];
   }
 
   get externalRepository() {
-    const host = codeHostOf(this.record.url);
+    const host = parseCodeHost(this.record.url);
     return { id: this.record.name, serviceType: host?.kind.toLowerCase() ?? "other", serviceID: host?.url ?? "" };
   }
 
@@ -147,7 +147,7 @@ export class RepositorySource {
   }
 }
 
-export function externalLink(url: string, serviceKind: NonNullable<ReturnType<typeof codeHostOf>>["kind"]) {
+export function externalLink(url: string, serviceKind: NonNullable<ReturnType<typeof parseCodeHost>>["kind"]) {
   return { url, serviceKind, serviceType: serviceKind.toLowerCase() };
 }
 

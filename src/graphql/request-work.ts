@@ -51,7 +51,7 @@ export class RequestWork {
    * A key for a field's arguments. A list counts as the same only where a variable gives it, so that it need not be
    * compared.
    */
-  keyOf(kind: string, args: object): string {
+  cacheKey(kind: string, args: object): string {
     return JSON.stringify([
       kind,
       ...Object.entries(args).map(([name, value]) => [

@@ -93,7 +93,7 @@ export class SearchCollector implements EventSink {
 
   send(event: string, data: readonly EventPart[]): void {
     if (event === "matches") this.#addMatches(data);
-    else this.#note(event, textOf(data));
+    else this.#note(event, joinText(data));
     for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
   }
 
@@ -140,7 +140,7 @@ export class SearchCollector implements EventSink {
     this.#matchBytes += bytes;
     this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(bytes);
     if (this.#isCut) return;
-    for (const match of JSON.parse(textOf(data)) as StreamMatch[]) this.#matches.push(match);
+    for (const match of JSON.parse(joinText(data)) as StreamMatch[]) this.#matches.push(match);
   }
 
   #note(event: string, text: string): void {
@@ -161,7 +161,7 @@ export class SearchCollector implements EventSink {
   }
 }
 
-function textOf(data: readonly EventPart[]): string {
+function joinText(data: readonly EventPart[]): string {
   let text = "";
   for (const part of data) {
     if (typeof part === "string") text += part;

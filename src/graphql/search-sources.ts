@@ -3,7 +3,7 @@ import { lineBytesUnlimited } from "../model/search-request.js";
 import type { RequestContext } from "./context.js";
 import { BlobSource, CommitSource, ObjectSource, RevisionSource } from "./git-sources.js";
 import { fencedMarkdown, linksMarkdown } from "./markdown.js";
-import { repositorySourceOf, RepositorySource } from "./repository-source.js";
+import { toRepositorySource, RepositorySource } from "./repository-source.js";
 import type { SearchPatternType, SearchVersion } from "./schema-types.js";
 import { SearchCollector, type Collected, type StreamChunk, type StreamMatch } from "./search-collector.js";
 
@@ -60,7 +60,7 @@ export class SearchSource {
     if (collected.error !== undefined) throw new TrawlError("bad-request", collected.error);
     return new SearchResultsSource(collected, (id) => {
       const record = context.repositories.byId(id);
-      return record === undefined ? undefined : repositorySourceOf(record);
+      return record === undefined ? undefined : toRepositorySource(record);
     });
   }
 }
@@ -77,7 +77,7 @@ export class SearchResultsSource {
 
   constructor(collected: Collected, repositoryOf: RepositoryLookup) {
     this.#collected = collected;
-    this.results = resultsOf(collected.matches, repositoryOf);
+    this.results = groupResults(collected.matches, repositoryOf);
     const ids = [...new Set(collected.matches.map((match) => match.repositoryID))].sort((a, b) => a - b);
     this.repositories = ids.flatMap((id) => repositoryOf(id) ?? []);
   }
@@ -155,7 +155,7 @@ export class SearchResultsSource {
   }
 }
 
-function resultsOf(
+function groupResults(
   matches: readonly StreamMatch[],
   repositoryOf: RepositoryLookup,
 ): (FileMatchSource | CommitMatchSource | RepositorySource)[] {
@@ -216,8 +216,8 @@ export class FileMatchSource {
   get chunkMatches() {
     return this.#chunks.map(({ content, contentStart, ranges, contentTruncated }) => ({
       content,
-      contentStart: positionOf(contentStart),
-      ranges: ranges.map(rangeOf),
+      contentStart: toPosition(contentStart),
+      ranges: ranges.map(toRange),
       contentTruncated: contentTruncated ?? false,
     }));
   }
@@ -227,16 +227,16 @@ export class FileMatchSource {
   }
 
   get pathMatches() {
-    return (this.#match.pathMatches ?? []).map(rangeOf);
+    return (this.#match.pathMatches ?? []).map(toRange);
   }
 }
 
-function positionOf({ line, column }: { readonly line: number; readonly column: number }) {
+function toPosition({ line, column }: { readonly line: number; readonly column: number }) {
   return { line, character: column };
 }
 
-function rangeOf({ start, end }: StreamChunk["ranges"][number]) {
-  return { start: positionOf(start), end: positionOf(end) };
+function toRange({ start, end }: StreamChunk["ranges"][number]) {
+  return { start: toPosition(start), end: toPosition(end) };
 }
 
 interface LineMatch {

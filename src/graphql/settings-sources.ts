@@ -41,7 +41,7 @@ export function subjectKey(subject: SubjectSource): number | undefined {
 }
 
 /** What holds for a subject; for a user, also the settings of its organisations. */
-export async function cascadeOf(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
+export async function loadCascade(subject: SubjectSource, context: RequestContext): Promise<CascadeSource> {
   const common = [new DefaultSettingsSource(), new SiteSource()];
   switch (subject.__typename) {
     case "DefaultSettings":
@@ -57,7 +57,7 @@ export async function cascadeOf(subject: SubjectSource, context: RequestContext)
       } = context;
       const { id } = subject.user;
       const organisations = await work.once(`subjects of ${id}`, 1, () =>
-        mapInSteps(accounts.organisationsOf(id), (organisation) => new OrganisationSource(organisation)),
+        mapInSteps(accounts.organisationsForUser(id), (organisation) => new OrganisationSource(organisation)),
       );
       await context.takeItems(organisations.length, "organisations of users");
       return { subjects: [...common, ...organisations, subject] };
@@ -72,5 +72,5 @@ export function viewerCascade(context: RequestContext): Promise<CascadeSource> {
     services: { accounts },
   } = context;
   const user = userId === undefined ? undefined : accounts.user(userId);
-  return cascadeOf(user === undefined ? new SiteSource() : new UserSource(user), context);
+  return loadCascade(user === undefined ? new SiteSource() : new UserSource(user), context);
 }

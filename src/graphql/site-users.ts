@@ -2,7 +2,7 @@ import type { Accounts, User } from "../account/accounts.js";
 import { TrawlError } from "../base/errors.js";
 import { filterInSteps, sortInSteps } from "../base/yielding.js";
 import type { RequestContext } from "./context.js";
-import { timeOf } from "./filters.js";
+import { parseTime } from "./filters.js";
 import { globalId } from "./ids.js";
 import type { ObjectTypes, SiteUserOrderBy, SiteUsersDateRangeInput } from "./schema-types.js";
 
@@ -31,8 +31,8 @@ export function findSiteUsers(
   wishes: Wishes,
   { work, services: { accounts } }: RequestContext,
 ): Promise<readonly User[]> {
-  const tests = testsOf(wishes, accounts);
-  return work.once(work.keyOf("site users", wishes), accounts.userCount, () =>
+  const tests = compileTests(wishes, accounts);
+  return work.once(work.cacheKey("site users", wishes), accounts.userCount, () =>
     filterInSteps(accounts.users(), (user) => tests.every((test) => test(user))),
   );
 }
@@ -64,7 +64,7 @@ function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accou
     id: globalId("User", id),
     username: name,
     displayName: displayName || null,
-    email: emailOf(id, accounts) || null,
+    email: primaryEmail(id, accounts) || null,
     createdAt,
     lastActiveAt: lastActiveAt(id, accounts) || null,
     deletedAt: null,
@@ -76,7 +76,7 @@ function siteUser({ id, name, displayName, createdAt, isSiteAdmin }: User, accou
 }
 
 /** "" for none. */
-function emailOf(userId: number, accounts: Accounts): string {
+function primaryEmail(userId: number, accounts: Accounts): string {
   return accounts.emails.of(userId).at(0)?.address ?? "";
 }
 
@@ -88,7 +88,7 @@ function lastActiveAt(userId: number, accounts: Accounts): string {
 
 const keys: Readonly<Record<SiteUserOrderBy, (user: User, accounts: Accounts) => string>> = {
   USERNAME: ({ name }) => name.toLowerCase(),
-  EMAIL: ({ id }, accounts) => emailOf(id, accounts),
+  EMAIL: ({ id }, accounts) => primaryEmail(id, accounts),
   LAST_ACTIVE_AT: ({ id }, accounts) => lastActiveAt(id, accounts),
   DELETED_AT: () => "",
   EVENTS_COUNT: () => "",
@@ -100,7 +100,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function testsOf(
+function compileTests(
   { query, siteAdmin, username, email, lastActiveAt: activeRange, deletedAt, createdAt, eventsCount }: Wishes,
   accounts: Accounts,
 ): readonly ((user: User) => boolean)[] {
@@ -115,10 +115,10 @@ function testsOf(
   const tests: readonly (((user: User) => boolean) | false | undefined)[] = [
     text !== "" &&
       (({ id, name, displayName }) =>
-        [name, displayName, emailOf(id, accounts)].some((field) => field.toLowerCase().includes(text))),
+        [name, displayName, primaryEmail(id, accounts)].some((field) => field.toLowerCase().includes(text))),
     typeof siteAdmin === "boolean" && (({ isSiteAdmin }) => isSiteAdmin === siteAdmin),
     typeof username === "string" && (({ name }) => name.toLowerCase() === username.toLowerCase()),
-    typeof email === "string" && (({ id }) => emailOf(id, accounts).toLowerCase() === email.toLowerCase()),
+    typeof email === "string" && (({ id }) => primaryEmail(id, accounts).toLowerCase() === email.toLowerCase()),
     isActiveThen && (({ id }) => isActiveThen(lastActiveAt(id, accounts) || null)),
     isDeletedThen && (() => isDeletedThen(null)),
     isCreatedThen && (({ createdAt: time }) => isCreatedThen(time)),
@@ -131,7 +131,7 @@ function testsOf(
 /** Times are RFC 3339 in UTC on both sides, so they compare as texts once they are written alike. */
 function rangeTest({ gte, lte, empty, not }: SiteUsersDateRangeInput): (time: string | null) => boolean {
   const [lowest, highest] = [gte, lte].map((limit) =>
-    typeof limit === "string" ? new Date(timeOf(limit)).toISOString() : undefined,
+    typeof limit === "string" ? new Date(parseTime(limit)).toISOString() : undefined,
   );
   const isWithin = (time: string | null): boolean => {
     if (typeof empty === "boolean") return (time === null) === empty;

@@ -1,4 +1,4 @@
-import { splitOnce, trimEndOf, withoutSuffix } from "../base/text.js";
+import { splitOnce, trimEndChars, withoutSuffix } from "../base/text.js";
 import type { ExternalServiceKind } from "./schema-types.js";
 
 /** The path of a repository's page, at a revision when one was typed. */
@@ -23,8 +23,8 @@ export interface CodeHost {
 }
 
 /** The code host behind a clone URL; undefined for a local path. */
-export function codeHostOf(cloneUrl: string): CodeHost | undefined {
-  const place = placeOf(cloneUrl);
+export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
+  const place = parseCloneUrl(cloneUrl);
   if (place === undefined) return undefined;
   return {
     url: `https://${place.host}/`,
@@ -35,15 +35,15 @@ export function codeHostOf(cloneUrl: string): CodeHost | undefined {
 
 /** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
 export function nameOfCloneUrl(cloneUrl: string): string | undefined {
-  const place = placeOf(cloneUrl);
+  const place = parseCloneUrl(cloneUrl);
   return place === undefined ? undefined : `${place.host}/${place.path}`;
 }
 
 /** Reads `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */
-function placeOf(cloneUrl: string): { readonly host: string; readonly path: string } | undefined {
-  const address = addressOf(cloneUrl);
+function parseCloneUrl(cloneUrl: string): { readonly host: string; readonly path: string } | undefined {
+  const address = parseUrlAddress(cloneUrl);
   if (address === undefined || /[\n\r\u2028\u2029]/.test(address.path)) return undefined;
-  const path = withoutSuffix(trimEndOf(address.path, "/"), ".git");
+  const path = withoutSuffix(trimEndChars(address.path, "/"), ".git");
   return path === "" ? undefined : { host: address.host.toLowerCase(), path };
 }
 
@@ -52,9 +52,9 @@ interface HostAndPath {
   readonly path: string;
 }
 
-function addressOf(cloneUrl: string): HostAndPath | undefined {
+function parseUrlAddress(cloneUrl: string): HostAndPath | undefined {
   const scheme = /^(?:https?|ssh|git):\/\//.exec(cloneUrl)?.[0];
-  if (scheme === undefined) return scpAddressOf(cloneUrl);
+  if (scheme === undefined) return parseScpAddress(cloneUrl);
   const [authority = "", path = ""] = splitOnce(cloneUrl.slice(scheme.length), "/") ?? [];
   const host = [splitOnce(authority, "@")?.[1], authority].map(hostWithoutPort).find((one) => one !== undefined);
   return host === undefined || path === "" ? undefined : { host, path };
@@ -66,7 +66,7 @@ function hostWithoutPort(text: string | undefined): string | undefined {
 }
 
 /** `user@host.domain:path`, where a host without a dot is none. */
-function scpAddressOf(cloneUrl: string): HostAndPath | undefined {
+function parseScpAddress(cloneUrl: string): HostAndPath | undefined {
   const [userAndHost = "", path = ""] = splitOnce(cloneUrl, ":") ?? [];
   if (path === "" || path.startsWith("/") || userAndHost.includes("/")) return undefined;
   const at = userAndHost.indexOf("@");

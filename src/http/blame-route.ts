@@ -1,8 +1,8 @@
 import { TrawlError } from "../base/errors.js";
 import { readBlame, type BlamedLines } from "../graphql/blame.js";
-import { subjectOf } from "../graphql/git-sources.js";
+import { commitSubject } from "../graphql/git-sources.js";
 import type { EventSink } from "../model/event-sink.js";
-import { entryOf, withContext, type ContentServices } from "./content.js";
+import { findEntry, withContext, type ContentServices } from "./content.js";
 import { refuseHead, startEvents, type EventServices } from "./event-response.js";
 import type { ViewerHandler } from "./guard.js";
 import { readPagePath } from "./page-path.js";
@@ -31,7 +31,7 @@ export function blameHandler(content: ContentServices, events: EventServices): V
       return response.reply(400, plainText, "the path is not UTF-8 in percent-encoding, or holds a zero byte\n");
     if (place.page !== "stream") return response.reply(404, plainText, "no route\n");
     await withContext(content, { request, response, viewer }, {}, async (context) => {
-      const { commit, entry } = await entryOf(context, place);
+      const { commit, entry } = await findEntry(context, place);
       if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is no file`);
       const lines = await readBlame(
         commit,
@@ -66,7 +66,7 @@ function shownHunk({ startLine, endLine, commit, data: { author, message, parent
     startLine,
     endLine,
     author: { Name: author.name, Email: author.email, Date: author.date },
-    message: subjectOf(message),
+    message: commitSubject(message),
     filename: path,
     commit: { parents, url: commit.canonicalURL.slice(1) },
   };

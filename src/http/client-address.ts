@@ -65,9 +65,9 @@ function expanded(address: string): string {
 function inGroups(address: string): string {
   const from = address.lastIndexOf(":") + 1;
   const [a, b, c, d] = address.slice(from).split(".");
-  return d === undefined ? address : `${address.slice(0, from)}${groupOf(a, b)}:${groupOf(c, d)}`;
+  return d === undefined ? address : `${address.slice(0, from)}${joinGroups(a, b)}:${joinGroups(c, d)}`;
 }
 
-function groupOf(high = "0", low = "0"): string {
+function joinGroups(high = "0", low = "0"): string {
   return (Number(high) * 256 + Number(low)).toString(16);
 }

@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import type { EntryData } from "../git/directories.js";
 import type { RequestContext } from "../graphql/context.js";
 import { CommitSource } from "../graphql/git-sources.js";
-import { repositorySourceOf, type RepositorySource } from "../graphql/repository-source.js";
+import { toRepositorySource, type RepositorySource } from "../graphql/repository-source.js";
 import type { Viewer } from "../model/viewer.js";
 import { retryAfter } from "./permits.js";
 import type { PagePath } from "./page-path.js";
@@ -31,7 +31,7 @@ export interface FoundEntry {
   readonly entry: EntryData;
 }
 
-export function mirrorOf({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
+export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
   return join(mirrorsFolder, `${repository.record.id}.git`);
 }
 
@@ -39,14 +39,14 @@ export function mirrorOf({ mirrorsFolder }: ContentServices, { repository }: Com
  * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for
  * one that is nowhere.
  */
-export function repositoryOf(context: RequestContext, name: string): RepositorySource {
+export function findRepository(context: RequestContext, name: string): RepositorySource {
   const record = context.repositories.byName(name);
-  if (record !== undefined) return repositorySourceOf(record);
+  if (record !== undefined) return toRepositorySource(record);
   throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)} here, or you may not see it`);
 }
 
 /** The commit of a revision, "" for the default branch. Throws `not-found`. */
-export async function commitOf(
+export async function resolveCommit(
   context: RequestContext,
   repository: RepositorySource,
   revision: string,
@@ -64,9 +64,9 @@ export async function commitOf(
 }
 
 /** What is at the path of a URL. Throws `not-found`. */
-export async function entryOf(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
-  const repository = repositoryOf(context, name);
-  const commit = await commitOf(context, repository, revision);
+export async function findEntry(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
+  const repository = findRepository(context, name);
+  const commit = await resolveCommit(context, repository, revision);
   const entry = await context.git.entry(commit, path);
   if (entry !== null) return { commit, entry };
   throw new TrawlError(

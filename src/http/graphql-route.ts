@@ -1,9 +1,9 @@
 import { gunzip, gzip, constants } from "node:zlib";
 import type { Authenticator } from "../account/authenticator.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../graphql/executor.js";
-import { clientOf } from "../model/client.js";
+import { clientKey } from "../model/client.js";
 import type { Viewer } from "../model/viewer.js";
 import { guardedBody } from "./guard.js";
 import { takePermit } from "./permits.js";
@@ -36,7 +36,7 @@ export function graphqlAdmission(
 ): BodyAdmission {
   const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
   return guardedBody(authenticator, permits, requests, async (request, response, viewer) => {
-    const release = await takePermit(permits, clientOf(viewer, request.remoteAddress), requests, response, {});
+    const release = await takePermit(permits, clientKey(viewer, request.remoteAddress), requests, response, {});
     if (release === undefined) return;
     try {
       await answer(executor, request, response, viewer);
@@ -87,7 +87,7 @@ async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
             "bad-request",
             isTooLong(error)
               ? `the body has more than ${graphqlBytesMax} bytes once it is inflated`
-              : `the body is not gzip: ${messageOf(error)}`,
+              : `the body is not gzip: ${errorMessage(error)}`,
           ),
         );
     }),
@@ -135,6 +135,6 @@ function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(body));
   } catch (error) {
-    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${messageOf(error)}`);
+    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${errorMessage(error)}`);
   }
 }

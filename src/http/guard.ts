@@ -1,7 +1,7 @@
 import type { AuthResult, Authenticator } from "../account/authenticator.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import { refusalError, type FairSemaphore } from "../base/fair-semaphore.js";
-import { clientOf } from "../model/client.js";
+import { clientKey } from "../model/client.js";
 import type { Viewer } from "../model/viewer.js";
 import { replyRefusal } from "./permits.js";
 import { plainText, type BodyAdmission, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -43,7 +43,7 @@ export function guardedBody(
     const entry = authenticator.authenticate(request);
     if (entry.kind === "refused") return void refuse(response, entry);
     const { viewer } = entry;
-    const client = clientOf(viewer, request.remoteAddress);
+    const client = clientKey(viewer, request.remoteAddress);
     const full = permits.refusal(client);
     if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
     // A body may take long: the right to send it can end before it does.
@@ -76,7 +76,7 @@ function whenRecorded(
   if (recorded === undefined) return act();
   return recorded.then(
     () => (response.closed ? undefined : act()),
-    (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${messageOf(error)}\n`),
+    (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${errorMessage(error)}\n`),
   );
 }
 

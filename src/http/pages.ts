@@ -1,11 +1,11 @@
 import type { Authenticator } from "../account/authenticator.js";
 import type { CommitData } from "../git/commits.js";
 import type { RequestContext } from "../graphql/context.js";
-import { subjectOf, type CommitSource } from "../graphql/git-sources.js";
+import { commitSubject, type CommitSource } from "../graphql/git-sources.js";
 import type { RepositorySource } from "../graphql/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../graphql/urls.js";
 import { escapeRegexp } from "../regexp/escape.js";
-import { commitOf, repositoryOf, withContext, type ContentServices, type Visit } from "./content.js";
+import { resolveCommit, findRepository, withContext, type ContentServices, type Visit } from "./content.js";
 import { admit, refuse, refusePage } from "./guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
@@ -58,7 +58,7 @@ async function sitePage(
   if (place === undefined)
     return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
   if (request.path.startsWith("/-/")) return instancePage(visit, services);
-  const page = sitePageOf(request);
+  const page = findSitePage(request);
   if (page !== undefined) return reply(response, 200, page);
   return repositoryPage(visit, services, raw, place);
 }
@@ -82,12 +82,12 @@ const repositoryPages: ReadonlyMap<string, Page> = new Map(
   Object.entries<Page>({
     "": overview,
     commit: async (context, { name, path, revision }) => {
-      const repository = repositoryOf(context, name);
-      const commit = await commitOf(context, repository, path || revision);
+      const repository = findRepository(context, name);
+      const commit = await resolveCommit(context, repository, path || revision);
       return commitText(commit, await context.git.commitData(commit));
     },
     commits: async (context, { name, revision, path }) => {
-      const commit = await commitOf(context, repositoryOf(context, name), revision);
+      const commit = await resolveCommit(context, findRepository(context, name), revision);
       const history = {
         from: [commit.oid],
         without: [],
@@ -107,15 +107,15 @@ const repositoryPages: ReadonlyMap<string, Page> = new Map(
       });
       return lines(
         commits.map(
-          ({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${subjectOf(message)}`,
+          ({ oid, author, message }) => `${oid.slice(0, 12)} ${author.date} ${author.name}: ${commitSubject(message)}`,
         ),
       );
     },
-    branches: (context, { name }) => refsText(context, repositoryOf(context, name), "refs/heads/"),
-    tags: (context, { name }) => refsText(context, repositoryOf(context, name), "refs/tags/"),
+    branches: (context, { name }) => refsText(context, findRepository(context, name), "refs/heads/"),
+    tags: (context, { name }) => refsText(context, findRepository(context, name), "refs/tags/"),
     compare: comparison,
     stats: async (context, { name, revision }) => {
-      const commit = await commitOf(context, repositoryOf(context, name), revision);
+      const commit = await resolveCommit(context, findRepository(context, name), revision);
       const { contributors } = await context.git.run({
         kind: "list-contributors",
         repositoryId: commit.repository.record.id,
@@ -129,14 +129,14 @@ const repositoryPages: ReadonlyMap<string, Page> = new Map(
       return lines(contributors.map(({ commitCount, name: person, email }) => `${commitCount} ${person} <${email}>`));
     },
     settings: async (context, { name }) =>
-      `${repositoryOf(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
+      `${findRepository(context, name).name} is changed by its entry in the configuration file, or by \`trawl repo set\`.`,
   }),
 );
 
 async function overview(context: RequestContext, { name, revision }: PagePath, host: string): Promise<string> {
-  const repository = repositoryOf(context, name);
-  const commit = await commitOf(context, repository, revision).catch(() => null);
-  if (commit === null && revision !== "") await commitOf(context, repository, revision);
+  const repository = findRepository(context, name);
+  const commit = await resolveCommit(context, repository, revision).catch(() => null);
+  if (commit === null && revision !== "") await resolveCommit(context, repository, revision);
   const { description, defaultBranch, indexedBranches } = repository.record;
   const url = `http://${host}${repositoryUrl(name, revision)}`;
   const filter = `repo:^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$${revision === "" ? "" : `@${revision}`}`;
@@ -180,11 +180,11 @@ async function refsText(context: RequestContext, repository: RepositorySource, p
  * `BASE...HEAD`, either of them empty for the default branch: what head changed since the newest commit that both have.
  */
 async function comparison(context: RequestContext, { name, path }: PagePath): Promise<string> {
-  const repository = repositoryOf(context, name);
+  const repository = findRepository(context, name);
   const [baseText = "", headText = ""] = path.split(/\.{2,3}/);
   const [base, head] = await Promise.all([
-    commitOf(context, repository, baseText),
-    commitOf(context, repository, headText),
+    resolveCommit(context, repository, baseText),
+    resolveCommit(context, repository, headText),
   ]);
   const repositoryId = repository.record.id;
   const { mergeBase } = await context.git.run({
@@ -285,7 +285,7 @@ const sitePages: readonly (readonly [path: RegExp, text: string])[] = [
   ],
 ];
 
-function sitePageOf(request: HttpRequest): string | undefined {
+function findSitePage(request: HttpRequest): string | undefined {
   if (request.path === "/search" || request.path === "/search/console") return searchText(request);
   return sitePages.find(([path]) => path.test(request.path))?.[1];
 }

@@ -2,10 +2,10 @@ import { openArchive, openBlob, type ArchiveFormat } from "../git/content.js";
 import type { RequestContext } from "../graphql/context.js";
 import type { CommitSource } from "../graphql/git-sources.js";
 import { FairSemaphore, shareLimits } from "../base/fair-semaphore.js";
-import { clientOf } from "../model/client.js";
+import { clientKey } from "../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "./child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
-import { entryOf, mirrorOf, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
+import { findEntry, mirrorPath, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
 import { takePermit } from "./permits.js";
 import type { PagePath } from "./page-path.js";
 import { plainText, type Headers, type HttpRequest, type HttpResponse } from "./uws.js";
@@ -59,8 +59,8 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
     // Who may read it can change, so whoever keeps it asks again.
     const headers = { "Cache-Control": "private, no-cache", Vary: "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
-      const found = await entryOf(context, place);
-      const answer = { request, response, client: clientOf(visit.viewer, request.remoteAddress), headers, context };
+      const found = await findEntry(context, place);
+      const answer = { request, response, client: clientKey(visit.viewer, request.remoteAddress), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {
         return response.reply(
@@ -69,7 +69,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
           `${entry.path} is a submodule, at commit ${entry.oid} of another repository\n`,
         );
       }
-      const format = formatOf(request);
+      const format = negotiateFormat(request);
       if (format !== "text") return sendArchive(services, archives, answer, found, format);
       return entry.kind === "file" ? sendFile(services, files, answer, found) : sendDirectory(answer, found);
     });
@@ -77,7 +77,7 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
 }
 
 /** `format=` wins over what the client accepts. */
-function formatOf(request: HttpRequest): ArchiveFormat | "text" {
+function negotiateFormat(request: HttpRequest): ArchiveFormat | "text" {
   const named = new URLSearchParams(request.query).get("format");
   return named === "zip" || named === "tar" ? named : acceptedFormat(request.headers.get("accept"));
 }
@@ -108,7 +108,7 @@ async function sendFile(
       ? { ...headers, "Content-Range": `bytes ${range.from}-${range.to - 1}/${entry.byteCount}` }
       : headers;
   await withPermit(permits, "files", answer, async () => {
-    const child = openBlob(mirrorOf(services, commit), entry.oid);
+    const child = openBlob(mirrorPath(services, commit), entry.oid);
     response.onClosed(() => child.kill());
     await sendOutput(child, range, readingLimits(services, permits), () =>
       response.startSizedStream(wanted.kind === "part" ? 206 : 200, partHeaders, range.to - range.from),
@@ -152,7 +152,7 @@ async function sendArchive(
   if (isKnown(request.headers, etag)) return response.replyHead(304, headers, undefined);
   if (request.method === "HEAD") return response.replyHead(200, headers, undefined);
   await withPermit(permits, "archives", answer, async () => {
-    const child = openArchive(mirrorOf(services, commit), commit.oid, format, entry.path);
+    const child = openArchive(mirrorPath(services, commit), commit.oid, format, entry.path);
     response.onClosed(() => child.kill());
     await sendOutput(child, whole, readingLimits(services, permits), () => response.startStream(200, headers));
   });

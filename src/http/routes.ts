@@ -1,11 +1,11 @@
 import type { Authenticator } from "../account/authenticator.js";
 import type { Origins } from "../account/origins.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { shareOf } from "../base/fair-semaphore.js";
+import { share } from "../base/fair-semaphore.js";
 import type { MetricRegistry } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
-import { clientOf } from "../model/client.js";
+import { clientKey } from "../model/client.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { Viewer } from "../model/viewer.js";
 import type { GraphqlExecutor } from "../graphql/executor.js";
@@ -40,7 +40,7 @@ export function addRoutes(server: HttpServer, services: Services): void {
   for (const path of ["/.api/search/stream", "/search/stream"]) {
     server.route("GET", path, stream);
   }
-  server.setBodyBudget(new ByteBudget(bodiesBytesMax, shareOf(bodiesBytesMax, services.sharePercent)));
+  server.setBodyBudget(new ByteBudget(bodiesBytesMax, share(bodiesBytesMax, services.sharePercent)));
   server.routeWithAdmission(
     "POST",
     "/.api/graphql",
@@ -151,7 +151,7 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
   return (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
     const params = parseStreamParams(request.query);
-    const client = clientOf(viewer, request.remoteAddress);
+    const client = clientKey(viewer, request.remoteAddress);
     const refusal = params.kind === "request" ? search.admit(client) : undefined;
     if (refusal) {
       const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
@@ -162,7 +162,7 @@ function streamHandler(services: Services & EventServices): ViewerHandler {
     try {
       search.run({ ...params.request, viewer, client }, sink);
     } catch (error) {
-      log.error({ err: error }, `search failed: ${messageOf(error)}`);
+      log.error({ err: error }, `search failed: ${errorMessage(error)}`);
       endWithError(sink, "internal error");
     }
   };

@@ -38,10 +38,10 @@ export function addSignInRoutes(server: HttpServer, services: SignInServices): v
     answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), remoteAddress)),
   );
   post("/-/sign-up", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.signUp(signUpOf(form), remoteAddress)),
+    answer(response, cookies, await signIn.signUp(parseSignUp(form), remoteAddress)),
   );
   post("/-/site-init", async (form, { remoteAddress }, response) =>
-    answer(response, cookies, await signIn.initialise(signUpOf(form), remoteAddress)),
+    answer(response, cookies, await signIn.initialise(parseSignUp(form), remoteAddress)),
   );
   // There is no way to send a letter: a site admin makes the link.
   post("/-/reset-password-init", async (_, __, response) =>
@@ -121,7 +121,7 @@ function refuseForeign(response: HttpResponse): void {
   );
 }
 
-function signUpOf(form: Form): { readonly name: string; readonly email: string; readonly password: string } {
+function parseSignUp(form: Form): { readonly name: string; readonly email: string; readonly password: string } {
   return { name: form.text("username"), email: form.text("email"), password: form.text("password") };
 }
 

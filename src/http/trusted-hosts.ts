@@ -29,20 +29,20 @@ export class TrustedHosts {
     const external = externalUrl === "" ? [] : [new URL(externalUrl).host];
     this.#names = new Set(
       ["localhost", listenHost, ...external, ...(isLoopback ? [] : [machine]), ...trustedHosts.map(requireName)].map(
-        nameOf,
+        hostName,
       ),
     );
   }
 
   /** `host` is a `Host` header. */
   has(host: string | undefined): boolean {
-    const name = nameOf(host ?? "");
+    const name = hostName(host ?? "");
     return name !== "" && (this.#names.has(name) || isIP(name) !== 0);
   }
 }
 
 function requireName(text: string): string {
-  if (text !== "" && nameOf(text) === text.toLowerCase() && !/[\s/@*]/.test(text)) return text;
+  if (text !== "" && hostName(text) === text.toLowerCase() && !/[\s/@*]/.test(text)) return text;
   throw new TrawlError(
     "bad-config",
     `trustedHosts: ${JSON.stringify(text)} is not the name of a host; give it without a scheme, a port and a path, as in search.example.org`,
@@ -50,7 +50,7 @@ function requireName(text: string): string {
 }
 
 /** Without the port, the brackets of an IPv6 address and the dot of the root; in lower case. */
-function nameOf(host: string): string {
+function hostName(host: string): string {
   const end = host.startsWith("[") ? host.indexOf("]") : host.indexOf(":");
   // An address of IPv6 without brackets is no `Host` header, but it can be the host of `listen`.
   if (!host.startsWith("[") && host.indexOf(":") !== host.lastIndexOf(":") && isIP(host) === 6)

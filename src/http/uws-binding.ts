@@ -4,7 +4,7 @@ import type {
   HttpResponse as NativeResponse,
   us_listen_socket as ListenSocket,
 } from "uWebSockets.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 
 export type { NativeRequest, NativeResponse, ListenSocket };
 
@@ -61,7 +61,7 @@ export function loadBinding(abi = Number(process.versions.modules)): NativeModul
         : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
     throw new TrawlError(
       "bad-config",
-      `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${messageOf(error).replaceAll(/\s+/g, " ")})`,
+      `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
       { cause: error },
     );
   }

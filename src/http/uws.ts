@@ -1,10 +1,10 @@
 import { assert } from "../base/assert.js";
 import { callAfter, monotonicMs, sleep } from "../base/deadline.js";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import { refusalError, type FullShare } from "../base/fair-semaphore.js";
 import type { Log } from "../base/log.js";
 import { replaceListener } from "../kernel/socket.js";
-import { networkOf } from "../model/client.js";
+import { clientNetwork } from "../model/client.js";
 import { ClientAddresses } from "./client-address.js";
 import { ByteBudget, RequestBody } from "./request-body.js";
 import { Router } from "./router.js";
@@ -86,7 +86,7 @@ export class HttpServer {
    */
   routeWithBody(method: Method, pattern: string, bodyBytesMax: number, handler: Handler): void {
     this.routeWithAdmission(method, pattern, bodyBytesMax, ({ remoteAddress }) => ({
-      client: networkOf(remoteAddress),
+      client: clientNetwork(remoteAddress),
       handler,
     }));
   }
@@ -269,7 +269,7 @@ export class HttpServer {
   }
 
   #fail(response: HttpResponse, error: unknown): void {
-    this.#log.error({ err: error }, `request failed: ${messageOf(error)}`);
+    this.#log.error({ err: error }, `request failed: ${errorMessage(error)}`);
     response.fail();
   }
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { RateLimiter, attemptsIn } from "../account/rate-limiter.js";
 import { monotonicMs } from "../base/deadline.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "./uws.js";
 
 /** The longest delivery. Reading so much JSON takes 3 to 10 ms of the main thread. */
@@ -104,7 +104,7 @@ function deliver(request: HttpRequest, requestByAddress: WebhookServices["reques
     headers.get("x-gitlab-event") ??
     headers.get("x-event-key");
   const payload = readPayload(request);
-  const named = event === "System Hook" ? (textOf(payload["event_name"]) ?? "") : event;
+  const named = event === "System Hook" ? (toText(payload["event_name"]) ?? "") : event;
   return named === undefined || pushEvents.has(named) ? requestByAddress(addressesIn(payload)) : [];
 }
 
@@ -120,16 +120,16 @@ function readPayload({ headers, body }: HttpRequest): Fields {
     const payload: unknown = JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
     if (isFields(payload)) return payload;
   } catch (error) {
-    throw new TrawlError("bad-request", `the delivery is not JSON in UTF-8: ${messageOf(error)}`);
+    throw new TrawlError("bad-request", `the delivery is not JSON in UTF-8: ${errorMessage(error)}`);
   }
   throw new TrawlError("bad-request", 'the delivery must be a JSON object with a "repository"');
 }
 
 /** All that the delivery calls its repository. */
 function addressesIn(payload: Fields): string[] {
-  const repository = fieldsOf(payload["repository"]);
-  const project = fieldsOf(payload["project"]);
-  const page = fieldsOf(fieldsOf(repository["links"])["html"]);
+  const repository = toFields(payload["repository"]);
+  const project = toFields(payload["project"]);
+  const page = toFields(toFields(repository["links"])["html"]);
   const several = Array.isArray(payload["repositories"]) ? payload["repositories"].slice(0, namedMax) : [];
   return [
     payload["repository"],
@@ -139,10 +139,10 @@ function addressesIn(payload: Fields): string[] {
       (name) => repository[name],
     ),
     ...["git_http_url", "git_ssh_url", "web_url"].map((name) => project[name]),
-  ].flatMap((value) => textOf(value) ?? []);
+  ].flatMap((value) => toText(value) ?? []);
 }
 
-function fieldsOf(value: unknown): Fields {
+function toFields(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
@@ -150,6 +150,6 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -15,7 +15,7 @@ export interface ContentLimits {
 }
 
 /** The limits, from options as they are configured. */
-export function contentLimitsOf(options: {
+export function contentLimitsFor(options: {
   readonly fileBytesMax: number;
   readonly largeFiles: readonly string[];
   readonly trigramCountMax: number;
@@ -47,7 +47,7 @@ export function isTooLarge(byteCount: number, path: Buffer, limits: ContentLimit
 }
 
 /** The linguist name of the document's language, "" when unknown. */
-export function languageOf(path: Buffer, content: Buffer): string {
+export function detectLanguageName(path: Buffer, content: Buffer): string {
   return detectLanguage(path.toString(), content.subarray(0, languageHeadBytes))?.name ?? "";
 }
 

@@ -1,9 +1,9 @@
 import { hasBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
-import { languageNumberOf, skipCodeOf } from "../shard/format.js";
+import { unpackLanguage, unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { DocumentInput } from "../shard/shard-builder.js";
-import { skipReasonOf } from "../model/skip-reason.js";
+import { skipReasonFromCode } from "../model/skip-reason.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import type { SourceShard } from "./index-changes.js";
 import type { ShardOutput } from "./shard-output.js";
@@ -51,7 +51,7 @@ async function copyLiving(
       continue;
     }
     const { oid } = living[0];
-    const known = output.contentOf(oid);
+    const known = output.findContent(oid);
     const text = reader.content.subarray(reader.contentStart[content], reader.contentStart[content + 1]);
     const number = known >= 0 ? known : await output.addContent(oid, text);
     for (const document of living) output.addDocument(number, document);
@@ -74,11 +74,11 @@ function livingDocuments(
     const info = reader.documentInfo[document];
     living.push({
       repositoryId,
-      path: Buffer.from(reader.pathOf(document)),
+      path: Buffer.from(reader.path(document)),
       branchMask: reader.documentBranches[document],
-      oid: reader.oidOf(document),
-      language: languages[languageNumberOf(info)],
-      skipReason: skipReasonOf(skipCodeOf(info)),
+      oid: reader.oid(document),
+      language: languages[unpackLanguage(info)],
+      skipReason: skipReasonFromCode(unpackSkipCode(info)),
     });
   }
   return living;

@@ -1,4 +1,4 @@
-import { trimEndOf } from "../base/text.js";
+import { trimEndChars } from "../base/text.js";
 import {
   knownExtension,
   languageByName,
@@ -29,7 +29,7 @@ export function detectLanguage(path: string, head: Buffer): Language | undefined
 function languageAmong(candidates: readonly Language[], extension: string, head: Buffer): Language {
   const interpreted = languagesOfShebang(head).find((language) => candidates.includes(language));
   if (interpreted !== undefined) return interpreted;
-  const chosen = chooseByHead(extension, candidates, linesOf(head.subarray(0, headBytesMax)));
+  const chosen = chooseByHead(extension, candidates, firstLines(head.subarray(0, headBytesMax)));
   return candidates.find(({ name }) => name === chosen) ?? candidates[0];
 }
 
@@ -52,11 +52,11 @@ function languagesOfShebang(head: Buffer): readonly Language[] {
     .map((word) => word.slice(word.lastIndexOf("/") + 1));
   const interpreter = program === "env" ? parameters.find((word) => !/^-|=/.test(word)) : program;
   if (interpreter === undefined) return [];
-  return languagesByInterpreter(interpreter) ?? languagesByInterpreter(trimEndOf(interpreter, "-.0123456789")) ?? [];
+  return languagesByInterpreter(interpreter) ?? languagesByInterpreter(trimEndChars(interpreter, "-.0123456789")) ?? [];
 }
 
 /** As Latin-1, with a line feed at the end of each line: in RE2 nothing else ends one. */
-function linesOf(head: Buffer): string {
+function firstLines(head: Buffer): string {
   return head.toString("latin1").replaceAll("\r", "\n");
 }
 
@@ -72,7 +72,7 @@ const vimMode = new TextPattern(
 );
 
 function languageOfModeline(head: Buffer): Language | undefined {
-  const text = linesOf(head.subarray(0, modelineBytesMax));
+  const text = firstLines(head.subarray(0, modelineBytesMax));
   const emacs = emacsMode.exec(text);
   const name = emacs?.[1] || emacs?.[2] || vimMode.exec(text)?.[1];
   return name === undefined ? undefined : languageByName(name);

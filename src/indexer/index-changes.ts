@@ -3,10 +3,10 @@ import { hasBit } from "../base/bits.js";
 import { diffTrees, type TreeChange } from "../git/objects.js";
 import type { StopSignal } from "../git/run.js";
 import type { IndexedBranch } from "../model/repository.js";
-import { skipCodeOf } from "../shard/format.js";
+import { unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
-import { skipReasonOf, type SkipReason } from "../model/skip-reason.js";
+import { skipReasonFromCode, type SkipReason } from "../model/skip-reason.js";
 import { isRegular, noCounts, type DocumentCounts, type Entry } from "./index-repository.js";
 
 /** A shard that may hold documents of the repository. */
@@ -161,18 +161,18 @@ function buryBranchless(
   for (let document = 0; document < reader.documentCount; document++) {
     if (reader.documentRepository[document] !== repository || (reader.documentBranches[document] & living) !== 0)
       continue;
-    if (isDead(shard.tombstones, document) || changes.has(reader.pathOf(document).toString("latin1"))) continue;
+    if (isDead(shard.tombstones, document) || changes.has(reader.path(document).toString("latin1"))) continue;
     addTombstone(describeDocument(reader, document), delta);
   }
 }
 
 function describeDocument(reader: ShardReader, document: number): OldDocument {
-  const skipReason = skipReasonOf(skipCodeOf(reader.documentInfo[document]));
-  const content = reader.contentOf(document);
+  const skipReason = skipReasonFromCode(unpackSkipCode(reader.documentInfo[document]));
+  const content = reader.contentId(document);
   return {
     shardId: reader.id,
     document,
-    oid: reader.oidOf(document),
+    oid: reader.oid(document),
     branchMask: reader.documentBranches[document],
     isFile: skipReason !== "not-regular",
     skipReason,
@@ -187,18 +187,18 @@ function isDead(tombstones: Uint32Array | undefined, document: number): boolean 
 /** A document whose mask stays is kept; one whose mask changes goes, and comes again with the new one. */
 function applyChange(change: PathChange, documents: readonly OldDocument[], living: number, delta: Delta): void {
   const masks = new Map<string, { mask: number; oid: string; isFile: boolean }>();
-  const keyOf = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
+  const documentKey = (oid: string, isFile: boolean): string => `${oid}${isFile ? "" : "!"}`;
   for (const { oid, isFile, branchMask } of documents)
-    masks.set(keyOf(oid, isFile), { mask: branchMask & living, oid, isFile });
+    masks.set(documentKey(oid, isFile), { mask: branchMask & living, oid, isFile });
   for (const { bit, oid, isFile } of change.after) {
     for (const state of masks.values()) state.mask &= ~(1 << bit);
     if (oid === null) continue;
-    const state = masks.get(keyOf(oid, isFile));
-    if (state === undefined) masks.set(keyOf(oid, isFile), { mask: 1 << bit, oid, isFile });
+    const state = masks.get(documentKey(oid, isFile));
+    if (state === undefined) masks.set(documentKey(oid, isFile), { mask: 1 << bit, oid, isFile });
     else state.mask |= 1 << bit;
   }
   for (const document of documents) {
-    const key = keyOf(document.oid, document.isFile);
+    const key = documentKey(document.oid, document.isFile);
     const state = masks.get(key);
     if (state !== undefined && state.mask !== 0 && state.mask === (document.branchMask & living)) {
       masks.delete(key);

@@ -5,7 +5,7 @@ import type { StopSignal } from "../git/run.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { IndexedBranch } from "../model/repository.js";
 import type { SkipReason } from "../model/skip-reason.js";
-import { isTooLarge, languageOf, skipReasonOfContent, type ContentLimits } from "./classify.js";
+import { isTooLarge, detectLanguageName, skipReasonOfContent, type ContentLimits } from "./classify.js";
 import type { ShardOutput } from "./shard-output.js";
 
 /** Whatever the options say, a larger file is not indexed: it would not fit a shard's 32-bit positions comfortably. */
@@ -122,7 +122,7 @@ export async function indexEntries(
   }
   const wanted: string[] = [];
   for (const [oid, group] of entriesOfBlob) {
-    const content = output.contentOf(oid);
+    const content = output.findContent(oid);
     if (content < 0) wanted.push(oid);
     else addToOpenShard(content, group, context, counts);
   }
@@ -153,7 +153,7 @@ async function readBlobs(
 
 /** The open shard has the blob, from a fork say: it is not read again. */
 function addToOpenShard(content: number, group: readonly Entry[], context: IndexContext, counts: DocumentCounts): void {
-  const text = context.output.textOf(content);
+  const text = context.output.contentText(content);
   counts.contentBytes += text.length;
   for (const entry of group) addDocument(content, entry, text, context);
 }
@@ -184,7 +184,7 @@ async function indexBlob(
 
 function addDocument(content: number, entry: Entry, text: Buffer, context: IndexContext): void {
   context.onFile(entry.oid, entry.path, text.length);
-  const language = languageOf(entry.path, text);
+  const language = detectLanguageName(entry.path, text);
   context.output.addDocument(content, {
     repositoryId: context.repositoryId,
     path: entry.path,
@@ -209,7 +209,7 @@ function addSkipped(entry: Entry, skipReason: SkipReason, context: IndexContext,
 
 function languageOfSkipped(entry: Entry, context: IndexContext): string {
   context.onFile(entry.oid, entry.path, 0);
-  return languageOf(entry.path, Buffer.alloc(0));
+  return detectLanguageName(entry.path, Buffer.alloc(0));
 }
 
 /** True for a file, which old repositories have with other permission bits too; false for a link and a submodule. */

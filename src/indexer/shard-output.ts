@@ -38,13 +38,13 @@ export class ShardOutput {
   }
 
   /** Number of the content in the open shard, or -1. */
-  contentOf(oid: string): number {
-    return this.#builder.contentOf(oid);
+  findContent(oid: string): number {
+    return this.#builder.findContent(oid);
   }
 
   /** A content of the open shard; valid until the next `addContent`. */
-  textOf(content: number): Buffer {
-    return this.#builder.textOf(content);
+  contentText(content: number): Buffer {
+    return this.#builder.contentText(content);
   }
 
   async addContent(oid: string, content: Uint8Array): Promise<number> {

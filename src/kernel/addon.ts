@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Kernel } from "./kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
@@ -17,7 +17,7 @@ export interface Addon {
   /** Returns the number of connections. */
   widenSendBuffers(port: number, bytes: number): number;
   /** Returns a descriptor, 0 for none. */
-  listenerOf(port: number): number;
+  findListener(port: number): number;
   /** Returns a port, 0 when nothing has changed. */
   replaceListener(port: number, descriptor: number): number;
   /**
@@ -86,7 +86,7 @@ function requireAddon(path: string): Addon {
   try {
     return require(path) as Addon;
   } catch (error) {
-    throw unusable(`${path} does not load: ${messageOf(error)}`, error);
+    throw unusable(`${path} does not load: ${errorMessage(error)}`, error);
   }
 }
 

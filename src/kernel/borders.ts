@@ -1,5 +1,5 @@
 /** `borders[n]`: the longest proper prefix of the needle's first n bytes that is also a suffix of them. */
-export function bordersOf(needle: Uint8Array): Uint32Array {
+export function computeBorders(needle: Uint8Array): Uint32Array {
   const borders = new Uint32Array(needle.length + 1);
   let border = 0;
   for (let n = 1; n < needle.length; n++) {

@@ -1,4 +1,4 @@
-import { bordersOf } from "./borders.js";
+import { computeBorders } from "./borders.js";
 
 /** Position of the first match in `text[from, to)`, or -1. */
 type Find = (from: number, to: number) => number;
@@ -103,7 +103,7 @@ function shortFind(text: Uint8Array, needle: Uint8Array): Find {
 
 /** The algorithm of Knuth, Morris and Pratt: no byte of the text is looked at again, however dense the near misses. */
 function linearFind(text: Uint8Array, needle: Uint8Array, foldAscii: boolean): Find {
-  const borders = bordersOf(needle);
+  const borders = computeBorders(needle);
   return (from, to) => {
     let matched = 0;
     for (let i = from; i < to; i++) {

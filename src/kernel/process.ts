@@ -61,7 +61,7 @@ export function startProcess(command: ProcessCommand): StartedProcess {
 
 function spawned({ name, args, environment, directory, limits }: ProcessCommand, addon: Addon): StartedProcess {
   const variables = Object.entries(environment).map(([key, value]) => `${key}=${value}`);
-  const strings = [fileOf(name, environment["PATH"] ?? ""), directory, name, ...args, ...variables];
+  const strings = [findExecutable(name, environment["PATH"] ?? ""), directory, name, ...args, ...variables];
   if (strings.some((text) => text.includes("\0"))) throw failure(name, "ERR_INVALID_ARG_VALUE");
   const out = new Uint32Array(4);
   const error = addon.startProcess(
@@ -80,7 +80,7 @@ function spawned({ name, args, environment, directory, limits }: ProcessCommand,
     stdin: new Socket({ fd: stdin, readable: false, writable: true }),
     stdout: new Socket({ fd: stdout, readable: true, writable: false }),
     stderr: new Socket({ fd: stderr, readable: true, writable: false }),
-    ending: () => (ending ??= endingOf(pid, addon)),
+    ending: () => (ending ??= readEnding(pid, addon)),
   };
 }
 
@@ -92,7 +92,7 @@ function limitWords({ dataBytesMax, cpuSecondsMax, fileBytesMax, descriptorCount
 const mebibyte = 1 << 20;
 const unlimitedWord = 2 ** 32 - 1;
 
-function endingOf(pid: number, addon: Addon): Ending | null {
+function readEnding(pid: number, addon: Addon): Ending | null {
   const out = new Uint32Array(2);
   if (!addon.hasEnded(pid, out)) return null;
   forgetChild(pid);
@@ -100,7 +100,7 @@ function endingOf(pid: number, addon: Addon): Ending | null {
   return signal === 0 ? { code, signal: null } : { code: null, signal: nameOfSignal(signal) };
 }
 
-function fileOf(name: string, path: string): string {
+function findExecutable(name: string, path: string): string {
   for (const folder of path.split(":")) {
     const file = join(folder, name);
     try {
@@ -115,7 +115,7 @@ function fileOf(name: string, path: string): string {
 
 /** The same without the addon. Where the system has no `prlimit`, there are no limits. */
 export function forkProcess({ name, args, environment, directory, limits }: ProcessCommand): StartedProcess {
-  const file = fileOf(name, environment["PATH"] ?? "");
+  const file = findExecutable(name, environment["PATH"] ?? "");
   const [program, ...words] = [...limitingCommand(limits), file, ...args];
   let child: ChildProcessWithoutNullStreams;
   try {

@@ -23,8 +23,8 @@ export function widenSendBuffers(port: number, bytes: number): number {
  * The descriptor of this process's socket that listens on `port`; undefined without one, and where the addon is not
  * built.
  */
-export function listenerOf(port: number): number | undefined {
-  return addonIfBuilt()?.listenerOf(port) || undefined;
+export function findListener(port: number): number | undefined {
+  return addonIfBuilt()?.findListener(port) || undefined;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Viewer } from "./viewer.js";
 
 /** Who takes a share of the machine: the user, or the network of somebody without an account. */
-export function clientOf({ userId }: Pick<Viewer, "userId">, address: string): string {
-  return userId === undefined ? networkOf(address) : `user ${userId}`;
+export function clientKey({ userId }: Pick<Viewer, "userId">, address: string): string {
+  return userId === undefined ? clientNetwork(address) : `user ${userId}`;
 }
 
 /** The share of work that the operator orders. */
@@ -11,7 +11,7 @@ export const operatorClient = "operator";
 /**
  * Within IPv6, who has one address has all of its first 64 bits. Addresses of IPv6 have eight groups of four digits.
  */
-export function networkOf(address: string): string {
+export function clientNetwork(address: string): string {
   const groups = address.split(":");
   if (groups.length !== 8) return address;
   if (address.startsWith(mappedPrefix)) return addressOfVersion4(groups);

@@ -20,7 +20,7 @@ export const fileKinds: readonly FileKind[] = [
   { label: "Exclude JavaScript maps", value: String.raw`-file:\.js\.map$`, test: /\.js\.map$/ },
 ];
 
-export function fileKindMaskOf(path: string): number {
+export function fileKindMask(path: string): number {
   let mask = 0;
   for (let i = 0; i < fileKinds.length; i++) if (fileKinds[i].test.test(path)) mask |= 1 << i;
   return mask;

@@ -25,18 +25,18 @@ const languages = new Map(
 );
 
 /** Languages by name or alias, by file name, by extension and by interpreter, each with the most popular first. */
-const byName = tableOf(({ name, aliases = [] }) => [name, ...aliases], normaliseName);
-const byFilename = tableOf(({ filenames = [] }) => filenames, String);
-const byExtension = tableOf(
+const byName = buildLookup(({ name, aliases = [] }) => [name, ...aliases], normaliseName);
+const byFilename = buildLookup(({ filenames = [] }) => filenames, String);
+const byExtension = buildLookup(
   ({ extensions = [] }) => extensions,
   (extension) => extension.toLowerCase(),
 );
-const byInterpreter = tableOf(({ interpreters = [] }) => interpreters, String);
+const byInterpreter = buildLookup(({ interpreters = [] }) => interpreters, String);
 /** In UTF-16 units, more than any name has. */
 const nameLengthMax = 200;
 const extensionLengthMax = Math.max(...[...byExtension.keys()].map(({ length }) => length));
 
-function tableOf(
+function buildLookup(
   keysOf: (language: LinguistLanguage) => readonly string[],
   normalise: (key: string) => string,
 ): Map<string, readonly Language[]> {

@@ -13,6 +13,6 @@ export type SkipReason = keyof typeof skipReasons;
 
 const names = Object.keys(skipReasons) as SkipReason[];
 
-export function skipReasonOf(code: number): SkipReason {
+export function skipReasonFromCode(code: number): SkipReason {
   return names[code] ?? "none";
 }

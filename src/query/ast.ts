@@ -62,7 +62,7 @@ export function hasField(node: QueryNode): boolean {
 }
 
 /** All fields and patterns below the node, in tree order. */
-export function leavesOf(node: QueryNode): (FieldNode | PatternNode)[] {
+export function collectLeaves(node: QueryNode): (FieldNode | PatternNode)[] {
   const found: (FieldNode | PatternNode)[] = [];
   const visit = (at: QueryNode): void => {
     if (isOperator(at)) at.children.forEach(visit);
@@ -73,7 +73,7 @@ export function leavesOf(node: QueryNode): (FieldNode | PatternNode)[] {
 }
 
 /** From the first to the last leaf below the node. */
-export function placeOf(node: QueryNode): Place {
+export function nodeSpan(node: QueryNode): Place {
   if (!isOperator(node)) return node.place;
-  return node.children.map(placeOf).reduce((a, b) => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) }));
+  return node.children.map(nodeSpan).reduce((a, b) => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) }));
 }

@@ -1,4 +1,4 @@
-import { combine, placeOf, type FieldNode, type QueryNode, type QueryTree } from "./ast.js";
+import { combine, nodeSpan, type FieldNode, type QueryNode, type QueryTree } from "./ast.js";
 import { queryLimits } from "./limits.js";
 import { QueryError } from "./query-error.js";
 
@@ -45,7 +45,7 @@ class Distributor {
   #product(node: QueryNode, parts: readonly (readonly BasicQuery[])[]): readonly BasicQuery[] {
     const count = parts.reduce((product, part) => product * part.length, 1);
     this.#bound(node, count);
-    const termCount = parts.reduce((sum, part) => sum + (count / part.length) * termCountOf(part), 0);
+    const termCount = parts.reduce((sum, part) => sum + (count / part.length) * countTerms(part), 0);
     if (termCount > queryLimits.distributedTermCountMax) {
       throw this.#tooMany(node, `${queryLimits.distributedTermCountMax} terms in all`);
     }
@@ -58,11 +58,11 @@ class Distributor {
 
   #tooMany(node: QueryNode, limit: string): QueryError {
     const message = `the filters inside OR split this query into more than ${limit}; write fewer alternatives`;
-    return new QueryError(message, this.#text, placeOf(node));
+    return new QueryError(message, this.#text, nodeSpan(node));
   }
 }
 
-function termCountOf(queries: readonly BasicQuery[]): number {
+function countTerms(queries: readonly BasicQuery[]): number {
   return queries.reduce((sum, query) => sum + query.termCount, 0);
 }
 
@@ -98,6 +98,6 @@ function merge(kind: "and" | "or", queries: readonly BasicQuery[]): BasicQuery {
   return {
     fields: queries.flatMap(({ fields }) => fields),
     pattern: patterns.length === 0 ? undefined : combine(kind, patterns),
-    termCount: termCountOf(queries),
+    termCount: countTerms(queries),
   };
 }

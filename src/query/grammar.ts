@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.js";
-import { combine, hasPattern, placeOf, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
+import { combine, hasPattern, nodeSpan, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
 import { isSpaceAt, type Place } from "./characters.js";
 import { queryLimits } from "./limits.js";
 import type { QueryType } from "./query-type.js";
@@ -73,7 +73,7 @@ class GrammarReader {
     for (let term = this.#term(); term !== undefined; term = this.#term()) {
       terms.push(term);
       if (++this.#termCount > queryLimits.termCountMax) {
-        throw this.#error(`the query has more than ${queryLimits.termCountMax} terms`, placeOf(term));
+        throw this.#error(`the query has more than ${queryLimits.termCountMax} terms`, nodeSpan(term));
       }
     }
     if (terms.length === 0) throw this.#expectedOperand();
@@ -100,7 +100,7 @@ class GrammarReader {
       case "field":
       case "pattern":
         this.#at++;
-        return nodeOf(token);
+        return toNode(token);
     }
   }
 
@@ -131,7 +131,7 @@ class GrammarReader {
       const typed = this.#text.slice(operand.place.from, operand.place.to);
       throw this.#error(`unexpected NOT before "${typed}". Remove NOT and try again`, place);
     }
-    return { ...nodeOf(operand), negated: true, place };
+    return { ...toNode(operand), negated: true, place };
   }
 
   #peek(): Token | undefined {
@@ -187,7 +187,7 @@ function partitionTerms(terms: readonly QueryNode[]): QueryNode {
   return combine("and", [...others, combine("concat", patterns)]);
 }
 
-function nodeOf(token: FieldToken | PatternToken): FieldNode | PatternNode {
+function toNode(token: FieldToken | PatternToken): FieldNode | PatternNode {
   const { value, place } = token;
   if (token.kind === "pattern") {
     return { kind: "pattern", form: token.form, value, negated: false, contentOnly: false, place };

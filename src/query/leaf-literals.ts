@@ -17,7 +17,7 @@ export const trigramBytes = 3;
 /** A leaf is planned for each shard of a search; its literals are the same in all. */
 const known = new WeakMap<object, LeafLiterals>();
 
-export function literalsOf(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
+export function requiredLiterals(leaf: Pick<Leaf, "analysis" | "foldCase">): LeafLiterals {
   let literals = known.get(leaf);
   if (literals === undefined) known.set(leaf, (literals = makeLiterals(leaf)));
   return literals;

@@ -1,4 +1,4 @@
-import { isOperator, placeOf, type QueryNode, type QueryTree } from "./ast.js";
+import { isOperator, nodeSpan, type QueryNode, type QueryTree } from "./ast.js";
 import { skipSpaces } from "./characters.js";
 import { readTokens } from "./grammar.js";
 import { hoist } from "./hoist.js";
@@ -55,7 +55,7 @@ function parseWithoutGroups(text: string, type: QueryType, firstError: Incomplet
 function refuseMixedGroups(text: string, node: QueryNode): void {
   if (!isOperator(node)) return;
   if (node.kind === "concat" && node.children.some((child) => child.kind === "and" || child.kind === "or")) {
-    throw new QueryError(mixedGroups, text, placeOf(node));
+    throw new QueryError(mixedGroups, text, nodeSpan(node));
   }
   for (const child of node.children) refuseMixedGroups(text, child);
 }

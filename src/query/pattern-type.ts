@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { leavesOf } from "./ast.js";
+import { collectLeaves } from "./ast.js";
 import { parseRaw } from "./parse.js";
 import { QueryError } from "./query-error.js";
 import type { QueryType } from "./query-type.js";
@@ -54,7 +54,7 @@ function typeInQuery(query: string): QueryType | undefined {
   if (!/patterntype/i.test(query)) return undefined;
   try {
     const root = parseRaw(query, "literal");
-    const leaves = root === undefined ? [] : leavesOf(root);
+    const leaves = root === undefined ? [] : collectLeaves(root);
     const types = leaves.map((leaf) => (leaf.kind === "field" && leaf.name === "patterntype" ? leaf.value : ""));
     return types.map((name) => typesOfQuery.get(name)).findLast((type) => type !== undefined);
   } catch (error) {

@@ -11,7 +11,7 @@ import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "./query-error.js";
 import type { QueryType } from "./query-type.js";
 import { planRules } from "./result-rules.js";
-import { contextGroupsOf, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
+import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
 import { planText } from "./text-plan.js";
 import { refuseUnbuilt } from "./unsupported.js";
 import { Validator } from "./validate.js";
@@ -40,7 +40,7 @@ export function* planInSteps(
   const nowMs = new Date().getTime();
   const validator = new Validator(text, analyses, nowMs);
   for (const query of queries) yield* validator.checkInSteps(query);
-  const patternType = patternTypeOf(text, type, tree.root);
+  const patternType = effectivePatternType(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
   const { rules, numbers } = planRules(queries);
@@ -63,7 +63,7 @@ function planBasic(
 ): BasicQueryPlan[] {
   const text = planText(query, analyses);
   const repositoryNames = planRepositoryNames(query, analyses);
-  const groups = contextGroupsOf(query, contexts) ?? [undefined];
+  const groups = expandContext(query, contexts) ?? [undefined];
   return groups.map((group) => ({
     repositories: planRepositories(query, group, analyses, nowMs),
     text,
@@ -103,7 +103,7 @@ function boundContributors(text: string, queries: readonly BasicQuery[]): void {
 }
 
 /** A structural query without a pattern is an ordinary one. */
-function patternTypeOf(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
+function effectivePatternType(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
   if (type !== "structural") return type;
   if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined))
     return "standard";

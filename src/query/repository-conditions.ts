@@ -9,7 +9,7 @@ import { readFileArgument, type FileArgument } from "./predicates.js";
 /** The conditions of a valid basic query on what its repositories hold. */
 export function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
   return query.fields.flatMap((field) => {
-    const argument = fileArgumentOf(field);
+    const argument = fileArgument(field);
     return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.place, analyses) }];
   });
 }
@@ -17,7 +17,7 @@ export function planRepositoryConditions(query: BasicQuery, analyses: Analyses):
 /** The conditions of a valid basic query on the histories of its repositories. */
 export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly CommittedAfter[] {
   return query.fields.flatMap((field) => {
-    const date = commitDateOf(field);
+    const date = readCommitDate(field);
     return date === undefined
       ? []
       : [{ negated: field.negated, unixSeconds: Math.floor(readDateMs(date, nowMs) / 1000) }];
@@ -25,7 +25,7 @@ export function planCommittedAfter(query: BasicQuery, nowMs: number): readonly C
 }
 
 /** The date that the field asks for; undefined when it asks for none. */
-function commitDateOf({ name, value, predicate }: FieldNode): string | undefined {
+function readCommitDate({ name, value, predicate }: FieldNode): string | undefined {
   if (name === "repohascommitafter") return value;
   const isPredicate =
     name === "repo" && (predicate?.name === "has.commit.after" || predicate?.name === "contains.commit.after");
@@ -33,7 +33,7 @@ function commitDateOf({ name, value, predicate }: FieldNode): string | undefined
 }
 
 /** What the field asks of one file of a repository; undefined when it asks nothing of that kind. */
-function fileArgumentOf({ name, value, predicate }: FieldNode): FileArgument | undefined {
+function fileArgument({ name, value, predicate }: FieldNode): FileArgument | undefined {
   if (name === "repohasfile") return { path: value, content: "" };
   if (name !== "repo" || predicate === undefined) return undefined;
   switch (predicate.name) {

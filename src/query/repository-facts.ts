@@ -37,7 +37,7 @@ export function readFact(name: string, argument: string): FactTest {
 }
 
 /** The conditions of a valid query's fields. */
-export function factsOf(fields: readonly FieldNode[]): readonly RepositoryPredicate[] {
+export function readPredicates(fields: readonly FieldNode[]): readonly RepositoryPredicate[] {
   return fields.flatMap((field) => {
     const { predicate, negated } = field;
     if (predicate === undefined || !isFact(field)) return [];

@@ -4,10 +4,10 @@ import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { RepositoryFilter, RepositoryInclude, YesNoOnly } from "./plan.js";
 import { planCommittedAfter, planRepositoryConditions } from "./repository-conditions.js";
-import { factsOf } from "./repository-facts.js";
-import { planRevisions, specOf } from "./revisions.js";
-import { contextNameOf, type ContextGroup } from "./search-contexts.js";
-import { fieldOf } from "./validate.js";
+import { readPredicates } from "./repository-facts.js";
+import { planRevisions, parseRevisionSpec } from "./revisions.js";
+import { findContextName, type ContextGroup } from "./search-contexts.js";
+import { findField } from "./validate.js";
 import { readVisibility, readYesNoOnly, splitRepository } from "./values.js";
 
 /**
@@ -20,7 +20,7 @@ export function planRepositories(
   analyses: Analyses,
   nowMs: number,
 ): RepositoryFilter {
-  const revision = fieldOf(query, "rev");
+  const revision = findField(query, "rev");
   const given = query.fields.filter(({ name, predicate }) => name === "repo" && predicate === undefined);
   const includes = given
     .filter(({ negated }) => !negated)
@@ -28,19 +28,21 @@ export function planRepositories(
   const ofAll =
     includes.length > 0 || revision === undefined ? [] : [ofAllRepositories(planRevisions(revision, nowMs))];
   const ofGroup =
-    group === undefined || group.revisions.length === 0 ? [] : [ofAllRepositories(group.revisions.map(specOf))];
+    group === undefined || group.revisions.length === 0
+      ? []
+      : [ofAllRepositories(group.revisions.map(parseRevisionSpec))];
   return {
-    context: contextNameOf(query),
+    context: findContextName(query),
     among: group?.names,
     include: [...includes, ...ofAll, ...ofGroup],
     exclude: given.filter(({ negated }) => negated).map(({ value }) => splitRepository(value).source),
-    predicates: factsOf(query.fields),
+    predicates: readPredicates(query.fields),
     fork: yesNoOnly(query, "fork"),
     archived: yesNoOnly(query, "archived"),
-    forkGiven: fieldOf(query, "fork") !== undefined,
-    archivedGiven: fieldOf(query, "archived") !== undefined,
-    visibility: readVisibility(fieldOf(query, "visibility")?.value ?? "any"),
-    index: readYesNoOnly("index", fieldOf(query, "index")?.value ?? "yes"),
+    forkGiven: findField(query, "fork") !== undefined,
+    archivedGiven: findField(query, "archived") !== undefined,
+    visibility: readVisibility(findField(query, "visibility")?.value ?? "any"),
+    index: readYesNoOnly("index", findField(query, "index")?.value ?? "yes"),
     conditions: planRepositoryConditions(query, analyses),
     committedAfter: planCommittedAfter(query, nowMs),
   };
@@ -56,11 +58,11 @@ function planInclude(
   analyses: Analyses,
 ): RepositoryInclude {
   const { source } = splitRepository(value);
-  return { source, revisions, exactName: exactNameOf(source, place, analyses) };
+  return { source, revisions, exactName: findExactName(source, place, analyses) };
 }
 
 /** The text between `^` and `$` when it is literal, which a group is not. An escaped `\$` at the end is no anchor. */
-function exactNameOf(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
+function findExactName(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
   const inner = /^\^((?:[^\\(]|\\.)+)\$$/s.exec(source)?.[1];
   if (inner === undefined) return undefined;
   // The part between the anchors need not be a regexp where the whole is one, as in `^a)|(b$`.
@@ -68,6 +70,6 @@ function exactNameOf(source: string, place: FieldNode["place"], analyses: Analys
 }
 
 function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {
-  const field = fieldOf(query, name);
+  const field = findField(query, name);
   return field === undefined ? "no" : readYesNoOnly(name, field.value);
 }

@@ -5,7 +5,7 @@ import type { BasicQuery } from "./basic.js";
 import type { FieldName } from "./fields.js";
 import { queryLimits } from "./limits.js";
 import type { RepositoryNamePlan } from "./plan.js";
-import { resultTypesOf } from "./result-types.js";
+import { readResultTypes } from "./result-types.js";
 import { isCaseSensitive } from "./validate.js";
 
 /** A query with any other field gives no repository results. `rev:` counts as a part of `repo:`. */
@@ -29,7 +29,7 @@ const fieldsOfRepositories: ReadonlySet<FieldName> = new Set([
 
 /** The condition on names that gives repository results; undefined when the query gives none. */
 export function planRepositoryNames(query: BasicQuery, analyses: Analyses): RepositoryNamePlan | undefined {
-  if (!resultTypesOf(query).repository || query.fields.some(({ name }) => !fieldsOfRepositories.has(name)))
+  if (!readResultTypes(query).repository || query.fields.some(({ name }) => !fieldsOfRepositories.has(name)))
     return undefined;
   const foldCase = !isCaseSensitive(query);
   if (query.pattern === undefined) return { combine: "and", sources: [], exclude: [], groups: [], foldCase };

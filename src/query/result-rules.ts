@@ -1,7 +1,7 @@
 import type { BasicQuery } from "./basic.js";
 import type { FieldName } from "./fields.js";
 import type { ResultRules } from "./plan.js";
-import { fieldOf } from "./validate.js";
+import { findField } from "./validate.js";
 import { readCount, readTimeoutMs } from "./values.js";
 
 /**
@@ -14,7 +14,7 @@ export function planRules(queries: readonly BasicQuery[]): {
   readonly rules: readonly ResultRules[];
   readonly numbers: readonly number[];
 } {
-  const typed = queries.map(rulesOf);
+  const typed = queries.map(planOptions);
   if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
   const numberOf = new Map<string, number>();
   const rules: ResultRules[] = [];
@@ -27,8 +27,8 @@ export function planRules(queries: readonly BasicQuery[]): {
   return { rules, numbers };
 }
 
-function rulesOf(query: BasicQuery): ResultRules {
-  const fieldValue = (name: FieldName): string | undefined => fieldOf(query, name)?.value;
+function planOptions(query: BasicQuery): ResultRules {
+  const fieldValue = (name: FieldName): string | undefined => findField(query, name)?.value;
   const [count, timeout] = [fieldValue("count"), fieldValue("timeout")];
   return {
     select: fieldValue("select"),

@@ -1,4 +1,4 @@
-import { leavesOf } from "./ast.js";
+import { collectLeaves } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 
 /** Which kinds of results a basic query asks for. */
@@ -12,10 +12,10 @@ export interface ResultTypes {
  * Without `type:` all three, but files alone when every pattern is one of `content:`. With `type:` those that it names;
  * a word that names none selects nothing.
  */
-export function resultTypesOf(query: BasicQuery): ResultTypes {
+export function readResultTypes(query: BasicQuery): ResultTypes {
   const words = new Set(query.fields.filter(({ name }) => name === "type").map(({ value }) => value));
   if (words.size > 0) return { file: words.has("file"), path: words.has("path"), repository: words.has("repo") };
-  const leaves = query.pattern === undefined ? [] : leavesOf(query.pattern);
+  const leaves = query.pattern === undefined ? [] : collectLeaves(query.pattern);
   const isContentOnly = leaves.length > 0 && leaves.every((leaf) => leaf.kind === "pattern" && leaf.contentOnly);
   return { file: true, path: !isContentOnly, repository: !isContentOnly };
 }

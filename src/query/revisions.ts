@@ -1,16 +1,16 @@
 import type { RevisionSpec } from "../model/revision.js";
 import type { FieldNode } from "./ast.js";
 import { readDateMs } from "./dates.js";
-import { revisionsOf } from "./validate.js";
+import { readRevisions } from "./validate.js";
 
 /** What a checked `repo:` or `rev:` field says of revisions; none for the default branch. */
 export function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
   if (field.name === "rev" && field.predicate?.name === "at.time") return [atTime(field.predicate.argument, nowMs)];
-  return revisionsOf(field).map(specOf);
+  return readRevisions(field).map(parseRevisionSpec);
 }
 
 /** A revision as typed: a name or a glob. */
-export function specOf(typed: string): RevisionSpec {
+export function parseRevisionSpec(typed: string): RevisionSpec {
   if (typed.startsWith("*!")) return { kind: "glob", typed, negated: true, pattern: typed.slice(2) };
   if (typed.startsWith("*")) return { kind: "glob", typed, negated: false, pattern: typed.slice(1) };
   return { kind: "name", typed };

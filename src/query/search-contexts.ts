@@ -1,12 +1,12 @@
 import { globalContextName, type ContextRepository, type SearchContext } from "../model/search-context.js";
 import { Analyses } from "./analyses.js";
-import { combine, isOperator, leavesOf, type FieldNode, type QueryNode, type QueryTree } from "./ast.js";
+import { combine, isOperator, collectLeaves, type FieldNode, type QueryNode, type QueryTree } from "./ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
 import type { FieldName } from "./fields.js";
 import { parseQuery } from "./parse.js";
 import { QueryError } from "./query-error.js";
-import { fieldOf, revisionsOf, Validator } from "./validate.js";
+import { findField, readRevisions, Validator } from "./validate.js";
 import { isRevisionGlob } from "./values.js";
 
 /** The defined contexts by name, without the global one. */
@@ -39,12 +39,12 @@ export function checkContextQuery(text: string, nowMs: number): void {
     throw new QueryError(message, text, place);
   };
   if (tree.root === undefined) return refuse("the query of a context needs a filter", { from: 0, to: 0 });
-  for (const leaf of leavesOf(tree.root)) {
+  for (const leaf of collectLeaves(tree.root)) {
     if (leaf.kind === "pattern") refuse("the query of a context holds filters only, no pattern", leaf.place);
     else if (!contextFields.has(leaf.name))
       refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.place);
     else if (leaf.predicate !== undefined) refuse("the query of a context cannot hold predicates", leaf.place);
-    else if (revisionsOf(leaf).some(isRevisionGlob))
+    else if (readRevisions(leaf).some(isRevisionGlob))
       refuse("the query of a context cannot hold globs of revisions", leaf.place);
   }
   const validator = new Validator(text, new Analyses(text), nowMs);
@@ -86,8 +86,8 @@ export function preferOwnFields(query: BasicQuery): BasicQuery {
 }
 
 /** The name of the query's context; undefined for the global one. */
-export function contextNameOf(query: BasicQuery): string | undefined {
-  const name = fieldOf(query, "context")?.value ?? globalContextName;
+export function findContextName(query: BasicQuery): string | undefined {
+  const name = findField(query, "context")?.value ?? globalContextName;
   return isGlobal(name) ? undefined : name;
 }
 
@@ -98,11 +98,11 @@ export interface ContextGroup {
 }
 
 /** The list of a query's context, undefined when it has no list; a context without repositories has one empty group. */
-export function contextGroupsOf(
+export function expandContext(
   query: BasicQuery,
   contexts: SearchContexts | undefined,
 ): readonly ContextGroup[] | undefined {
-  const name = contextNameOf(query);
+  const name = findContextName(query);
   const context = name === undefined ? undefined : contexts?.get(name);
   if (context === undefined || context.query !== "") return undefined;
   const groups = new Map<string, ContextRepository[]>();

@@ -6,9 +6,9 @@ import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
-import { literalsOf, trigramBytes } from "./leaf-literals.js";
+import { requiredLiterals, trigramBytes } from "./leaf-literals.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "./plan.js";
-import { resultTypesOf, type ResultTypes } from "./result-types.js";
+import { readResultTypes, type ResultTypes } from "./result-types.js";
 import { isCaseSensitive, readLanguage } from "./validate.js";
 
 /** A longer text has a leaf of its own. */
@@ -25,7 +25,7 @@ const sharedUnitsMax = 16 * 1024;
  * nor a filter on paths: `repo:x` lists repositories, not all their files.
  */
 export function planText(query: BasicQuery, analyses: Analyses): TextPlan | undefined {
-  const types = resultTypesOf(query);
+  const types = readResultTypes(query);
   const filters = query.fields.filter(({ name }) => name === "file" || name === "lang");
   if (!types.file && !types.path) return undefined;
   if (query.pattern === undefined && filters.length === 0) return undefined;
@@ -137,7 +137,7 @@ function planAny(nodes: readonly QueryNode[], leaves: Leaves): readonly TextNode
 function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
   const seen = new Set<number>();
   return nodes.filter((node) => {
-    const key = keyOf(node);
+    const key = nodeKey(node);
     if (key === undefined) return true;
     if (seen.has(key)) return false;
     seen.add(key);
@@ -146,7 +146,7 @@ function distinct(nodes: readonly TextNode[]): readonly TextNode[] {
 }
 
 /** A number for each leaf and for its negation; none for an operator. */
-function keyOf(node: TextNode): number | undefined {
+function nodeKey(node: TextNode): number | undefined {
   if (node.kind === "leaf") return node.leaf;
   return node.kind === "not" && node.child.kind === "leaf" ? -1 - node.child.leaf : undefined;
 }
@@ -203,7 +203,7 @@ class Leaves {
    */
   mayShare(pattern: PatternNode): boolean {
     if (pattern.negated) return false;
-    const { exact } = literalsOf({
+    const { exact } = requiredLiterals({
       analysis: this.#analyses.pattern(pattern, this.#foldCase),
       foldCase: this.#foldCase,
     });

@@ -3,7 +3,7 @@ import { TrawlError } from "../base/errors.js";
 import { resultAtOnce } from "../base/yielding.js";
 import { languageByName, type Language } from "../model/language.js";
 import type { Analyses } from "./analyses.js";
-import { leavesOf, type FieldNode } from "./ast.js";
+import { collectLeaves, type FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
 import type { Place } from "./characters.js";
 import { readDateMs } from "./dates.js";
@@ -123,14 +123,14 @@ export class Validator {
   *#checkPatterns(query: BasicQuery): Generator<undefined, void> {
     if (query.pattern === undefined) return;
     const foldCase = !isCaseSensitive(query);
-    for (const leaf of leavesOf(query.pattern)) {
+    for (const leaf of collectLeaves(query.pattern)) {
       if (leaf.kind === "pattern") this.#analyses.pattern(leaf, foldCase);
       yield;
     }
   }
 
   #checkRevisions(query: BasicQuery): void {
-    const revision = fieldOf(query, "rev");
+    const revision = findField(query, "rev");
     if (revision === undefined) return;
     const repositories = query.fields.filter(({ name, negated }) => name === "repo" && !negated);
     const withRevision = repositories.find(({ value, predicate }) => predicate === undefined && value.includes("@"));
@@ -141,13 +141,13 @@ export class Validator {
 
   #checkRevisionSyntax(query: BasicQuery): void {
     for (const field of query.fields) {
-      const wrong = revisionsOf(field).find((revision) => !isRevision(revision));
+      const wrong = readRevisions(field).find((revision) => !isRevision(revision));
       if (wrong !== undefined) throw new RevisionSyntaxError(wrong, this.#text, field.place);
     }
   }
 
   #checkSymbolType(query: BasicQuery): void {
-    const field = fieldOf(query, "repohasfile");
+    const field = findField(query, "repohasfile");
     if (field !== undefined && hasType(query, "symbol")) throw this.#error(symbolWithFile, field.place);
   }
 
@@ -160,7 +160,7 @@ export class Validator {
   }
 
   #checkIndexedGlobs(query: BasicQuery): void {
-    const index = fieldOf(query, "index");
+    const index = findField(query, "index");
     if (index === undefined || readYesNoOnly("index", index.value) !== "only") return;
     if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.place);
   }
@@ -170,7 +170,7 @@ export class Validator {
    */
   #checkRevisionKinds(query: BasicQuery): void {
     for (const field of query.fields) {
-      for (const revision of revisionsOf(field)) {
+      for (const revision of readRevisions(field)) {
         const isOfHistory = hasType(query, "commit") || hasType(query, "diff");
         if (revision.startsWith("^") && !isOfHistory)
           throw this.#error(
@@ -204,7 +204,7 @@ const symbolWithFile = "repohasfile is not compatible for type:symbol";
 
 const indexedGlob = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)";
 
-export function fieldOf(query: BasicQuery, wanted: FieldName): FieldNode | undefined {
+export function findField(query: BasicQuery, wanted: FieldName): FieldNode | undefined {
   return query.fields.find(({ name }) => name === wanted);
 }
 
@@ -214,7 +214,7 @@ function hasType(query: BasicQuery, type: string): boolean {
 
 /** Expects a query whose fields are checked. */
 export function isCaseSensitive(query: BasicQuery): boolean {
-  const field = fieldOf(query, "case");
+  const field = findField(query, "case");
   return field !== undefined && readBoolean(field.value);
 }
 
@@ -225,14 +225,14 @@ export function readLanguage(value: string): Language {
 }
 
 /** Revisions of a `repo:` or `rev:` field as typed; none for any other field. */
-export function revisionsOf({ name, value, negated, predicate }: FieldNode): readonly string[] {
+export function readRevisions({ name, value, negated, predicate }: FieldNode): readonly string[] {
   if (predicate !== undefined || negated) return [];
   if (name === "rev") return splitRevisions(value);
   return name === "repo" ? splitRepository(value).revisions : [];
 }
 
 function hasRevisionGlob(field: FieldNode): boolean {
-  return revisionsOf(field).some(isRevisionGlob);
+  return readRevisions(field).some(isRevisionGlob);
 }
 
 function bad(message: string): TrawlError {

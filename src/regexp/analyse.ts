@@ -1,11 +1,19 @@
 import { assert, unreachable } from "../base/assert.js";
 import type { RegexpAnalysis } from "./analysis.js";
-import { charactersOf, rangesHold } from "./char-ranges.js";
+import { expandRanges, rangesHold } from "./char-ranges.js";
 import { namedClassHasNewline } from "./class-names.js";
 import { foldedVariants, isCaseless, isCaselessOutsideAscii, lowerAscii } from "./folding.js";
 import { parseRegexp } from "./parse.js";
 import { anything } from "./literal-set.js";
-import { clausesOf, either, inSequence, nothingKnown, oneOf, repeated, type Requirement } from "./requirement.js";
+import {
+  collectClauses,
+  anyOf,
+  inSequence,
+  nothingKnown,
+  requireOneOf,
+  repeated,
+  type Requirement,
+} from "./requirement.js";
 import type { ClassNode, LiteralNode, Regexp } from "./syntax.js";
 
 /** A class of more characters than this is not spelled out. */
@@ -30,14 +38,14 @@ export function analyseLiteral(text: string, foldCase: boolean): RegexpAnalysis 
 }
 
 function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
-  const clauses = clausesOf(requirementOf(tree, foldCase));
+  const clauses = collectClauses(computeRequirement(tree, foldCase));
   assert(
     clauses.every((clause) => clause.length > 0 && !clause.includes("")),
     "a clause asks for nothing",
   );
   return {
-    literal: literalOf(tree, foldCase),
-    alternatives: alternativesOf(tree, foldCase),
+    literal: soleLiteral(tree, foldCase),
+    alternatives: literalAlternatives(tree, foldCase),
     clauses,
     crossesLines: crossesLines(tree),
     matchesEmpty: matchesEmpty(tree),
@@ -45,7 +53,7 @@ function analyseTree(tree: Regexp, foldCase: boolean): RegexpAnalysis {
 }
 
 /** The text that a plain search would find in the same places; with `foldCase` a search that ignores ASCII case. */
-function literalOf(tree: Regexp, foldCase: boolean): string | undefined {
+function soleLiteral(tree: Regexp, foldCase: boolean): string | undefined {
   if (tree.kind !== "literal") return undefined;
   if (tree.fold !== foldCase && !isCaseless(tree.text)) return undefined;
   if (!foldCase) return tree.text;
@@ -55,11 +63,11 @@ function literalOf(tree: Regexp, foldCase: boolean): string | undefined {
 /**
  * A text that begins with one before it is left out: it is never matched, as where it stands the one before matches.
  */
-function alternativesOf(tree: Regexp, foldCase: boolean): readonly string[] | undefined {
+function literalAlternatives(tree: Regexp, foldCase: boolean): readonly string[] | undefined {
   if (tree.kind !== "alternate" || tree.children.length > alternativeCountMax) return undefined;
   const texts = new Set<string>();
   for (const child of tree.children) {
-    const text = literalOf(child, foldCase);
+    const text = soleLiteral(child, foldCase);
     if (text === undefined || text.length > alternativeUnitsMax) return undefined;
     if (!beginnings(text).some((beginning) => texts.has(beginning))) texts.add(text);
   }
@@ -74,11 +82,11 @@ function beginnings(text: string): string[] {
  * With `foldCase`, literals are ASCII-lowered and anything outside of ASCII is unknown, because the index and the
  * kernel ignore the case of ASCII letters only.
  */
-function requirementOf(tree: Regexp, foldCase: boolean): Requirement {
+function computeRequirement(tree: Regexp, foldCase: boolean): Requirement {
   switch (tree.kind) {
     case "empty":
     case "anchor":
-      return oneOf(anything);
+      return requireOneOf(anything);
     case "literal":
       return literalRequirement(tree, foldCase);
     case "class":
@@ -86,16 +94,16 @@ function requirementOf(tree: Regexp, foldCase: boolean): Requirement {
     case "any":
       return nothingKnown;
     case "repeat":
-      return repeated(requirementOf(tree.child, foldCase), tree.min, tree.max);
+      return repeated(computeRequirement(tree.child, foldCase), tree.min, tree.max);
     case "concat":
       return combined(
-        tree.children.map((child) => requirementOf(child, foldCase)),
+        tree.children.map((child) => computeRequirement(child, foldCase)),
         inSequence,
       );
     case "alternate":
       return combined(
-        tree.children.map((child) => requirementOf(child, foldCase)),
-        either,
+        tree.children.map((child) => computeRequirement(child, foldCase)),
+        anyOf,
       );
     default:
       return unreachable(tree);
@@ -104,17 +112,17 @@ function requirementOf(tree: Regexp, foldCase: boolean): Requirement {
 
 function literalRequirement({ text, fold }: LiteralNode, foldCase: boolean): Requirement {
   if (foldCase) return asciiRuns(lowerAscii(text));
-  if (!fold || isCaseless(text)) return oneOf([text]);
+  if (!fold || isCaseless(text)) return requireOneOf([text]);
   const characters = Array.from(text, (character) => {
     const variants = foldedVariants(character);
-    return variants === undefined ? nothingKnown : oneOf(variants);
+    return variants === undefined ? nothingKnown : requireOneOf(variants);
   });
   return combined(characters, inSequence);
 }
 
 /** The literal cut at each character outside of ASCII. */
 function asciiRuns(text: string): Requirement {
-  const runs = text.split(/([^\0-\x7f]+)/).map((run, index) => (index % 2 === 0 ? oneOf([run]) : nothingKnown));
+  const runs = text.split(/([^\0-\x7f]+)/).map((run, index) => (index % 2 === 0 ? requireOneOf([run]) : nothingKnown));
   return combined(runs, inSequence);
 }
 
@@ -133,7 +141,7 @@ function combined(
 
 function classRequirement({ ranges, named, negated, fold }: ClassNode, foldCase: boolean): Requirement {
   if (negated || named.length > 0) return nothingKnown;
-  const characters = charactersOf(ranges, 2 * spelledClassMax);
+  const characters = expandRanges(ranges, 2 * spelledClassMax);
   if (characters === undefined) return nothingKnown;
   const spelled = new Set<string>();
   for (const character of characters) {
@@ -141,7 +149,7 @@ function classRequirement({ ranges, named, negated, fold }: ClassNode, foldCase:
     if (variants === undefined) return nothingKnown;
     for (const variant of variants) spelled.add(variant);
   }
-  return spelled.size > spelledClassMax ? nothingKnown : oneOf([...spelled]);
+  return spelled.size > spelledClassMax ? nothingKnown : requireOneOf([...spelled]);
 }
 
 function spellings(character: string, fold: boolean, foldCase: boolean): readonly string[] | undefined {

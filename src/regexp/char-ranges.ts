@@ -21,7 +21,7 @@ export function rangesHold(pairs: readonly number[], codePoint: number): boolean
 }
 
 /** The characters of the set, or undefined when they are more than `limit`. */
-export function charactersOf(pairs: readonly number[], limit: number): string[] | undefined {
+export function expandRanges(pairs: readonly number[], limit: number): string[] | undefined {
   const characters: string[] = [];
   for (let i = 0; i < pairs.length; i += 2) {
     if (characters.length + pairs[i + 1] - pairs[i] + 1 > limit) return undefined;

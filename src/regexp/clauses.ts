@@ -10,17 +10,17 @@ export const clauseCountMax = 8;
 const sharedLengthMin = 3;
 
 /** The clause that a set of literals makes; undefined when it rules nothing out. */
-export function clauseOf(literals: LiteralSet): Clause | undefined {
+export function makeClause(literals: LiteralSet): Clause | undefined {
   if (literals.includes("")) return undefined;
   return withoutShared(withoutLonger(literals));
 }
 
 /** What a text must hold that satisfies all clauses of `a` or all clauses of `b`: the best of each, by pairs. */
-export function eitherOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
+export function anyClauseOf(a: readonly Clause[], b: readonly Clause[]): Clause[] {
   const out: Clause[] = [];
   for (const first of mostSelective(a, 2)) {
     for (const second of mostSelective(b, 2)) {
-      const clause = clauseOf(unionOfPrefixes(first, second));
+      const clause = makeClause(unionOfPrefixes(first, second));
       if (clause !== undefined) out.push(clause);
     }
   }

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { recordDropped } from "./collect.js";
 import { Matcher, usualWindows } from "./matcher.js";
 import { parseRegexp } from "./parse.js";
@@ -44,6 +44,6 @@ function compile(source: string, foldCase: boolean): Matcher {
   try {
     return new Matcher(tree, foldCase, usualWindows);
   } catch (error) {
-    throw new TrawlError("bad-query", `error parsing regexp: ${messageOf(error)}`, { cause: error });
+    throw new TrawlError("bad-query", `error parsing regexp: ${errorMessage(error)}`, { cause: error });
   }
 }

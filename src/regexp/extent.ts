@@ -12,7 +12,7 @@ export function itemCount(tree: Regexp): number {
     case "literal":
       return tree.text.length;
     case "repeat":
-      return itemCount(tree.child) * timesOf(tree);
+      return itemCount(tree.child) * repeatCount(tree);
     case "concat":
     case "alternate":
       return tree.children.reduce((sum, child) => sum + itemCount(child), 1);
@@ -35,7 +35,7 @@ export function choiceCount(tree: Regexp): number {
     case "any":
       return 1;
     case "repeat":
-      return (choiceCount(tree.child) + (isChoice(tree) ? 1 : 0)) * timesOf(tree);
+      return (choiceCount(tree.child) + (isChoice(tree) ? 1 : 0)) * repeatCount(tree);
     case "concat":
     case "alternate":
       return tree.children.reduce((sum, child) => sum + choiceCount(child), 0);
@@ -88,7 +88,7 @@ export function memoryBytes(tree: Regexp): number {
   return compiledBytes + 2 * Math.min(automatonBytesMax, states * (stateBytes + 4 * items));
 }
 
-function timesOf({ min, max }: RepeatNode): number {
+function repeatCount({ min, max }: RepeatNode): number {
   return Math.max(1, max === Infinity ? min : max);
 }
 

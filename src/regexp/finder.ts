@@ -54,7 +54,7 @@ export class Finder {
   }
 
   /** The end of the match that starts at `start`, in text up to `to`. */
-  endOf(text: Uint8Array, start: number, to: number): number {
+  findEnd(text: Uint8Array, start: number, to: number): number {
     const sticky = (this.#sticky ??= this.#compile("y"));
     sticky.lastIndex = start;
     return sticky.test(upTo(text, to) as Buffer) ? sticky.lastIndex : start;

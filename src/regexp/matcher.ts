@@ -146,7 +146,7 @@ export class Matcher {
           at = to;
           break;
         }
-        const end = finder.endOf(text, start, view);
+        const end = finder.findEnd(text, start, view);
         if (end === view && view < text.length) {
           // What begins at `start` goes on past the window, and nothing before it does.
           at = start;

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../base/bounded-map.js";
-import { charactersOf } from "./char-ranges.js";
+import { expandRanges } from "./char-ranges.js";
 import type { RangeSink } from "./matcher.js";
 import { isCaseless, lowerAscii } from "./folding.js";
 import { parseRegexp } from "./parse.js";
@@ -122,7 +122,7 @@ function placeAtEnd(last: string, text: string): number {
 const cache = new BoundedMap<string, { readonly form: PlainForm | undefined }>(cacheSizeMax, () => 1);
 
 /** The plain form of a regexp in RE2 syntax; undefined when it has none. The last ones are kept. */
-export function plainFormOf(source: string, foldCase: boolean): PlainForm | undefined {
+export function toPlainForm(source: string, foldCase: boolean): PlainForm | undefined {
   const key = (foldCase ? "i" : "c") + source;
   let known = cache.get(key);
   if (known === undefined) cache.set(key, (known = { form: PlainForm.of(parseRegexp(source, foldCase), foldCase) }));
@@ -211,7 +211,7 @@ function textsOfLiteral({ text, fold }: LiteralNode, foldCase: boolean): readonl
 }
 
 function textsOfClass({ ranges, named, negated, fold }: ClassNode, foldCase: boolean): readonly string[] | undefined {
-  const characters = negated || named.length > 0 ? undefined : charactersOf(ranges, classCharactersMax);
+  const characters = negated || named.length > 0 ? undefined : expandRanges(ranges, classCharactersMax);
   if (characters?.every((character) => isPlain(character, fold, foldCase)) !== true) return undefined;
   return [...new Set(foldCase ? characters.map(lowerAscii) : characters)];
 }

@@ -7,14 +7,14 @@ import type { Anchor, ClassNode, LiteralNode, Regexp, RepeatNode } from "./synta
  * the source will be compiled with, beside the one for line anchors. Parsing the result gives the same tree.
  */
 export function printSource(regexp: Regexp, foldCase: boolean): string {
-  return sourceOf(regexp, foldCase, precedence.alternate);
+  return printNode(regexp, foldCase, precedence.alternate);
 }
 
 /** How tightly a form binds; one that binds less than its place asks for is put into a group. */
 const precedence = { alternate: 0, concat: 1, repeat: 2, atom: 3 } as const;
 type Precedence = (typeof precedence)[keyof typeof precedence];
 
-function sourceOf(regexp: Regexp, foldCase: boolean, place: Precedence): string {
+function printNode(regexp: Regexp, foldCase: boolean, place: Precedence): string {
   switch (regexp.kind) {
     case "empty":
       return "(?:)";
@@ -28,19 +28,19 @@ function sourceOf(regexp: Regexp, foldCase: boolean, place: Precedence): string 
       return anchorSources[regexp.at];
     case "repeat":
       return grouped(
-        sourceOf(regexp.child, foldCase, precedence.atom) + repeatSource(regexp),
+        printNode(regexp.child, foldCase, precedence.atom) + repeatSource(regexp),
         precedence.repeat,
         place,
       );
     case "concat":
       return grouped(
-        regexp.children.map((child) => sourceOf(child, foldCase, precedence.repeat)).join(""),
+        regexp.children.map((child) => printNode(child, foldCase, precedence.repeat)).join(""),
         precedence.concat,
         place,
       );
     case "alternate":
       return grouped(
-        regexp.children.map((child) => sourceOf(child, foldCase, precedence.concat)).join("|"),
+        regexp.children.map((child) => printNode(child, foldCase, precedence.concat)).join("|"),
         precedence.alternate,
         place,
       );

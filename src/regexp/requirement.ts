@@ -1,4 +1,4 @@
-import { clauseCountMax, clauseOf, eitherOf, mostSelective, type Clause } from "./clauses.js";
+import { clauseCountMax, makeClause, anyClauseOf, mostSelective, type Clause } from "./clauses.js";
 import { anything, crossProduct, union, unionOfPrefixes, unionOfSuffixes, type LiteralSet } from "./literal-set.js";
 
 /**
@@ -25,7 +25,7 @@ export interface Requirement {
 /** Copies of a repeated part that are laid out one behind the other; `x{5}` is taken as `x{4,}`. */
 const unrolledCountMax = 4;
 
-export function oneOf(literals: LiteralSet): Requirement {
+export function requireOneOf(literals: LiteralSet): Requirement {
   return { exact: literals, prefix: literals, suffix: literals, clauses: [] };
 }
 
@@ -35,35 +35,35 @@ export const nothingKnown: Requirement = { exact: undefined, prefix: anything, s
 export function inSequence(a: Requirement, b: Requirement): Requirement {
   if (a.exact !== undefined && b.exact !== undefined) {
     const exact = crossProduct(a.exact, b.exact);
-    if (exact !== undefined) return oneOf(exact);
+    if (exact !== undefined) return requireOneOf(exact);
   }
   const prefix = a.exact === undefined ? a.prefix : (crossProduct(a.exact, b.prefix) ?? a.prefix);
   const suffix = b.exact === undefined ? b.suffix : (crossProduct(a.suffix, b.exact) ?? b.suffix);
   const clauses = [...a.clauses, ...b.clauses];
   const seam = crossProduct(a.suffix, b.prefix);
   for (const literals of seam === undefined ? [a.suffix, b.prefix] : [seam]) {
-    const clause = clauseOf(literals);
+    const clause = makeClause(literals);
     if (clause !== undefined) clauses.push(clause);
   }
   return { exact: undefined, prefix: usable(prefix), suffix: usable(suffix), clauses: bounded(clauses) };
 }
 
-export function either(a: Requirement, b: Requirement): Requirement {
+export function anyOf(a: Requirement, b: Requirement): Requirement {
   if (a.exact !== undefined && b.exact !== undefined) {
     const exact = union(a.exact, b.exact);
-    if (exact !== undefined) return oneOf(exact);
+    if (exact !== undefined) return requireOneOf(exact);
   }
   return {
     exact: undefined,
     prefix: unionOfPrefixes(a.prefix, b.prefix),
     suffix: unionOfSuffixes(a.suffix, b.suffix),
-    clauses: eitherOf(clausesOf(a), clausesOf(b)),
+    clauses: anyClauseOf(collectClauses(a), collectClauses(b)),
   };
 }
 
 /** `min` times at least, in a row. */
 export function repeated(part: Requirement, min: number, max: number): Requirement {
-  if (min === 0) return max === 1 ? either(part, oneOf(anything)) : nothingKnown;
+  if (min === 0) return max === 1 ? anyOf(part, requireOneOf(anything)) : nothingKnown;
   let row = part;
   for (let count = 1; count < Math.min(min, unrolledCountMax); count++) row = inSequence(row, part);
   if (max === min && min <= unrolledCountMax) return row;
@@ -72,10 +72,10 @@ export function repeated(part: Requirement, min: number, max: number): Requireme
 }
 
 /** All that is known, as clauses: the most selective first. */
-export function clausesOf({ exact, prefix, suffix, clauses }: Requirement): Clause[] {
+export function collectClauses({ exact, prefix, suffix, clauses }: Requirement): Clause[] {
   const all = [...clauses];
   for (const literals of exact === undefined ? [prefix, suffix] : [exact]) {
-    const clause = clauseOf(literals);
+    const clause = makeClause(literals);
     if (clause !== undefined) all.push(clause);
   }
   return mostSelective(all, clauseCountMax);

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../base/bounded-map.js";
 import { callAfter } from "../base/deadline.js";
 import { FairQueue } from "../base/fair-queue.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import type { ReadPool } from "../worker/pools.js";
 
@@ -85,7 +85,7 @@ export class CommitAttributeReader {
     });
     const isLong = question.kind === "contributors" || question.kind === "has-file";
     const turns = isLong ? this.#long : this.#short;
-    const batches = batchesOf(asked, commitsPerRequest[question.kind]);
+    const batches = splitBatches(asked, commitsPerRequest[question.kind]);
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
         const answers = await turns.run(limits, (isTurn) =>
@@ -131,13 +131,13 @@ export class CommitAttributeReader {
       return facts;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "internal";
-      const message = code === "cancelled" ? "there was not enough time" : messageOf(error);
+      const message = code === "cancelled" ? "there was not enough time" : errorMessage(error);
       return commits.map(() => ({ kind: "failed", error: { code, message } }));
     }
   }
 }
 
-function batchesOf<T>(items: readonly T[], size: number): (readonly T[])[] {
+function splitBatches<T>(items: readonly T[], size: number): (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 

@@ -4,7 +4,7 @@ import { parseQuery } from "../query/parse.js";
 import { planQuery } from "../query/plan-query.js";
 import { printPlan, printTree } from "../query/print.js";
 import { QueryError } from "../query/query-error.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { operatorClient } from "../model/client.js";
 import { operatorViewer } from "../model/viewer.js";
 import type { CatalogView } from "../catalog/catalog.js";
@@ -102,7 +102,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
           ...result.failures.map((failure) => failure.error.message),
           ...result.leftOut.map(describeLeftOut),
         ),
-      onLost: (error) => failures.push(messageOf(error)),
+      onLost: (error) => failures.push(errorMessage(error)),
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
     const lines = resolutions.map(

@@ -1,4 +1,4 @@
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import { workInSteps } from "../base/yielding.js";
 
 /** Who has the work done. */
@@ -51,7 +51,7 @@ export class PacedWork {
     try {
       return this.#work.next().done === true;
     } catch (error) {
-      this.#owner.onFailure(messageOf(error));
+      this.#owner.onFailure(errorMessage(error));
       return true;
     }
   }

@@ -7,7 +7,7 @@ import {
   type RepositorySelection,
   type RevisionChoice,
 } from "../task/search-options.js";
-import { contributorFiltersOf, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
+import { contributorFilters, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
 import type { IndexLimits } from "../worker/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
 import {
@@ -189,14 +189,14 @@ async function preparePeople(
       : [],
   );
   const owners = await ask({ kind: "code-owners" }, withOwners, leftOut, context);
-  const filters = contributorFiltersOf(plan).map(({ source, foldCase }) => ({ source, foldCase }));
+  const filters = contributorFilters(plan).map(({ source, foldCase }) => ({ source, foldCase }));
   const written = withResults.filter((_, i) => asksContributors(plan.basicQueries[i]));
   const contributors =
     filters.length === 0
       ? new Map<string, KnownAttribute>()
       : await ask({ kind: "contributors", filters }, written, leftOut, context);
   const people = bound(
-    peopleOf(
+    collectPeople(
       withResults.filter((_, i) => asking[i]),
       owners,
       contributors,
@@ -220,12 +220,12 @@ function keepFound(resolution: Resolution, found: Int32Array | undefined): Resol
   );
 }
 
-function peopleOf(
+function collectPeople(
   resolutions: readonly Resolution[],
   owners: ReadonlyMap<string, KnownAttribute>,
   contributors: ReadonlyMap<string, KnownAttribute>,
 ): PeopleOfCommit[] {
-  return commitsOf(resolutions).map((commit) => {
+  return collectCommits(resolutions).map((commit) => {
     const key = commitKey(commit);
     return { ...commit, codeOwners: owners.get(key)?.bytes, contributors: contributors.get(key)?.bytes };
   });
@@ -253,7 +253,7 @@ async function ask(
   leftOut: ExcludedRepositories,
   { commitAttributes, deadlineMs, control, client }: PrepareContext,
 ): Promise<AttributeAnswers["facts"]> {
-  const { facts, failures } = await commitAttributes.ask(question, commitsOf(resolutions), {
+  const { facts, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
     deadlineMs,
     stop: control,
     client,
@@ -286,7 +286,7 @@ class ExcludedRepositories {
 }
 
 /** The commits that are searched, each once. */
-function commitsOf(resolutions: readonly Resolution[]): readonly CommitOfRepository[] {
+function collectCommits(resolutions: readonly Resolution[]): readonly CommitOfRepository[] {
   const commits = new Map<string, CommitOfRepository>();
   for (const resolution of resolutions) {
     for (const repository of resolution.repositories) {

@@ -32,7 +32,7 @@ export function* matchingNames(
   source: string,
   foldCase: boolean,
 ): Generator<undefined, Uint8Array> {
-  return yield* keepMarks(table, keyOf(source, foldCase), () => scanNames(table, compileRegexp(source, foldCase)));
+  return yield* keepMarks(table, cacheKey(source, foldCase), () => scanNames(table, compileRegexp(source, foldCase)));
 }
 
 /**
@@ -53,7 +53,7 @@ function* keepMarks(
   key: string,
   make: () => Generator<undefined, Uint8Array>,
 ): Generator<undefined, Uint8Array> {
-  const kept = keptOf(table);
+  const kept = tableCache(table);
   const known = kept.get(key);
   if (known !== undefined) return known;
   const marks = yield* make();
@@ -63,7 +63,7 @@ function* keepMarks(
 
 /** Whether asking for these names costs next to nothing. */
 export function isKept(table: RepositoryTable, source: string, foldCase: boolean): boolean {
-  return keptOf(table).get(keyOf(source, foldCase)) !== undefined;
+  return tableCache(table).get(cacheKey(source, foldCase)) !== undefined;
 }
 
 /**
@@ -140,13 +140,13 @@ function* markEach(
   return marks;
 }
 
-function keptOf(table: RepositoryTable): BoundedMap<string, Uint8Array> {
+function tableCache(table: RepositoryTable): BoundedMap<string, Uint8Array> {
   const kept =
     keptMarks.get(table) ?? new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
   keptMarks.set(table, kept);
   return kept;
 }
 
-function keyOf(source: string, foldCase: boolean): string {
+function cacheKey(source: string, foldCase: boolean): string {
   return `${foldCase ? "i" : "c"} ${source}`;
 }

@@ -28,19 +28,19 @@ export function* chooseRepositories(
   const known = new Map<string, RepositoryChoice>();
   const choices: RepositoryChoice[] = [];
   for (const filter of filters) {
-    const key = keyOf(filter);
+    const key = cacheKey(filter);
     const kept = filter.among === undefined ? (known.get(key) ?? keptDefaults.get(table)?.get(key)) : undefined;
     const choice = kept ?? (yield* decide(table, filter));
     choices.push(choice);
     if (kept !== undefined || filter.among !== undefined) continue;
     known.set(key, choice);
-    if (saysNothing(filter)) keptOf(table).set(key, choice);
+    if (saysNothing(filter)) tableCache(table).set(key, choice);
   }
   return choices;
 }
 
 /** Equal for filters that choose the same of all repositories. */
-function keyOf({
+function cacheKey({
   include,
   exclude,
   predicates: facts,
@@ -67,7 +67,7 @@ function saysNothing({ include, exclude, predicates: facts }: RepositoryFilter):
   return exclude.length + facts.length === 0 && include.every(({ source }) => source === "");
 }
 
-function keptOf(table: RepositoryTable): Map<string, RepositoryChoice> {
+function tableCache(table: RepositoryTable): Map<string, RepositoryChoice> {
   const kept = keptDefaults.get(table) ?? new Map<string, RepositoryChoice>();
   keptDefaults.set(table, kept);
   return kept;
@@ -90,11 +90,11 @@ function* decide(table: RepositoryTable, filter: RepositoryFilter): Generator<un
     else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(place).id);
   }
   yield;
-  return { places, idBits: bitsOf(places.map((place) => table.at(place).id)), excludedForks, excludedArchived };
+  return { places, idBits: toBitmap(places.map((place) => table.at(place).id)), excludedForks, excludedArchived };
 }
 
 /** The ids as bits. */
-export function bitsOf(ids: readonly number[]): Uint32Array {
+export function toBitmap(ids: readonly number[]): Uint32Array {
   const bits = new Uint32Array((ids.reduce((most, id) => Math.max(most, id), 0) >>> 5) + 1);
   for (const id of ids) setBit(bits, id);
   return bits;
@@ -129,7 +129,7 @@ function* placesOfFilter(
 type Places = readonly number[];
 
 function placesOfNames(table: RepositoryTable, names: readonly string[]): readonly number[] {
-  return names.flatMap((name) => table.placeOfName(name) ?? []).sort((a, b) => a - b);
+  return names.flatMap((name) => table.findRowByName(name) ?? []).sort((a, b) => a - b);
 }
 
 /** Those of the places, or of all, that are marked as wanted. */

@@ -23,14 +23,14 @@ export async function applyConditions(
   resolutions: readonly Resolution[],
   context: FindContext,
 ): Promise<Resolution[]> {
-  const kept = keptOf(context.view.table);
+  const kept = tableCache(context.view.table);
   const asked = new Map<string, readonly FindCondition[]>();
-  const keys = filters.map((filter, i) => keyOf(filter, resolutions[i]));
+  const keys = filters.map((filter, i) => cacheKey(filter, resolutions[i]));
   const answers = new Map<string, readonly Int32Array[]>();
   filters.forEach((filter, i) => {
     const known = kept.get(keys[i]);
     if (known !== undefined) answers.set(keys[i], known);
-    else if (filter.conditions.length > 0) asked.set(keys[i], conditionsOf(filter, resolutions[i]));
+    else if (filter.conditions.length > 0) asked.set(keys[i], findConditions(filter, resolutions[i]));
   });
   let isComplete = true;
   const whole = {
@@ -58,18 +58,18 @@ export async function applyConditions(
  * Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a
  * month ago" moves, is not asked here.
  */
-function keyOf(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
+function cacheKey(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
   return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...(selection.revisions ?? [])]]);
 }
 
-function keptOf(table: ShardTable): BoundedMap<string, readonly Int32Array[]> {
+function tableCache(table: ShardTable): BoundedMap<string, readonly Int32Array[]> {
   const kept = keptAnswers.get(table) ?? new BoundedMap<string, readonly Int32Array[]>(keptAnswersMax, () => 1);
   keptAnswers.set(table, kept);
   return kept;
 }
 
 /** What workers are asked for the conditions of a filter. */
-export function conditionsOf({ conditions }: RepositoryFilter, resolution: Resolution): FindCondition[] {
+export function findConditions({ conditions }: RepositoryFilter, resolution: Resolution): FindCondition[] {
   return conditions.map(({ file }) => ({ file, selection: resolution.selection, found: emptyFound(resolution) }));
 }
 

@@ -7,9 +7,9 @@ import type { RepositorySelection, RevisionChoice } from "../task/search-options
 import type { RepositoryFilter } from "../query/plan.js";
 import type { ReadLimits, ReadPool } from "../worker/pools.js";
 import type { RevisionsOfRepository } from "../worker/read-messages.js";
-import { bitsOf, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
+import { toBitmap, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
 import {
-  choicesOf,
+  revisionChoices,
   readRevisions,
   resolveInMemory,
   type MissingRevision,
@@ -85,7 +85,7 @@ function* resolve(
   const { revisions, open, missing, without } = yield* resolveInMemory(repositories, filter);
   const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
   const unindexed = chosen.filter(({ generation }) => generation === 0);
-  const idBits = without.size === 0 ? choice.idBits : bitsOf(chosen.map(({ id }) => id));
+  const idBits = without.size === 0 ? choice.idBits : toBitmap(chosen.map(({ id }) => id));
   return {
     tableId: table.id,
     repositories: chosen,
@@ -131,7 +131,9 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
     const answer = answers.get(repository.id);
     if (answer === undefined) continue;
     const known = revisions.get(repository.id) ?? [];
-    const found = choicesOf(repository, answer).filter(({ typed }) => !known.some((choice) => choice.typed === typed));
+    const found = revisionChoices(repository, answer).filter(
+      ({ typed }) => !known.some((choice) => choice.typed === typed),
+    );
     missingRevisions.push(
       ...[...answer.missing, ...answer.malformed].map((revision) => ({ repository: repository.name, revision })),
     );
@@ -143,7 +145,7 @@ export function withRevisions(resolution: Resolution, answers: ReadonlyMap<numbe
   return {
     ...resolution,
     repositories,
-    selection: { repositoryIds: bitsOf(repositories.map(({ id }) => id)), revisions },
+    selection: { repositoryIds: toBitmap(repositories.map(({ id }) => id)), revisions },
     open: [],
     missingRevisions,
   };
@@ -175,7 +177,7 @@ export function keepRevisions(
     ...resolution,
     repositories,
     selection: {
-      repositoryIds: bitsOf(repositories.map(({ id }) => id)),
+      repositoryIds: toBitmap(repositories.map(({ id }) => id)),
       revisions: revisions.size === 0 ? undefined : revisions,
     },
   };

@@ -83,7 +83,7 @@ function* keepMatching(
 ): Generator<undefined, readonly number[]> {
   if (places.length === 0 || sources.length === 0) return wanted ? [] : places;
   const marks = new Uint8Array(table.count);
-  for (const union of yield* unionsOf(sources, foldCase)) {
+  for (const union of yield* buildUnions(sources, foldCase)) {
     for (const place of yield* placesByName(table, union, foldCase, true, places)) marks[place] = 1;
     yield;
   }
@@ -105,7 +105,7 @@ export class NameHighlighter {
       const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
       // In a union the first that matches wins: the longer one before what it begins with.
       const ordered = [...sources].sort((a, b) => b.length - a.length);
-      for (const union of yield* unionsOf(ordered, foldCase)) {
+      for (const union of yield* buildUnions(ordered, foldCase)) {
         matchers.push(compileRegexp(union, foldCase));
         yield;
       }
@@ -148,7 +148,7 @@ const unionCountMax = 64;
 const unionLengthMax = 4096;
 
 /** Regexps that match where any of the sources does: thousands of them as about a hundred. */
-function* unionsOf(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
+function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
   if (sources.length <= apartCountMax) return sources;
   const unions: string[][] = [];
   let length = unionLengthMax;

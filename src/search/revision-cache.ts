@@ -58,7 +58,7 @@ export class RevisionCache {
   }
 
   /** Shards with documents of the repository, ready to be read. */
-  keptOf(repositoryId: number): CachedShard[] {
+  cachedShards(repositoryId: number): CachedShard[] {
     return this.#shards.filter((shard) => shard.repositoryId === repositoryId && shard.isReady);
   }
 
@@ -124,7 +124,7 @@ export class RevisionCache {
     commits: readonly string[],
     isLive: (shardId: number) => boolean,
   ): RevisionBatch | undefined {
-    const key = keyOf(repositoryId, commits);
+    const key = batchKey(repositoryId, commits);
     const wave = this.#waves.get(key)?.wave;
     if (
       wave?.live.every(({ id }) => isLive(id)) === true &&
@@ -137,8 +137,8 @@ export class RevisionCache {
 
   /** `commits` are those that were asked for: the wave may cover fewer. */
   keepWave(commits: readonly string[], wave: RevisionBatch): void {
-    const key = keyOf(wave.repositoryId, commits);
-    this.#waves.set(key, { wave, bytes: bytesOf(key, wave) });
+    const key = batchKey(wave.repositoryId, commits);
+    this.#waves.set(key, { wave, bytes: batchBytes(key, wave) });
   }
 
   /** Goes round twice at most: the first time recently used shards stay, and are not recent any more. */
@@ -161,11 +161,11 @@ export class RevisionCache {
   }
 }
 
-function keyOf(repositoryId: number, commits: readonly string[]): string {
+function batchKey(repositoryId: number, commits: readonly string[]): string {
   return `${repositoryId} ${[...commits].sort().join(" ")}`;
 }
 
-function bytesOf(key: string, { setStarts, setRanges, live, cached: kept }: RevisionBatch): number {
+function batchBytes(key: string, { setStarts, setRanges, live, cached: kept }: RevisionBatch): number {
   return [...live, ...kept].reduce(
     (sum, { sets }) => sum + sets.byteLength,
     2 * key.length + setStarts.byteLength + setRanges.byteLength,

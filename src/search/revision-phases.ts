@@ -1,5 +1,5 @@
 import { setBit } from "../base/bits.js";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import { encodeCards } from "../catalog/repository-cards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
@@ -77,7 +77,7 @@ export async function* revisionPhases(
       }
     } catch (error) {
       if (!isStopped(context.control))
-        context.onFailure(`revisions of ${repository.name} could not be read: ${messageOf(error)}`);
+        context.onFailure(`revisions of ${repository.name} could not be read: ${errorMessage(error)}`);
     }
   }
 }
@@ -181,14 +181,14 @@ class RevisionBatches {
   /** What shards have, and what they lack. The cached ones stay pinned. */
   async #find(commits: readonly string[]): Promise<{ wave: RevisionBatch; parts: readonly MissingPart[] }> {
     const { cache, reads, limits, view, timeoutMs, control, client } = this.#context;
-    const cached = cache.keptOf(this.#repository.id);
+    const cached = cache.cachedShards(this.#repository.id);
     cache.pin(cached);
     try {
       const found = await reads.run<"find-documents">(
         {
           kind: "find-documents",
           repositoryId: this.#repository.id,
-          base: baseOf(this.#repository),
+          base: indexedBase(this.#repository),
           commits,
           limits,
           live: [...this.#live].map(([id, place]) => ({
@@ -312,7 +312,7 @@ class RevisionBatches {
 }
 
 /** The default branch, to which other commits mostly are nearest; without it some other one. */
-function baseOf(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
+function indexedBase(repository: Repository): { readonly bit: number; readonly commit: string } | undefined {
   const bit = defaultBranchBit(repository);
   return repository.indexedBranches.find((branch) => branch.bit === bit) ?? repository.indexedBranches[0];
 }

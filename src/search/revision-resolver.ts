@@ -43,7 +43,7 @@ export function* resolveInMemory(
   const without = new Set<number>();
   const asked = include.filter((filter) => filter.revisions.length > 0).map((filter) => filter.revisions);
   if (asked.length === 0) return { revisions, open, missing, without };
-  const common = commonOf(asked);
+  const common = commonRevisions(asked);
   // A repository without a commit has no HEAD, and is chosen all the same: there is nothing in it to find.
   const isHead = common.length > 0 && common.every(({ typed }) => typed === "HEAD");
   let lookupCount = 0;
@@ -77,7 +77,7 @@ export function* resolveInMemory(
 }
 
 /** Those that are in all lists, each once. */
-function commonOf(asked: readonly (readonly RevisionSpec[])[]): readonly RevisionSpec[] {
+function commonRevisions(asked: readonly (readonly RevisionSpec[])[]): readonly RevisionSpec[] {
   const others = asked.slice(1).map((specs) => new Set(specs.map(({ typed }) => typed)));
   const firsts = new Map(asked[0].map((spec) => [spec.typed, spec]).reverse() as [string, RevisionSpec][]);
   return asked[0].filter((spec) => firsts.get(spec.typed) === spec && others.every((typed) => typed.has(spec.typed)));
@@ -117,7 +117,7 @@ export async function readRevisions(
  * The choices that a mirror's answer stands for. A branch that is indexed is searched as it is indexed, and a commit
  * that is an indexed one is searched there, whatever its name.
  */
-export function choicesOf(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
+export function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
   return revisions.map(({ typed, commit }) => {
     const known = bitOfRevision(repository, typed);
     const bit = known >= 0 ? known : bitOfRevision(repository, commit);

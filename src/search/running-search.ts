@@ -1,5 +1,5 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
@@ -189,8 +189,8 @@ export class RunningSearch {
       const preparation = await this.#prefetch();
       if (!this.#isStopped) this.#take(preparation);
     } catch (error) {
-      this.#environment.log.error({ error: messageOf(error) }, "a search could not be prepared");
-      this.#report.failures.push(messageOf(error));
+      this.#environment.log.error({ error: errorMessage(error) }, "a search could not be prepared");
+      this.#report.failures.push(errorMessage(error));
       this.#requestStop();
     }
     if (!this.#ended) this.#begin();

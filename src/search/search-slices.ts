@@ -1,4 +1,4 @@
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { ResultBatch } from "../eval/result-writer.js";
 import { giveCredit } from "../task/credit.js";
@@ -114,7 +114,7 @@ export class SearchSlices {
     if (work === undefined) return [];
     const ids: number[] = [];
     for (let slot = 0; slot < this.#search.environment.pool.workerCount; slot++) {
-      const id = this.#shardIdOf(slot, work);
+      const id = this.#shardId(slot, work);
       if (id !== undefined) ids.push(id);
     }
     return ids;
@@ -178,8 +178,8 @@ export class SearchSlices {
 
   recordLostWorker(where: string, shardId: number | undefined, error: unknown): void {
     const { environment, onFailure } = this.#search;
-    onFailure(`a search worker died ${where}: ${messageOf(error)}`);
-    environment.log.error({ shard: shardId, error: messageOf(error) }, "a search worker died; it is replaced");
+    onFailure(`a search worker died ${where}: ${errorMessage(error)}`);
+    environment.log.error({ shard: shardId, error: errorMessage(error) }, "a search worker died; it is replaced");
   }
 
   #schedule(slot: number, work: SlicedWork, place: ResumePosition | undefined): void {
@@ -234,7 +234,7 @@ export class SearchSlices {
   /** A worker died in this slice: what it had not sent of its shard is lost, and another slice takes the rest. */
   #loseWorker(slot: number, work: SlicedWork, slice: number, error: unknown): void {
     const { control } = this.#search;
-    const shardId = this.#shardIdOf(slot, work);
+    const shardId = this.#shardId(slot, work);
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
@@ -243,11 +243,11 @@ export class SearchSlices {
   }
 
   /** The shard that the slice of a slot is in. */
-  #shardIdOf(slot: number, { places, cached: kept }: SlicedWork): number | undefined {
+  #shardId(slot: number, { places, cached: kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
     const place = places[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
     if (place === undefined) return undefined;
-    return place < table.count ? table.idOf(place) : kept[place - table.count]?.id;
+    return place < table.count ? table.shardId(place) : kept[place - table.count]?.id;
   }
 
   #countBatches(slice: number, count: number): void {

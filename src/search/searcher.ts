@@ -1,4 +1,4 @@
-import { errorTable, messageOf, TrawlError } from "../base/errors.js";
+import { errorTable, errorMessage, TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
 import { resultInTurns } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
@@ -233,11 +233,11 @@ export class Searcher {
     if (error instanceof QueryError) {
       // Whatever a client has typed is no news for the log, and may be long or private.
       this.#environment.log.debug({ query: request.query.slice(0, loggedLength) }, error.title);
-      stream.end(alertOf(error), undefined);
+      stream.end(toAlert(error), undefined);
     } else {
       const level = error instanceof TrawlError ? error.level : errorTable.internal.level;
-      this.#environment.log[level]({ query: request.query.slice(0, loggedLength) }, messageOf(error));
-      stream.end(undefined, messageOf(error));
+      this.#environment.log[level]({ query: request.query.slice(0, loggedLength) }, errorMessage(error));
+      stream.end(undefined, errorMessage(error));
     }
     this.#metrics.searches.inc({ outcome: "failed" });
   }
@@ -264,7 +264,7 @@ const loggedLength = 200;
 
 const stopMessage = "the daemon is stopping";
 
-function alertOf({ title, description, from, to }: QueryError): Alert {
+function toAlert({ title, description, from, to }: QueryError): Alert {
   return { title, description, proposedQueries: null, place: { from, to } };
 }
 

@@ -1,7 +1,7 @@
 import { hasBit } from "../base/bits.js";
 import { noColumn, type ShardFilter } from "../catalog/shard-filter.js";
 import type { CatalogView, LiveShard } from "../catalog/catalog.js";
-import { literalsOf } from "../query/leaf-literals.js";
+import { requiredLiterals } from "../query/leaf-literals.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan.js";
 import type { RepositorySelection } from "../task/search-options.js";
 
@@ -27,7 +27,7 @@ export interface ShardsInView {
 
 /** The shards that may hold a result: those with a chosen repository and with all trigrams that the query requires. */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
-  const masks = choices.map(({ text }) => maskOf(text, view.filter));
+  const masks = choices.map(({ text }) => shardMask(text, view.filter));
   const places = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;
@@ -54,7 +54,7 @@ function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds
 }
 
 /** The columns of shards that may hold a document which satisfies the basic query. */
-function maskOf(text: TextPlan, filter: ShardFilter): Int32Array {
+function shardMask(text: TextPlan, filter: ShardFilter): Int32Array {
   const mask = text.pattern === undefined ? allColumns(filter) : maskOfNode(text.pattern, text.leaves, filter);
   for (const pathFilter of text.pathFilters) if (!pathFilter.negated) and(mask, maskOfLeaf(pathFilter, filter));
   return mask;
@@ -76,7 +76,7 @@ function maskOfNode(node: TextNode, leaves: readonly Leaf[], filter: ShardFilter
 
 function maskOfLeaf(leaf: Pick<Leaf | PathFilter, "analysis" | "foldCase">, filter: ShardFilter): Int32Array {
   const mask = allColumns(filter);
-  for (const clause of literalsOf(leaf).clauses)
+  for (const clause of requiredLiterals(leaf).clauses)
     and(
       mask,
       clause

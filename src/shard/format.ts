@@ -77,6 +77,6 @@ export function packDocumentInfo(language: number, fileKindMask: number, skipCod
   return ((language << 16) | (fileKindMask << 8) | skipCode) >>> 0;
 }
 
-export const languageNumberOf = (info: number): number => info >>> 16;
+export const unpackLanguage = (info: number): number => info >>> 16;
 export const fileKindMaskOfInfo = (info: number): number => (info >>> 8) & 0xff;
-export const skipCodeOf = (info: number): number => info & 0xff;
+export const unpackSkipCode = (info: number): number => info & 0xff;

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
 import type { Kernel } from "../kernel/kernel.js";
-import { fileKindMaskOf } from "../model/file-kind.js";
+import { fileKindMask } from "../model/file-kind.js";
 import { skipReasons, type SkipReason } from "../model/skip-reason.js";
 import {
   alignUp,
@@ -82,12 +82,12 @@ export class ShardBuilder {
   }
 
   /** The number of the content with this oid, or -1. */
-  contentOf(oid: string): number {
+  findContent(oid: string): number {
     return this.#contentOfOid.get(oid) ?? -1;
   }
 
   /** The bytes of a content; valid until the next `addContent`. */
-  textOf(content: number): Buffer {
+  contentText(content: number): Buffer {
     return this.#text.subarray(this.#contentStart[content], this.#contentStart[content + 1] ?? this.#textBytes);
   }
 
@@ -182,7 +182,7 @@ export class ShardBuilder {
         oidBytes: documents.oidBytes,
         flags: kind === "without-postings" ? withoutPostings : 0,
       },
-      bytesOf: {
+      toBytes: {
         ...documents.bytesOf,
         contentStart: bytesOf(contentStart),
         contentFirstUnit: bytesOf(contentFirstUnit),
@@ -210,7 +210,7 @@ export class ShardBuilder {
 
 interface SectionParts {
   readonly counts: { contentCount: number; documentCount: number; unitCount: number; oidBytes: number; flags: number };
-  readonly bytesOf: Record<Section, Uint8Array>;
+  readonly toBytes: Record<Section, Uint8Array>;
 }
 
 function bytesOf(words: Uint32Array): Uint8Array {
@@ -292,7 +292,7 @@ function makeDocuments(
     documentBranches[i] = document.branchMask;
     documentInfo[i] = packDocumentInfo(
       languages.numberOf.get(document.language) ?? 0,
-      fileKindMaskOf(document.path.toString("latin1")),
+      fileKindMask(document.path.toString("latin1")),
       skipReasons[document.skipReason].code,
     );
     documentOids.write(document.oid, i * oidBytes, "hex");
@@ -334,7 +334,7 @@ interface Layout {
   readonly totalBytes: number;
 }
 
-function layOut(order: readonly Section[], { bytesOf: lengths }: SectionParts): Layout {
+function layOut(order: readonly Section[], { toBytes: lengths }: SectionParts): Layout {
   const offsets = new Map<Section, number>();
   let totalBytes = headerBytes;
   for (const section of order) {
@@ -347,7 +347,7 @@ function layOut(order: readonly Section[], { bytesOf: lengths }: SectionParts): 
 /** Writes the header, and those sections that are `copied`; the others are in place. */
 function assemble(
   bytes: Buffer,
-  { counts, bytesOf: sources }: SectionParts,
+  { counts, toBytes: sources }: SectionParts,
   { offsets, totalBytes }: Layout,
   copied: readonly Section[],
   checksumOf: (source: Uint8Array) => number,

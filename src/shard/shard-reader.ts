@@ -86,23 +86,23 @@ export class ShardReader {
     this.hasPostings = (this.#words[headerWords.flags] & withoutPostings) === 0;
     const contentCount = this.contentCount;
     const documentCount = this.documentCount;
-    this.repositories = this.#wordsOf("repositories", undefined);
-    this.contentStart = this.#wordsOf("contentStart", contentCount + 1);
-    this.contentFirstUnit = this.#wordsOf("contentFirstUnit", contentCount + 1);
-    this.contentFirstLine = this.#wordsOf("contentFirstLine", contentCount);
-    this.contentFirstDocument = this.#wordsOf("contentFirstDocument", contentCount + 2);
-    this.documentRepository = this.#wordsOf("documentRepository", documentCount);
-    this.documentBranches = this.#wordsOf("documentBranches", documentCount);
-    this.documentInfo = this.#wordsOf("documentInfo", documentCount);
+    this.repositories = this.#readWords("repositories", undefined);
+    this.contentStart = this.#readWords("contentStart", contentCount + 1);
+    this.contentFirstUnit = this.#readWords("contentFirstUnit", contentCount + 1);
+    this.contentFirstLine = this.#readWords("contentFirstLine", contentCount);
+    this.contentFirstDocument = this.#readWords("contentFirstDocument", contentCount + 2);
+    this.documentRepository = this.#readWords("documentRepository", documentCount);
+    this.documentBranches = this.#readWords("documentBranches", documentCount);
+    this.documentInfo = this.#readWords("documentInfo", documentCount);
     this.documentOids = this.#section("documentOids");
-    this.documentsByPath = this.#wordsOf("documentsByPath", documentCount);
-    this.pathStart = this.#wordsOf("pathStart", documentCount + 1);
+    this.documentsByPath = this.#readWords("documentsByPath", documentCount);
+    this.pathStart = this.#readWords("pathStart", documentCount + 1);
     this.paths = this.#section("paths");
-    this.foldExceptions = this.#wordsOf("foldExceptions", undefined);
-    this.keys = this.#wordsOf("keys", undefined);
-    this.postingStart = this.#wordsOf("postingStart", this.keys.length + 1);
+    this.foldExceptions = this.#readWords("foldExceptions", undefined);
+    this.keys = this.#readWords("keys", undefined);
+    this.postingStart = this.#readWords("postingStart", this.keys.length + 1);
     this.postings = this.#section("postings");
-    this.newlines = this.#wordsOf("newlines", undefined);
+    this.newlines = this.#readWords("newlines", undefined);
     this.content = this.#section("content");
     if (this.documentOids.length !== documentCount * this.oidBytes) this.#fail("document oids have another length");
   }
@@ -146,30 +146,30 @@ export class ShardReader {
     if (expected !== undefined && expected !== this.checksum) this.#fail("another shard is stored under its id");
   }
 
-  pathOf(document: number): Buffer {
+  path(document: number): Buffer {
     return this.paths.subarray(this.pathStart[document], this.pathStart[document + 1] - 1);
   }
 
   /** Whether the path is ASCII without newlines. */
   isPlainPath(document: number): boolean {
     this.#hasPlainPaths ??= isPlainText(this.paths);
-    return this.#hasPlainPaths || isPlainText(this.pathOf(document));
+    return this.#hasPlainPaths || isPlainText(this.path(document));
   }
 
   /** The path where it is plain, so that its characters are the bytes of `pathOf`; else undefined. */
-  plainPathOf(document: number): string | undefined {
+  plainPath(document: number): string | undefined {
     return this.isPlainPath(document)
       ? this.paths.toString("latin1", this.pathStart[document], this.pathStart[document + 1] - 1)
       : undefined;
   }
 
-  oidOf(document: number): string {
+  oid(document: number): string {
     const from = document * this.oidBytes;
     return Buffer.from(this.documentOids.subarray(from, from + this.oidBytes)).toString("hex");
   }
 
   /** The content that a document has; `contentCount` for a document without. */
-  contentOf(document: number): number {
+  contentId(document: number): number {
     return lastAtMost(this.contentFirstDocument, document, this.contentCount + 1);
   }
 
@@ -194,7 +194,7 @@ export class ShardReader {
   }
 
   #compareAt(document: number, repository: number, path: Buffer): number {
-    return this.documentRepository[document] - repository || Buffer.compare(this.pathOf(document), path);
+    return this.documentRepository[document] - repository || Buffer.compare(this.path(document), path);
   }
 
   #checkHeader(): Uint32Array {
@@ -224,7 +224,7 @@ export class ShardReader {
     return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + offset, length);
   }
 
-  #wordsOf(section: Section, count: number | undefined): Uint32Array {
+  #readWords(section: Section, count: number | undefined): Uint32Array {
     const bytes = this.#section(section);
     if (bytes.length % 4 !== 0 || (count !== undefined && bytes.length !== count * 4)) {
       this.#fail(`section ${section} has ${bytes.length} bytes`);

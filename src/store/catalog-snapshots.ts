@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync } from "node:fs";
 import { cp, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 import { inspectStore } from "./inspect-store.js";
 import type { RecordStore } from "./record-store.js";
 
@@ -46,14 +46,16 @@ export class CatalogSnapshots {
       if (state.kind === "damaged")
         throw new TrawlError("storage", `it is damaged (${state.reason}): restart the daemon, which repairs it`);
       await rm(join(unfinished, "lock.mdb"), { force: true });
-      await writeFile(join(unfinished, checksumFile), await checksumOf(join(unfinished, dataFile)));
+      await writeFile(join(unfinished, checksumFile), await fileChecksum(join(unfinished, dataFile)));
       for (const path of [join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]) await sync(path);
       await rename(unfinished, join(this.#folder, name));
       await sync(this.#folder);
       await this.#deleteOld();
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
-      throw new TrawlError("storage", `cannot write a snapshot of the catalog: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("storage", `cannot write a snapshot of the catalog: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -61,7 +63,7 @@ export class CatalogSnapshots {
   async isWhole(name: string): Promise<boolean> {
     try {
       return (
-        (await checksumOf(join(this.#folder, name, dataFile))) ===
+        (await fileChecksum(join(this.#folder, name, dataFile))) ===
         (await readFile(join(this.#folder, name, checksumFile), "utf8"))
       );
     } catch {
@@ -75,7 +77,7 @@ export class CatalogSnapshots {
   async restore(name: string, storeFolder: string): Promise<void> {
     const source = join(this.#folder, name, dataFile);
     const expected = await readFile(join(this.#folder, name, checksumFile), "utf8");
-    if ((await checksumOf(source)) !== expected)
+    if ((await fileChecksum(source)) !== expected)
       throw new TrawlError("storage", `the snapshot ${name} of the catalog has a wrong checksum`);
     await mkdir(storeFolder, { recursive: true, mode: 0o700 });
     await cp(source, join(storeFolder, dataFile));
@@ -90,7 +92,7 @@ export class CatalogSnapshots {
   }
 }
 
-async function checksumOf(path: string): Promise<string> {
+async function fileChecksum(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
   return hash.digest("hex");

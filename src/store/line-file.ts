@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { open, stat, type FileHandle } from "node:fs/promises";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 
 /** Lines that wait for the disk; a further one is refused. At 200 bytes each they hold 2 MB. */
 const waitingLinesMax = 10_000;
@@ -61,7 +61,10 @@ export class LineFile {
 
   /** A file that was renamed, as logrotate does, or deleted is left, and the next line begins a new one. */
   async #closeIfMoved(): Promise<void> {
-    if (this.#handle === undefined || (await identityOf(stat(this.#path, bigStat)).catch(() => "")) === this.#identity)
+    if (
+      this.#handle === undefined ||
+      (await fileIdentity(stat(this.#path, bigStat)).catch(() => "")) === this.#identity
+    )
       return;
     const handle = this.#handle;
     this.#handle = undefined;
@@ -78,7 +81,9 @@ export class LineFile {
         for (const { resolve } of lines) resolve();
       } catch (error) {
         this.#endsInPart = true;
-        const failure = new TrawlError("storage", `cannot write ${this.#path}: ${messageOf(error)}`, { cause: error });
+        const failure = new TrawlError("storage", `cannot write ${this.#path}: ${errorMessage(error)}`, {
+          cause: error,
+        });
         for (const { reject } of lines) reject(failure);
       }
     }
@@ -90,7 +95,7 @@ export class LineFile {
     await this.#closeIfMoved();
     if (this.#handle === undefined) {
       this.#handle = await open(this.#path, "a", 0o600);
-      this.#identity = await identityOf(this.#handle.stat(bigStat));
+      this.#identity = await fileIdentity(this.#handle.stat(bigStat));
     }
     await this.#handle.appendFile(this.#endsInPart ? `\n${text}` : text);
     this.#endsInPart = false;
@@ -101,7 +106,7 @@ export class LineFile {
 const bigStat = { bigint: true } as const;
 
 /** What tells one file from another, whatever their names are. */
-async function identityOf(stat: Promise<BigIntStats>): Promise<string> {
+async function fileIdentity(stat: Promise<BigIntStats>): Promise<string> {
   const { dev, ino } = await stat;
   return `${dev}:${ino}`;
 }

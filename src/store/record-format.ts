@@ -25,14 +25,14 @@ export const emptyDigest: Digest = { count: 0, sum: 0 };
 /** The value with its checksum, as it is stored. */
 export function sealed(key: string, value: Buffer): Buffer {
   const checksum = Buffer.alloc(checksumBytes);
-  checksum.writeUInt32LE(checksumOf(key, value));
+  checksum.writeUInt32LE(recordChecksum(key, value));
   return Buffer.concat([checksum, value]);
 }
 
 /** The value of what is stored. Throws `storage` when its checksum is wrong. */
 export function unsealed(key: string, stored: Buffer): Buffer {
   const value = stored.subarray(checksumBytes);
-  if (stored.length < checksumBytes || stored.readUInt32LE() !== checksumOf(key, value)) {
+  if (stored.length < checksumBytes || stored.readUInt32LE() !== recordChecksum(key, value)) {
     throw new TrawlError(
       "storage",
       `the record ${JSON.stringify(key)} of the catalog has a wrong checksum: restart the daemon, which restores the catalog from its newest snapshot`,
@@ -55,6 +55,6 @@ export function unsealedDigest(stored: Buffer): Digest {
   return JSON.parse(unsealed(digestKey, stored).toString()) as Digest;
 }
 
-function checksumOf(key: string, value: Buffer): number {
+function recordChecksum(key: string, value: Buffer): number {
   return crc32(value, crc32(`${key}\0`));
 }

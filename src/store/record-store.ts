@@ -1,5 +1,5 @@
 import { open, type Database, type RootDatabase } from "lmdb";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import {
   digestKey,
   digestWith,
@@ -59,7 +59,7 @@ export class RecordStore {
       this.guard = new StoreGuard("the catalog", folder);
       this.#digest = this.#readDigest();
     } catch (error) {
-      throw new TrawlError("storage", `cannot open the catalog ${folder}: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("storage", `cannot open the catalog ${folder}: ${errorMessage(error)}`, { cause: error });
     }
   }
 
@@ -94,7 +94,7 @@ export class RecordStore {
       this.#changeCount++;
       this.guard.recordGrowth();
     } catch (error) {
-      const failure = writeFailure("cannot write the catalog", await causeOf(error), () => this.#readAnew());
+      const failure = writeFailure("cannot write the catalog", await findCause(error), () => this.#readAnew());
       const isLost = failure.code === "store-lost" || this.#areVisible(changes);
       if (!isLost) throw failure;
       this.#lost = new TrawlError("store-lost", failure.message, { cause: error });
@@ -197,7 +197,7 @@ export class RecordStore {
 }
 
 /** What lmdb says of a failed commit is a rejected promise in a property of the error; it must be taken up. */
-function causeOf(error: unknown): Promise<unknown> {
+function findCause(error: unknown): Promise<unknown> {
   const hasCause = typeof error === "object" && error !== null && "commitError" in error;
   return Promise.resolve(hasCause ? error.commitError : error).catch((cause: unknown) => cause);
 }

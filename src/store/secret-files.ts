@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 
 const prefix = "stored:";
 
@@ -17,12 +17,12 @@ export class SecretFiles {
   }
 
   /** What the catalog says of the secret of this repository. */
-  static referenceOf(repositoryName: string): string {
+  static reference(repositoryName: string): string {
     return `${prefix}${createHash("sha256").update(repositoryName).digest("hex").slice(0, 32)}`;
   }
 
   /** The file that a reference means; undefined for a reference of another kind. */
-  static pathOf(folder: string, reference: string): string | undefined {
+  static path(folder: string, reference: string): string | undefined {
     return reference.startsWith(prefix) ? join(folder, reference.slice(prefix.length)) : undefined;
   }
 
@@ -44,7 +44,9 @@ export class SecretFiles {
       await rename(`${path}.new`, path);
       return true;
     } catch (error) {
-      throw new TrawlError("storage", `cannot keep a secret in ${this.#folder}: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("storage", `cannot keep a secret in ${this.#folder}: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -54,7 +56,7 @@ export class SecretFiles {
   }
 
   #path(reference: string): string {
-    const path = SecretFiles.pathOf(this.#folder, reference);
+    const path = SecretFiles.path(this.#folder, reference);
     if (path === undefined) throw new TrawlError("internal", "a reference of another kind has no file");
     return path;
   }

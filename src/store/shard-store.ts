@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 import { open, type Database, type RootDatabase, type Transaction } from "lmdb";
-import { TrawlError, messageOf } from "../base/errors.js";
+import { TrawlError, errorMessage } from "../base/errors.js";
 import { resultAtOnce } from "../base/yielding.js";
 import { readFailure, writeFailure } from "./store-failure.js";
 import { StoreGuard } from "./store-guard.js";
@@ -40,7 +40,9 @@ export class ShardStore {
       this.#shards = this.#root.openDB({ name: "shards", encoding: "binary", keyEncoding: "uint32" });
       this.guard = new StoreGuard("the shard store", folder);
     } catch (error) {
-      throw new TrawlError("storage", `cannot open the shard store ${folder}: ${messageOf(error)}`, { cause: error });
+      throw new TrawlError("storage", `cannot open the shard store ${folder}: ${errorMessage(error)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -164,7 +166,7 @@ export class ShardSnapshot {
     try {
       return this.#read(id, this.#transaction);
     } catch (error) {
-      throw unreadable(id, messageOf(error));
+      throw unreadable(id, errorMessage(error));
     }
   }
 

@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../base/errors.js";
+import { errorMessage, TrawlError } from "../base/errors.js";
 
 /** LMDB's word for an environment whose meta page could not be written. */
 const panic = "MDB_PANIC";
@@ -15,22 +15,22 @@ const lossOf = /\bMDB_PANIC\b|\bEIO\b|Input\/output error/;
  * `read` begins a read, which then fails.
  */
 export function writeFailure(what: string, cause: unknown, read: () => void): TrawlError {
-  const message = `${what}: ${messageOf(cause)}`;
-  const isLost = lossOf.test(message) || (refusalOf(read) ?? "").includes(panic);
+  const message = `${what}: ${errorMessage(cause)}`;
+  const isLost = lossOf.test(message) || (findRefusal(read) ?? "").includes(panic);
   return new TrawlError(isLost ? "store-lost" : "storage", message, { cause });
 }
 
 /** The error of a read that could not begin. */
 export function readFailure(what: string, cause: unknown): TrawlError {
-  const message = `${what}: ${messageOf(cause)}`;
+  const message = `${what}: ${errorMessage(cause)}`;
   return new TrawlError(message.includes(panic) ? "store-lost" : "storage", message, { cause });
 }
 
-function refusalOf(read: () => void): string | undefined {
+function findRefusal(read: () => void): string | undefined {
   try {
     read();
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return errorMessage(error);
   }
 }

@@ -9,7 +9,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
-import { messageOf } from "../base/errors.js";
+import { errorMessage } from "../base/errors.js";
 import type { ProbeResult } from "./inspect-store.js";
 import {
   digestKey,
@@ -105,15 +105,15 @@ function countShards(root: RootDatabase<Buffer, string>): number {
   for (const id of shards.getKeys()) {
     const bytes = shards.getBinaryFast(id);
     if (bytes === undefined) throw new RangeError(`shard ${id} has a key and no value`);
-    if (bytes.length < viewBytesMin) sumOf(bytes);
-    else sumOf(Buffer.from([bytes[0], bytes[bytes.length - 1]]));
+    if (bytes.length < viewBytesMin) checksum(bytes);
+    else checksum(Buffer.from([bytes[0], bytes[bytes.length - 1]]));
     count++;
   }
   return count;
 }
 
 /** Touches every byte. */
-function sumOf(bytes: Uint8Array): number {
+function checksum(bytes: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < bytes.length; i += 64) sum += bytes[i];
   return sum;
@@ -152,7 +152,7 @@ async function tryToRewrite(read: ReadRecords | undefined): Promise<string | und
     if (read !== undefined && mode !== "look") await rewrite(read);
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return errorMessage(error);
   }
 }
 
@@ -169,6 +169,6 @@ async function probe(): Promise<ProbeResult> {
 try {
   process.stdout.write(`${JSON.stringify(await probe())}\n`);
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exitCode = 1;
 }

@@ -30,7 +30,7 @@ export function chooseCompaction(
   const classes = new Map<number, LiveShard[]>();
   for (const shard of free) {
     if (shard.record.contentBytes > mergedBytesMax / 2) continue;
-    const sizeClass = classOf(shard.record.contentBytes);
+    const sizeClass = sizeClassFor(shard.record.contentBytes);
     const members = classes.get(sizeClass);
     if (members === undefined) classes.set(sizeClass, [shard]);
     else members.push(shard);
@@ -47,7 +47,7 @@ function deadShare(shard: LiveShard): number {
   return Math.max(hidden, shard.tombstoneCount / Math.max(1, record.documentCount));
 }
 
-function classOf(byteCount: number): number {
+function sizeClassFor(byteCount: number): number {
   return Math.max(0, Math.ceil(Math.log(Math.max(1, byteCount) / smallestClassBytes) / Math.log(classFactor)));
 }
 

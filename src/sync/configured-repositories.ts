@@ -21,7 +21,7 @@ export function configuredRecords(
 ): Repository[] {
   return [
     ...vanished(catalog, configured).map((repository) => ({ ...repository, removedAt })),
-    ...configured.flatMap((config) => recordOf(catalog, config) ?? []),
+    ...configured.flatMap((config) => findRecord(catalog, config) ?? []),
   ];
 }
 
@@ -50,7 +50,7 @@ function isConfigured({ configured, removedAt }: Repository): boolean {
 }
 
 /** Undefined when the catalog has it already. */
-function recordOf(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
+function findRecord(catalog: Catalog, config: RepositoryConfig): Repository | undefined {
   const known = catalog.repositoryByName(config.name);
   const metadata = { ...known?.addedMetadata, ...config.metadata };
   const wanted = { ...config, metadata, configured: true, removedAt: "" };

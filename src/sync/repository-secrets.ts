@@ -19,7 +19,7 @@ export class RepositorySecrets {
   ): Promise<{ readonly config: T; readonly isNew: boolean }> {
     const { url, secret } = splitSecret(config.url);
     if (secret === undefined) return { config, isNew: false };
-    const credential = SecretFiles.referenceOf(config.name);
+    const credential = SecretFiles.reference(config.name);
     return { config: { ...config, url, credential }, isNew: await this.#files.keep(credential, secret) };
   }
 

@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
-import { messageOf, TrawlError, deserializeError } from "../base/errors.js";
+import { errorMessage, TrawlError, deserializeError } from "../base/errors.js";
 import { eachInSteps, filterInSteps, resultInTurns } from "../base/yielding.js";
 import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
@@ -359,14 +359,14 @@ export class SyncManager {
 
   /** Indexes all of it anew, from its mirror. Does not wait, like `request`. */
   requestIndexing(repositoryId: number): void {
-    if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).rebuild = true;
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#schedule(repositoryId).rebuild = true;
     this.#liftQuarantine(repositoryId);
     this.request(repositoryId);
   }
 
   /** Empties its mirror and fetches everything; what can be searched stays meanwhile. Does not wait, like `request`. */
   requestCloning(repositoryId: number): void {
-    if (this.#catalog.repository(repositoryId) !== undefined) this.#scheduleOf(repositoryId).recreate = true;
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#schedule(repositoryId).recreate = true;
     this.#liftQuarantine(repositoryId);
     this.request(repositoryId);
   }
@@ -393,7 +393,7 @@ export class SyncManager {
   }
 
   /** What the sync of a repository does; "" when there is none. */
-  activityOf(repositoryId: number): string {
+  activity(repositoryId: number): string {
     return this.#activities.get(repositoryId) ?? "";
   }
 
@@ -420,7 +420,7 @@ export class SyncManager {
   /** Builds a damaged shard's repositories again and waits for it. */
   async rebuild(shardId: number): Promise<void> {
     const ids = this.#catalog.shard(shardId)?.record.repositoryIds.filter((id) => id !== 0) ?? [];
-    for (const id of ids) this.#scheduleOf(id).rebuild = true;
+    for (const id of ids) this.#schedule(id).rebuild = true;
     await Promise.all(ids.map((id) => this.#syncSoon(id)));
   }
 
@@ -492,7 +492,7 @@ export class SyncManager {
       this.#pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
         this.#endIfLost(error);
         this.#log.warn(
-          { shards: shardIds, error: messageOf(error) },
+          { shards: shardIds, error: errorMessage(error) },
           "retired shards could not be deleted; the next start tries again",
         );
       }),
@@ -508,7 +508,7 @@ export class SyncManager {
     this.#queued.clear();
     for (const schedule of this.#schedules.values()) {
       schedule.timer?.cancel();
-      for (const waiter of waitersOf(schedule))
+      for (const waiter of listWaiters(schedule))
         waiter.reject(new TrawlError("shutting-down", "the daemon is stopping"));
     }
     await this.idle();
@@ -526,7 +526,7 @@ export class SyncManager {
   async #remove(repository: Repository): Promise<void> {
     await this.#catalog.commit(() => {
       const alone = this.#catalog
-        .shardsOf(repository.id)
+        .shardsForRepository(repository.id)
         .filter((shard) => shard.record.repositoryIds.every((id) => id === repository.id || id === 0));
       return { removedRepositoryIds: [repository.id], removedShardIds: alone.map((shard) => shard.record.id) };
     });
@@ -539,9 +539,10 @@ export class SyncManager {
 
   /** No task of this repository begins any more. */
   #unschedule(id: number): void {
-    const schedule = this.#scheduleOf(id);
+    const schedule = this.#schedule(id);
     schedule.timer?.cancel();
-    for (const waiter of waitersOf(schedule)) waiter.reject(new TrawlError("not-found", "the repository was removed"));
+    for (const waiter of listWaiters(schedule))
+      waiter.reject(new TrawlError("not-found", "the repository was removed"));
     this.#schedules.delete(id);
     this.#alone.delete(id);
     this.#slow.delete(id);
@@ -553,7 +554,7 @@ export class SyncManager {
     await rm(join(this.#settings.dataFolder, "mirrors", folder), { recursive: true, force: true }).catch(
       (error: unknown) =>
         this.#log.warn(
-          { mirror: folder, error: messageOf(error) },
+          { mirror: folder, error: errorMessage(error) },
           "a mirror that is not needed could not be deleted; the next start tries again",
         ),
     );
@@ -575,7 +576,7 @@ export class SyncManager {
     }
   }
 
-  #scheduleOf(id: number): Schedule {
+  #schedule(id: number): Schedule {
     let schedule = this.#schedules.get(id);
     if (schedule === undefined) {
       schedule = { quietCount: 0, timer: undefined, waiters: [], attending: [], rebuild: false, recreate: false };
@@ -588,14 +589,14 @@ export class SyncManager {
     if (this.#suspended !== undefined) return Promise.reject(this.#suspended);
     if (this.#catalog.repository(id)?.removedAt !== "")
       return Promise.reject(new TrawlError("not-found", "the repository was removed"));
-    const done = new Promise<SyncResult>((resolve, reject) => this.#scheduleOf(id).waiters.push({ resolve, reject }));
+    const done = new Promise<SyncResult>((resolve, reject) => this.#schedule(id).waiters.push({ resolve, reject }));
     this.#urgent.add(id);
     this.#pump();
     return done;
   }
 
   #enqueue(id: number, rebuild: boolean): void {
-    const schedule = this.#scheduleOf(id);
+    const schedule = this.#schedule(id);
     schedule.timer?.cancel();
     schedule.rebuild ||= rebuild;
     this.#queued.add(id);
@@ -626,7 +627,7 @@ export class SyncManager {
    */
   #startUrgentBeside(): void {
     while (this.#slowTaskCount < this.#pool.slowWorkerCount && Atomics.load(this.#stop, 0) === 0) {
-      const id = firstOf(this.#urgent, (urgent) => !this.#busy.has(urgent) && !this.#slow.has(urgent));
+      const id = findFirst(this.#urgent, (urgent) => !this.#busy.has(urgent) && !this.#slow.has(urgent));
       if (id === undefined) return;
       this.#startBeside(id, false);
     }
@@ -643,7 +644,7 @@ export class SyncManager {
 
   #track(task: Promise<void>): void {
     const tracked = task
-      .catch((error: unknown) => this.#log.error({ error: messageOf(error) }, "a task of the index failed"))
+      .catch((error: unknown) => this.#log.error({ error: errorMessage(error) }, "a task of the index failed"))
       .finally(() => {
         this.#tasks.delete(tracked);
         this.#pump();
@@ -679,7 +680,7 @@ export class SyncManager {
 
   async #runSync(repositories: readonly Repository[], isPatient: boolean): Promise<void> {
     const startedMs = performance.now();
-    const inputs = repositories.map((repository) => this.#inputOf(repository));
+    const inputs = repositories.map((repository) => this.#toInput(repository));
     try {
       const result = await this.#pool.sync({
         kind: "sync",
@@ -690,10 +691,10 @@ export class SyncManager {
         stop: this.#stop,
         repositories: inputs,
       });
-      await this.#flip(result.shards, () => this.#changeOf(result));
+      await this.#flip(result.shards, () => this.#toChange(result));
       for (const outcome of result.outcomes) this.#settle(outcome, startedMs);
     } catch (error) {
-      const failure = error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error));
+      const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
       if (failure instanceof IngestLoss && Atomics.load(this.#stop, 0) === 0) await this.#takeLoss(inputs, failure);
       else for (const { id } of repositories) this.#recordFailure(id, failure);
     } finally {
@@ -702,15 +703,15 @@ export class SyncManager {
     }
   }
 
-  #inputOf(repository: Repository): SyncInput {
-    const schedule = this.#scheduleOf(repository.id);
+  #toInput(repository: Repository): SyncInput {
+    const schedule = this.#schedule(repository.id);
     const { rebuild, recreate } = schedule;
     schedule.recreate = false;
     if (recreate) this.#recreating.add(repository.id);
     schedule.attending.push(...schedule.waiters.splice(0));
     const isOutdated = this.#isOutdated(repository);
     const shards = this.#catalog
-      .shardsOf(repository.id)
+      .shardsForRepository(repository.id)
       .map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
     return {
       repository: isOutdated ? { ...repository, quarantine: undefined } : repository,
@@ -734,7 +735,7 @@ export class SyncManager {
       repository: { id },
       recreate,
     } of inputs) {
-      if (recreate) this.#scheduleOf(id).recreate = true;
+      if (recreate) this.#schedule(id).recreate = true;
       if (suspects.length === 1 && suspects[0] === id) await this.#takeVerdict(id, loss);
       else this.#tryAgain(id, suspects.includes(id));
     }
@@ -754,7 +755,7 @@ export class SyncManager {
       if (verdict.kind === "quarantine") await this.#setQuarantine(id, verdict.quarantine);
       this.#tryAgain(id, true);
     } catch (error) {
-      this.#recordFailure(id, error instanceof TrawlError ? error : new TrawlError("internal", messageOf(error)));
+      this.#recordFailure(id, error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error)));
     }
   }
 
@@ -778,7 +779,7 @@ export class SyncManager {
   /** Those who wait for it wait on. It is not released yet, so no task takes it before this one is over. */
   #tryAgain(id: number, isAlone: boolean): void {
     if (this.#catalog.repository(id)?.removedAt !== "") return;
-    const schedule = this.#scheduleOf(id);
+    const schedule = this.#schedule(id);
     if (this.#suspended !== undefined) {
       for (const waiter of schedule.attending.splice(0)) waiter.reject(this.#suspended);
       return;
@@ -800,7 +801,7 @@ export class SyncManager {
   }
 
   /** Repositories that failed, or were removed meanwhile, are hidden in the shards that hold a part of them. */
-  #changeOf(result: SyncTaskResult): CatalogChange {
+  #toChange(result: SyncTaskResult): CatalogChange {
     const changed = result.outcomes.filter(
       (outcome) => outcome.kind === "changed" && this.#catalog.repository(outcome.repositoryId) !== undefined,
     ) as ChangedOutcome[];
@@ -853,7 +854,7 @@ export class SyncManager {
   #settle(outcome: SyncOutcome, startedMs: number): void {
     const repository = this.#catalog.repository(outcome.repositoryId);
     if (repository === undefined) return;
-    const schedule = this.#scheduleOf(outcome.repositoryId);
+    const schedule = this.#schedule(outcome.repositoryId);
     if (outcome.kind === "failed") {
       this.#recordFailure(outcome.repositoryId, deserializeError(outcome.error));
       return;
@@ -901,7 +902,7 @@ export class SyncManager {
       "objects are missing from its mirror: everything is fetched anew",
     );
     this.#refetched.add(repository.id);
-    this.#scheduleOf(repository.id).recreate = true;
+    this.#schedule(repository.id).recreate = true;
     this.#enqueue(repository.id, true);
   }
 
@@ -910,7 +911,7 @@ export class SyncManager {
     const error = new TrawlError(failure.code, oneLine(failure.message, errorCharsMax));
     const repository = this.#catalog.repository(id);
     if (repository === undefined) return;
-    const schedule = this.#scheduleOf(id);
+    const schedule = this.#schedule(id);
     schedule.quietCount++;
     if (this.#recreating.delete(id)) schedule.recreate = true;
     this.#metrics.syncs.inc({ outcome: "failed" });
@@ -937,7 +938,7 @@ export class SyncManager {
 
   #scheduleNext(repository: Repository, delayMs: number): void {
     if (repository.removedAt !== "" || this.#suspended !== undefined) return;
-    const schedule = this.#scheduleOf(repository.id);
+    const schedule = this.#schedule(repository.id);
     schedule.timer?.cancel();
     schedule.timer = callAfter(delayMs, () => {
       this.#enqueue(repository.id, false);
@@ -983,7 +984,7 @@ export class SyncManager {
       if (error instanceof IngestLoss) this.#leaveUnmerged(shards, error);
       if (error instanceof TrawlError && error.code === "corrupt-shard") await this.#verify(shards, "whole");
       else if (!(error instanceof TrawlError && error.code === "cancelled"))
-        this.#log.error({ error: messageOf(error) }, "shards could not be merged");
+        this.#log.error({ error: errorMessage(error) }, "shards could not be merged");
     } finally {
       this.#release(ids);
       this.#isCompacting = false;
@@ -999,7 +1000,7 @@ export class SyncManager {
 
   /** Looks after one mirror when there is nothing else to do. */
   #startMaintenance(): boolean {
-    const id = firstOf(this.#unmaintained, (waiting) => !this.#busy.has(waiting));
+    const id = findFirst(this.#unmaintained, (waiting) => !this.#busy.has(waiting));
     if (id === undefined) return false;
     this.#unmaintained.delete(id);
     const repository = this.#catalog.repository(id);
@@ -1009,7 +1010,7 @@ export class SyncManager {
       this.#pool
         .maintain({ kind: "maintain", repository, fetch: this.#settings.fetch, stop: this.#stop })
         .catch((error: unknown) =>
-          this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${messageOf(error)}`),
+          this.#log.warn({ repository: repository.name }, `its mirror could not be repacked: ${errorMessage(error)}`),
         )
         .finally(() => this.#release([id])),
     );
@@ -1056,11 +1057,11 @@ function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number
 }
 
 /** There may be thousands of values, and the first of them will mostly do. */
-function firstOf(values: Iterable<number>, isGood: (value: number) => boolean): number | undefined {
+function findFirst(values: Iterable<number>, isGood: (value: number) => boolean): number | undefined {
   for (const value of values) if (isGood(value)) return value;
   return undefined;
 }
 
-function waitersOf(schedule: Schedule): Waiter[] {
+function listWaiters(schedule: Schedule): Waiter[] {
   return [...schedule.waiters.splice(0), ...schedule.attending.splice(0)];
 }

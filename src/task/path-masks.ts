@@ -38,7 +38,7 @@ export class PathMasks {
   }
 
   /** 0 for a path that is not in the set. */
-  maskOf(path: Buffer): number {
+  lookup(path: Buffer): number {
     let low = 0;
     let high = this.#count - 1;
     while (low <= high) {

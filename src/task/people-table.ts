@@ -54,7 +54,7 @@ export class PeopleTable {
     table.#words[0] = sorted.length;
     sorted.forEach((one, i) => {
       table.#words.set(
-        [one.repositoryId, ...wordsOf(one.commit), ...append(one.codeOwners), ...append(one.contributors)],
+        [one.repositoryId, ...commitWords(one.commit), ...append(one.codeOwners), ...append(one.contributors)],
         1 + i * entryWordCount,
       );
     });
@@ -62,17 +62,17 @@ export class PeopleTable {
   }
 
   /** The text of the commit's CODEOWNERS file; undefined when it has none. */
-  codeOwnersOf(repositoryId: number, commit: string): string | undefined {
-    return this.#bytesOf(repositoryId, commit, entryWords.ownersFrom)?.toString();
+  codeOwners(repositoryId: number, commit: string): string | undefined {
+    return this.#findBytes(repositoryId, commit, entryWords.ownersFrom)?.toString();
   }
 
   /** By path of the commit, a bit for each contributor filter; undefined when nobody asked. */
-  contributorsOf(repositoryId: number, commit: string): PathMasks | undefined {
-    const bytes = this.#bytesOf(repositoryId, commit, entryWords.contributorsFrom);
+  contributors(repositoryId: number, commit: string): PathMasks | undefined {
+    const bytes = this.#findBytes(repositoryId, commit, entryWords.contributorsFrom);
     return bytes === undefined ? undefined : new PathMasks(bytes);
   }
 
-  #bytesOf(repositoryId: number, commit: string, word: number): Buffer | undefined {
+  #findBytes(repositoryId: number, commit: string, word: number): Buffer | undefined {
     const entry = this.#find(repositoryId, commit);
     if (entry === undefined) return undefined;
     const from = this.#words[entry + word];
@@ -82,7 +82,7 @@ export class PeopleTable {
 
   /** The first word of the commit's entry. */
   #find(repositoryId: number, commit: string): number | undefined {
-    const wanted = [repositoryId, ...wordsOf(commit)];
+    const wanted = [repositoryId, ...commitWords(commit)];
     let low = 0;
     let high = this.#words[0] - 1;
     while (low <= high) {
@@ -99,7 +99,7 @@ export class PeopleTable {
 }
 
 /** The distinct contributor filters of a plan, in the order of their bits. */
-export function contributorFiltersOf(plan: SearchPlan): readonly ContributorFilter[] {
+export function contributorFilters(plan: SearchPlan): readonly ContributorFilter[] {
   const distinct = new Map<string, ContributorFilter>();
   for (const { text } of plan.basicQueries) {
     for (const filter of text?.people ?? [])
@@ -113,6 +113,6 @@ export function contributorKey({ source, foldCase }: ContributorFilter): string 
   return `${foldCase}${source}`;
 }
 
-function wordsOf(commit: string): [high: number, low: number] {
+function commitWords(commit: string): [high: number, low: number] {
   return [Number.parseInt(commit.slice(0, 8), 16), Number.parseInt(commit.slice(8, 16), 16)];
 }

@@ -14,7 +14,7 @@ import { parseRemoteUrl, type RemoteUrl } from "../git/remote-url.js";
 import { withSecret } from "../git/url-secret.js";
 import { readSecret, readSecretFile } from "../base/secret-source.js";
 import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
-import { contentLimitsOf } from "../indexer/classify.js";
+import { contentLimitsFor } from "../indexer/classify.js";
 import { compact } from "../indexer/compact.js";
 import { assignBranchBits, findDelta, type Delta } from "../indexer/index-changes.js";
 import {
@@ -51,7 +51,7 @@ import type {
 } from "./messages.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { settingsOf } from "./settings.js";
+import { readSettings } from "./settings.js";
 import { TaskActivity } from "./task-activity.js";
 
 /** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
@@ -97,7 +97,7 @@ const ingestNiceness = 10;
 // On Linux this changes the calling thread alone.
 setPriority(ingestNiceness);
 
-const settings = settingsOf<WorkerSettings>(workerData);
+const settings = readSettings<WorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const rest = new IdleCollector(() => undefined);
@@ -132,7 +132,7 @@ let activity = new TaskActivity();
 
 /** The store, in which this thread is not ended while it writes. */
 const guardedStore: ShardSink & Pick<ShardStore, "remove"> = {
-  onBuild: (contentBytes) => activity.allow(stepAllowanceMs + allowanceOf(contentBytes)),
+  onBuild: (contentBytes) => activity.allow(stepAllowanceMs + timeAllowance(contentBytes)),
   put: (shards) => {
     for (const { id } of shards) activity.recordShard(id);
     return writing(() => store.put(shards));
@@ -149,7 +149,7 @@ async function writing(write: () => Promise<void>): Promise<void> {
   }
 }
 
-function allowanceOf(byteCount: number): number {
+function timeAllowance(byteCount: number): number {
   return fileAllowanceMs + Math.ceil(byteCount / 2 ** 20) * mebibyteAllowanceMs;
 }
 
@@ -239,7 +239,7 @@ class RunningFetch {
   #isOver = false;
 
   constructor(input: SyncInput, task: SyncTask) {
-    const isStopped = stopOf(task);
+    const isStopped = stopSignal(task);
     this.#outcome = tryToFetch(input, task, () => this.#isOver || isStopped());
   }
 
@@ -323,7 +323,7 @@ async function indexOne(
 ): Promise<SyncOutcome> {
   const { repository } = given;
   const input = remade ? { ...given, rebuild: true } : given;
-  const stop = stopOf(task);
+  const stop = stopSignal(task);
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
   if (
@@ -346,12 +346,12 @@ async function indexOne(
     repositoryId: repository.id,
     output,
     kernel,
-    limits: contentLimitsOf(task.limits),
+    limits: contentLimitsFor(task.limits),
     stop,
     reads,
     onProgress: (done, total) =>
       post({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
-    onFile: (oid, path, byteCount) => activity.enterFile(oid, path, allowanceOf(byteCount)),
+    onFile: (oid, path, byteCount) => activity.enterFile(oid, path, timeAllowance(byteCount)),
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
   const { branches, counts, replaces, tombstones } =
@@ -395,7 +395,7 @@ function stateName(wanted: ReadonlyMap<string, string>): string {
     .digest("hex");
 }
 
-function stopOf(task: { readonly stop: Int32Array }): StopSignal {
+function stopSignal(task: { readonly stop: Int32Array }): StopSignal {
   return stopWhenSet(task.stop);
 }
 
@@ -415,7 +415,7 @@ function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirro
     credentialHelper: fetch.credentialHelper || null,
     followRedirects: fetch.followRedirects,
   };
-  return Mirror.open(directory, remoteOf(repository), {
+  return Mirror.open(directory, remoteUrl(repository), {
     access,
     listTimeoutMs,
     fetchTimeoutMs: fetch.timeoutMs,
@@ -435,10 +435,10 @@ function openMirror(repository: Repository, fetch: FetchSettings): Promise<Mirro
 }
 
 /** The secret is read at each fetch, so that a new one needs no restart. */
-function remoteOf({ name, url, credential }: Repository): RemoteUrl {
+function remoteUrl({ name, url, credential }: Repository): RemoteUrl {
   const remote = parseRemoteUrl(url);
   if (credential === "") return remote;
-  const stored = SecretFiles.pathOf(join(settings.dataFolder, "secrets"), credential);
+  const stored = SecretFiles.path(join(settings.dataFolder, "secrets"), credential);
   return withSecret(remote, stored === undefined ? readSecret(credential, name) : readSecretFile(stored, name));
 }
 
@@ -562,7 +562,7 @@ function post(progress: SyncProgress): void {
 
 async function maintain(task: MaintainTask): Promise<void> {
   const mirror = await openMirror(task.repository, task.fetch);
-  await mirror.maintain(stopOf(task));
+  await mirror.maintain(stopSignal(task));
 }
 
 function merge(task: CompactTask): Promise<CompactTaskResult> {
@@ -588,7 +588,7 @@ async function check(task: CheckTask): Promise<CheckTaskResult> {
       if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
       const reader = new ShardReader(shardId, bytes);
       reader.requireChecksum(checksum);
-      activity.allow(stepAllowanceMs + allowanceOf(bytes.length));
+      activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
       if (task.part === "headers") continue;
       reader.verify("index");
       reader.verify("content");

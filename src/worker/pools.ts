@@ -61,7 +61,7 @@ const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
  * search of everything, a read worker 150 while it compares trees of 400,000 paths. What exhausts the heap of a thread
  * ends the thread, so with these the process stays within the 400 MiB that one request may take.
  */
-const heapMiBOf = { search: 256, read: 320 } as const;
+const heapMiB = { search: 256, read: 320 } as const;
 
 /** From the end of a task's time, or from its stop flag, until its thread is ended. */
 const graceMs = 2_000;
@@ -104,7 +104,7 @@ export class SearchPool {
         settings,
         threadCountMin: workerCount,
         threadCountMax: workerCount,
-        heapMiB: heapMiBOf.search,
+        heapMiB: heapMiB.search,
       },
       log,
       {
@@ -283,7 +283,7 @@ export class ReadPool {
           settings,
           threadCountMin: workerCount,
           threadCountMax: workerCount,
-          heapMiB: heapMiBOf.read,
+          heapMiB: heapMiB.read,
         },
         log,
         { onMessage: () => undefined, onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }) },

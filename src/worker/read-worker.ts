@@ -15,9 +15,9 @@ import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { settingsOf } from "./settings.js";
+import { readSettings } from "./settings.js";
 
-const { dataFolder, arena, kernel: kernelName } = settingsOf<ReadWorkerSettings>(workerData);
+const { dataFolder, arena, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);
 const rest = new IdleCollector(() => undefined);
 const readers = new ReaderCache();

@@ -6,7 +6,7 @@ import { hasCredit } from "../task/credit.js";
 import { addStats, controlWords, isStopped, noStats, type SearchStats } from "../task/search-options.js";
 import { StopCheck } from "../task/stop-check.js";
 import { ResultWriter, type ResultBatch } from "../eval/result-writer.js";
-import { columnTextOf } from "../eval/column-text.js";
+import { columnText } from "../eval/column-text.js";
 import type { DocumentSets } from "../eval/basic-query-evaluator.js";
 import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
@@ -35,13 +35,13 @@ import {
 } from "./messages.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { settingsOf } from "./settings.js";
+import { readSettings } from "./settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
-const batchBytesOf = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
+const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
 
 /** A slice gives way to waiting ones after this long. */
-const sliceMsOf = { interactive: 8, exhaustive: 2 } as const;
+const sliceMs = { interactive: 8, exhaustive: 2 } as const;
 
 /** Results do not wait longer than this for their batch to fill. */
 const flushAfterMs = 50;
@@ -59,7 +59,7 @@ setPriority(searchNiceness);
 const indexVerified = 1;
 const contentVerified = 2;
 
-const settings = settingsOf<SearchWorkerSettings>(workerData);
+const settings = readSettings<SearchWorkerSettings>(workerData);
 const kernel = loadKernel(settings.kernel);
 const store = new ShardStore(join(settings.dataFolder, "shards"));
 const readers = new ReaderCache();
@@ -140,8 +140,8 @@ class FindSlice {
     try {
       const reader = openShard(snapshot, this.#table, place, this.#task.filter);
       const visibility = {
-        cards: this.#table.cardsOf(place),
-        tombstones: this.#table.tombstonesOf(place),
+        cards: this.#table.repositorySummaries(place),
+        tombstones: this.#table.tombstones(place),
         sets: undefined,
       };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
@@ -157,9 +157,10 @@ class FindSlice {
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
-      requireFaultCount(faultCount, this.#table.idOf(place));
+      requireFaultCount(faultCount, this.#table.shardId(place));
     } catch (error) {
-      if (!isCancelled(error)) this.#failures.push({ shardId: this.#table.idOf(place), error: serializeError(error) });
+      if (!isCancelled(error))
+        this.#failures.push({ shardId: this.#table.shardId(place), error: serializeError(error) });
     }
     return undefined;
   }
@@ -171,7 +172,7 @@ class FindSlice {
 
 /** Whether a slice that began then is to give way to others that wait. */
 function isOverdue(startedMs: number, lane: Lane): boolean {
-  return Atomics.load(settings.pressure, 0) > 0 && performance.now() - startedMs > sliceMsOf[lane];
+  return Atomics.load(settings.pressure, 0) > 0 && performance.now() - startedMs > sliceMs[lane];
 }
 
 /** Files that one slice names at most as left out: a client is shown the first ten. */
@@ -183,7 +184,7 @@ function recordLeftOut(
   file: Pick<ExcludedFile, "document" | "repository" | "reason">,
 ): void {
   if (leftOut.length < leftOutCountMax)
-    leftOut.push({ ...file, shardId: reader.id, path: reader.pathOf(file.document).toString() });
+    leftOut.push({ ...file, shardId: reader.id, path: reader.path(file.document).toString() });
 }
 
 /** Whether work ended within because the search is stopped: that is no failure of the shard. */
@@ -210,7 +211,7 @@ class Slice {
   constructor(task: SearchTask) {
     this.#task = task;
     this.#table = new ShardTable(task.table);
-    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytesOf[task.lane], buffers, (batch) =>
+    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytes[task.lane], buffers, (batch) =>
       this.#take(batch),
     );
   }
@@ -292,14 +293,14 @@ class Slice {
     const place = this.#task.places[index];
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
-    const shardId = place < this.#table.count ? this.#table.idOf(place) : this.#cachedAt(place).id;
+    const shardId = place < this.#table.count ? this.#table.shardId(place) : this.#cachedAt(place).id;
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
       const { reader, cards, tombstones, checkContent } =
         place < this.#table.count ? this.#openLive(snapshot, place) : openCached(this.#cachedAt(place));
-      const visibility = { cards, tombstones, sets: this.#setsOf(index, reader.documentCount) };
+      const visibility = { cards, tombstones, sets: this.#documentSets(index, reader.documentCount) };
       const search = new ShardSearch(
         reader,
         visibility,
@@ -325,8 +326,8 @@ class Slice {
     const reader = openShard(snapshot, this.#table, place, this.#task.filter);
     return {
       reader,
-      cards: this.#table.cardsOf(place),
-      tombstones: this.#table.tombstonesOf(place),
+      cards: this.#table.repositorySummaries(place),
+      tombstones: this.#table.tombstones(place),
       checkContent: () => verifyOnce(reader, this.#table, place, "content", contentVerified),
     };
   }
@@ -336,7 +337,7 @@ class Slice {
   }
 
   /** The sets of commits of the documents of the shard at this index of the places. */
-  #setsOf(index: number, documentCount: number): DocumentSets | undefined {
+  #documentSets(index: number, documentCount: number): DocumentSets | undefined {
     const sets = this.#task.options.commitSets;
     if (sets === undefined) return undefined;
     const from = sets.starts[index];
@@ -367,7 +368,7 @@ function openCached({ id, from, to, cards }: CachedShardRange): OpenShard {
 }
 
 function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, filter: SharedArrayBuffer): ShardReader {
-  const id = table.idOf(place);
+  const id = table.shardId(place);
   const bytes = snapshot.get(id);
   if (bytes === undefined)
     throw new TrawlError(
@@ -375,7 +376,7 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, fi
       `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`,
     );
   const reader = readers.open(id, bytes, store.guard.faultCount);
-  reader.requireChecksum(table.checksumOf(place));
+  reader.requireChecksum(table.checksum(place));
   verifyOnce(reader, table, place, "index", indexVerified);
   fillColumnOnce(reader, table.columnOf(place), new ShardFilter(filter));
   return reader;
@@ -383,7 +384,7 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, fi
 
 function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter): void {
   if (column === noColumn || filter.isKnown(column)) return;
-  filter.fill(column, columnTextOf(reader));
+  filter.fill(column, columnText(reader));
 }
 
 /**

@@ -12,7 +12,7 @@ export interface ThreadSettings {
 }
 
 /** The settings that a worker was started with. To be called before the thread starts a process. */
-export function settingsOf<T extends WorkerSettings>(data: unknown): T {
+export function readSettings<T extends WorkerSettings>(data: unknown): T {
   assert(typeof data === "object" && data !== null && "dataFolder" in data, "a worker is started with its settings");
   const settings = data as T & ThreadSettings;
   useChildRegistry(settings.children);

@@ -1,4 +1,4 @@
-import { messageOf, TrawlError, type ErrorCode } from "../base/errors.js";
+import { errorMessage, TrawlError, type ErrorCode } from "../base/errors.js";
 
 const explanations = {
   overrun: "it did not come back after its deadline, or after it had been stopped, and was ended",
@@ -20,7 +20,7 @@ export class ThreadLoss extends TrawlError {
   constructor(reason: LossReason, cause: unknown) {
     super(
       codes[reason] ?? "internal",
-      `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${messageOf(cause)})`}`,
+      `the thread is gone: ${explanations[reason]}${cause === undefined ? "" : ` (${errorMessage(cause)})`}`,
       { cause },
     );
     this.reason = reason;
@@ -28,7 +28,7 @@ export class ThreadLoss extends TrawlError {
 }
 
 /** Undefined `endReason`: nobody ended it. */
-export function lossOf(endReason: LossReason | undefined, error: unknown): ThreadLoss {
+export function classifyLoss(endReason: LossReason | undefined, error: unknown): ThreadLoss {
   if (endReason !== undefined) return new ThreadLoss(endReason, undefined);
   if (error instanceof ThreadLoss) return error;
   const code = (error as NodeJS.ErrnoException | undefined)?.code;

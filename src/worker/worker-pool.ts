@@ -1,10 +1,10 @@
 import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
-import { deserializeError, messageOf, TrawlError } from "../base/errors.js";
+import { deserializeError, errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { PoolThread, type ThreadOptions } from "./pool-thread.js";
 import type { ResultMessage } from "./serve.js";
 import { TaskWatch, type TaskLimits } from "./task-watch.js";
-import { lossOf, type LossReason } from "./thread-loss.js";
+import { classifyLoss, type LossReason } from "./thread-loss.js";
 
 /** Running tasks are looked at so often; it is the unit of time of `TaskWatch`. */
 const watchPeriodMs = 250;
@@ -210,7 +210,7 @@ export class WorkerPool<Result> {
     this.#fail(thread, error);
     if (thread.isStarted) return this.#fill();
     if (this.#isClosed) return;
-    for (const { reject } of this.#threads.size === 0 ? this.#queue.splice(0) : []) reject(lossOf("died", error));
+    for (const { reject } of this.#threads.size === 0 ? this.#queue.splice(0) : []) reject(classifyLoss("died", error));
   }
 
   #fail(thread: PoolThread, error: unknown): void {
@@ -218,13 +218,13 @@ export class WorkerPool<Result> {
     if (running === undefined) {
       if (error !== undefined && !this.#isClosed)
         this.#log.error(
-          { pool: this.#options.name, error: messageOf(error) },
+          { pool: this.#options.name, error: errorMessage(error) },
           "a thread failed outside a task; it is replaced",
         );
       return;
     }
     this.#running.delete(thread);
-    const loss = lossOf(running.endReason, error);
+    const loss = classifyLoss(running.endReason, error);
     if (loss.reason !== "stopped") this.#events.onLoss(loss.reason);
     running.reject(loss);
   }

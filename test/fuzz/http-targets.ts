@@ -2,7 +2,7 @@ import { readCredential, readSession } from "../../src/account/credential.js";
 import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import { parseRemoteUrl, redactUrl } from "../../src/git/remote-url.js";
 import { parseGlobalId } from "../../src/graphql/ids.js";
-import { codeHostOf, escapePath, nameOfCloneUrl } from "../../src/graphql/urls.js";
+import { parseCodeHost, escapePath, nameOfCloneUrl } from "../../src/graphql/urls.js";
 import { ClientAddresses } from "../../src/http/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/conditional.js";
 import { readPagePath } from "../../src/http/page-path.js";
@@ -324,7 +324,7 @@ export const httpTargets: readonly FuzzTarget[] = [
       const redacted = redactUrl(text);
       if (/:\/\/[^\s/?#'"]*secret@/.test(redacted)) throw new RangeError(`a password is left: ${redacted}`);
       nameOfCloneUrl(text);
-      codeHostOf(text);
+      parseCodeHost(text);
       escapePath(text);
       allowing(["bad-config"], () => parseRemoteUrl(text));
       allowing(["not-found", "bad-request"], () => parseGlobalId(text));

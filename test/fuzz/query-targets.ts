@@ -2,10 +2,10 @@ import { TrawlError } from "../../src/base/errors.js";
 import { includeGlob, excludeGlob } from "../../src/git/ref-glob.js";
 import { refGlobProblem, revisionProblem, splitRange } from "../../src/model/revision-syntax.js";
 import { choosePatternType } from "../../src/query/pattern-type.js";
-import { specOf } from "../../src/query/revisions.js";
+import { parseRevisionSpec } from "../../src/query/revisions.js";
 import { analyseRegexp } from "../../src/regexp/analyse.js";
 import { parseRegexp } from "../../src/regexp/parse.js";
-import { plainFormOf } from "../../src/regexp/plain-form.js";
+import { toPlainForm } from "../../src/regexp/plain-form.js";
 import { printSource } from "../../src/regexp/print.js";
 import { outcomeOf, pieces, types } from "../support/query-outcome.js";
 import { makeText, type Vocabulary } from "./inputs.js";
@@ -174,7 +174,7 @@ export const queryTargets: readonly FuzzTarget[] = [
         const source = input.toString("utf8", 1);
         const parsed = parseRegexp(source, foldCase);
         analyseRegexp(source, foldCase);
-        plainFormOf(source, foldCase)?.test("drivers/net/a.c");
+        toPlainForm(source, foldCase)?.test("drivers/net/a.c");
         parseRegexp(printSource(parsed, foldCase), foldCase);
       }),
   },
@@ -185,7 +185,7 @@ export const queryTargets: readonly FuzzTarget[] = [
     make: (random) => makeText(random, revision),
     run: (input) => {
       const text = input.toString();
-      specOf(text);
+      parseRevisionSpec(text);
       splitRange(text);
       if (revisionProblem(text) === null && /[\0-\x20:*?[\\]|\.\.|@\{|\^\{\/|^-/.test(text))
         throw new RangeError("git would take it for more than a revision");

@@ -106,7 +106,7 @@ export function testShard(
   );
   const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
   for (let document = 0; document < reader.documentCount; document++) {
-    if (tombstones !== undefined && dead.has(Number.parseInt(reader.oidOf(document), 16))) setBit(tombstones, document);
+    if (tombstones !== undefined && dead.has(Number.parseInt(reader.oid(document), 16))) setBit(tombstones, document);
   }
   return { reader, cards, tombstones, sets: undefined };
 }
@@ -217,7 +217,7 @@ export function runEngine(
         kernel,
         writer,
         () => given.onContent?.(control),
-        (document) => leftOut.add(shard.reader.pathOf(document).toString()),
+        (document) => leftOut.add(shard.reader.path(document).toString()),
       );
       position = search.run(position, stats, () => given.credit !== undefined);
       writer.close();

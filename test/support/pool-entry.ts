@@ -2,7 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { startProcess } from "../../src/kernel/process.js";
 import { serveTasks } from "../../src/worker/serve.js";
-import { settingsOf } from "../../src/worker/settings.js";
+import { readSettings } from "../../src/worker/settings.js";
 import type { WorkerSettings } from "../../src/worker/messages.js";
 import { TaskActivity } from "../../src/worker/task-activity.js";
 
@@ -13,7 +13,7 @@ const limits = {
   descriptorCountMax: Infinity,
 };
 
-settingsOf<WorkerSettings>(workerData);
+readSettings<WorkerSettings>(workerData);
 
 export default serveTasks({
   echo: (task: unknown) => task,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { hasBit } from "../../base/bits.js";
-import { messageOf, TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Catalog, LiveShard } from "../../catalog/catalog.js";
 import { readBranchTips } from "../../git/branch-tips.js";
 import { longReadLimits } from "../../git/child-limits.js";
@@ -40,7 +40,8 @@ export async function* mirrorFaults(
     else
       for (const difference of await branchFaults(directory, repository))
         yield `${name}, the mirror of ${repository.name}: ${difference}; the next sync indexes what it has`;
-    if (store !== undefined) yield* documentFaults(directory, repository, catalog.shardsOf(repository.id), store);
+    if (store !== undefined)
+      yield* documentFaults(directory, repository, catalog.shardsForRepository(repository.id), store);
   }
 }
 
@@ -119,7 +120,7 @@ async function* documentFaults(
     for (const { oid, path, branchMask } of entries) wanted.set(`${oid} ${path.toString("latin1")}`, branchMask >>> 0);
   } catch (error) {
     if (!(error instanceof TrawlError)) throw error;
-    return yield `the files of ${repository.name} cannot be listed: ${messageOf(error)}`;
+    return yield `the files of ${repository.name} cannot be listed: ${errorMessage(error)}`;
   }
   let isWhole = true;
   const found = new Map<string, number>();
@@ -148,7 +149,7 @@ function collect(
   for (let document = 0; document < reader.documentCount; document++) {
     if (record.repositoryIds[reader.documentRepository[document]] !== repositoryId) continue;
     if (tombstones !== undefined && hasBit(tombstones, document)) continue;
-    const key = `${reader.oidOf(document)} ${reader.pathOf(document).toString("latin1")}`;
+    const key = `${reader.oid(document)} ${reader.path(document).toString("latin1")}`;
     found.set(key, ((found.get(key) ?? 0) | reader.documentBranches[document]) >>> 0);
   }
 }

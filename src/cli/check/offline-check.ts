@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { resultInTurns } from "../../base/yielding.js";
-import { messageOf, TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";
 import { Catalog } from "../../catalog/catalog.js";
@@ -105,7 +105,7 @@ class OfflineCheck {
       await resultInTurns(catalog.load());
       return catalog;
     } catch (error) {
-      this.#note(`the catalog cannot be read: ${messageOf(error)}; restore a backup`);
+      this.#note(`the catalog cannot be read: ${errorMessage(error)}; restore a backup`);
       return undefined;
     } finally {
       await store.close();

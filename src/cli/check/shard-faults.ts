@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { Catalog, LiveShard } from "../../catalog/catalog.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardStore } from "../../store/shard-store.js";
@@ -20,7 +20,7 @@ export function* shardFaults(catalog: Catalog, store: ShardStore | undefined): G
     return;
   }
   for (const shard of catalog.shards()) {
-    const fault = withShard(store, shard, (reader) => faultOf(reader, shard));
+    const fault = withShard(store, shard, (reader) => findFault(reader, shard));
     if (fault !== undefined) yield fault;
   }
   for (const id of store.ids()) {
@@ -44,13 +44,13 @@ export function withShard(
     return look(reader);
   } catch (error) {
     if (!(error instanceof TrawlError)) throw error;
-    return messageOf(error);
+    return errorMessage(error);
   } finally {
     snapshot.close();
   }
 }
 
-function faultOf(reader: ShardReader, { record }: LiveShard): string | undefined {
+function findFault(reader: ShardReader, { record }: LiveShard): string | undefined {
   reader.verify("index");
   reader.verify("content");
   if (reader.documentCount !== record.documentCount)

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
 import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, signatureOf, subjectOf, TreeSource } from "../git-sources.js";
+import { BlobSource, CommitSource, entrySource, signatureSource, commitSubject, TreeSource } from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { comparison } from "./repository.js";
 
@@ -9,11 +9,11 @@ import { comparison } from "./repository.js";
 const fileNamesMax = 200_000;
 
 export const commit: ResolversOf<"GitCommit"> = {
-  author: async (source, _, { git }) => signatureOf((await git.commitData(source)).author),
-  committer: async (source, _, { git }) => signatureOf((await git.commitData(source)).committer),
+  author: async (source, _, { git }) => signatureSource((await git.commitData(source)).author),
+  committer: async (source, _, { git }) => signatureSource((await git.commitData(source)).committer),
   message: async (source, _, { git }) => (await git.commitData(source)).message,
-  subject: async (source, _, { git }) => subjectOf((await git.commitData(source)).message),
-  body: async (source, _, { git }) => bodyOf((await git.commitData(source)).message),
+  subject: async (source, _, { git }) => commitSubject((await git.commitData(source)).message),
+  body: async (source, _, { git }) => commitBody((await git.commitData(source)).message),
   parents: async (source, _, { git }) =>
     (await git.commitData(source)).parents.map((oid) => new CommitSource(source.repository, oid, undefined)),
   path: (source, { path }, context) => entryAt(source, path ?? "", context),
@@ -33,8 +33,8 @@ export const commit: ResolversOf<"GitCommit"> = {
   },
   blob: (source, { path }, context) => fileAt(source, path, context),
   file: (source, { path }, context) => fileAt(source, path, context),
-  languages: async (source, _, context) => (await languagesOf(source, false, context)).map(({ name }) => name),
-  languageStatistics: (source, _, context) => languagesOf(source, true, context),
+  languages: async (source, _, context) => (await countLanguages(source, false, context)).map(({ name }) => name),
+  languageStatistics: (source, _, context) => countLanguages(source, true, context),
   ancestors: async (source, args, context) => {
     const { repository, oid } = source;
     const skipped = skipCount(args.afterCursor);
@@ -108,7 +108,7 @@ export function historyPage(
   };
 }
 
-function bodyOf(message: string): string | null {
+function commitBody(message: string): string | null {
   const end = message.indexOf("\n");
   return end < 0 ? null : message.slice(end).trim() || null;
 }
@@ -137,7 +137,7 @@ async function fileAt(source: CommitSource, path: string, context: RequestContex
   return entry;
 }
 
-async function languagesOf({ repository, oid }: CommitSource, withLines: boolean, { git }: RequestContext) {
+async function countLanguages({ repository, oid }: CommitSource, withLines: boolean, { git }: RequestContext) {
   const { languages } = await git.run({
     kind: "count-languages",
     repositoryId: repository.record.id,

@@ -4,11 +4,11 @@ import type { Actor } from "../../account/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
 import { ownerSource } from "../account-access.js";
-import { nothing, pageOf } from "../connections.js";
+import { nothing, paginate } from "../connections.js";
 import { ContextSource } from "../context-source.js";
 import type { RequestContext } from "../context.js";
 import { numericKey, parseGlobalId } from "../ids.js";
-import { repositorySourceOf } from "../repository-source.js";
+import { toRepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
 
@@ -25,11 +25,13 @@ export const contextQueries: Pick<
       work,
       services: { contexts },
     } = context;
-    const wanted = await work.once(work.keyOf("contexts", args), contexts.count, () => wantedContexts(args, context));
-    return pageOf(wanted, first, after);
+    const wanted = await work.once(work.cacheKey("contexts", args), contexts.count, () =>
+      wantedContexts(args, context),
+    );
+    return paginate(wanted, first, after);
   },
-  searchContextBySpec: (_, { spec }, context) => contextOf(spec, context),
-  isSearchContextAvailable: (_, { spec }, context) => contextOf(spec, context) !== null,
+  searchContextBySpec: (_, { spec }, context) => findContext(spec, context),
+  isSearchContextAvailable: (_, { spec }, context) => findContext(spec, context) !== null,
   defaultSearchContext: (_, __, context) => preferredContext(context),
 };
 
@@ -39,13 +41,13 @@ export const searchContext: ResolversOf<"SearchContext"> = {
     own !== undefined && contexts.owns(viewer, own.ownerId),
   viewerHasAsDefault: (source, _, context) => preferredContext(context).spec === source.spec,
   viewerHasStarred: ({ found }, _, { viewer, services: { accounts } }) =>
-    accounts.contexts.isStarred(viewer.userId, markOf(found)),
+    accounts.contexts.isStarred(viewer.userId, contextState(found)),
   repositories: ({ found: { context } }, _, { repositories }) =>
     context.repositories.flatMap(({ name, revisions }) => {
       const record = repositories.byName(name);
       return record === undefined
         ? []
-        : [{ repository: repositorySourceOf(record), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
+        : [{ repository: toRepositorySource(record), revisions: revisions.length === 0 ? ["HEAD"] : revisions }];
     }),
 };
 
@@ -65,7 +67,7 @@ export const contextMutations: Pick<
     const actor = requireOwner(ownerId, context);
     requireNotConfigured(ownerId, given.name, context);
     return new ContextSource(
-      contexts.of(await accounts.contexts.create(ownerId, textOf(given, repositories, context), actor)),
+      contexts.of(await accounts.contexts.create(ownerId, contextText(given, repositories, context), actor)),
     );
   },
   updateSearchContext: async (_, { id, searchContext: given, repositories }, context) => {
@@ -73,7 +75,7 @@ export const contextMutations: Pick<
     const { own, actor } = managed(id, context);
     requireNotConfigured(own.ownerId, given.name, context);
     return new ContextSource(
-      contexts.of(await accounts.contexts.update(own.id, textOf(given, repositories, context), actor)),
+      contexts.of(await accounts.contexts.update(own.id, contextText(given, repositories, context), actor)),
     );
   },
   deleteSearchContext: async (_, { id }, context) => {
@@ -89,14 +91,14 @@ export const contextMutations: Pick<
     const found = requireContext(searchContextID, context);
     await context.services.accounts.contexts.setPreferred(
       userId,
-      new ContextSource(found).autoDefined ? "" : markOf(found),
+      new ContextSource(found).autoDefined ? "" : contextState(found),
     );
     return nothing;
   },
 };
 
 /** Who knows the name of a configured context that is not public may use it. Null when there is none. */
-export function contextOf(spec: string, { viewer, services: { contexts } }: RequestContext): ContextSource | null {
+export function findContext(spec: string, { viewer, services: { contexts } }: RequestContext): ContextSource | null {
   const found = contexts.find(spec, viewer);
   return found === undefined ? null : new ContextSource(found);
 }
@@ -130,11 +132,11 @@ function* wantedContexts(
 }
 
 function preferredContext({ viewer, services: { accounts, contexts } }: RequestContext): ContextSource {
-  const mark = accounts.contexts.preferredOf(viewer.userId);
+  const mark = accounts.contexts.preferredContext(viewer.userId);
   return new ContextSource((mark === "" ? undefined : contexts.marked(mark, viewer)) ?? contexts.global);
 }
 
-function markOf({ own, context }: KnownContext): string {
+function contextState({ own, context }: KnownContext): string {
   return contextMark(own ?? { name: context.name });
 }
 
@@ -191,7 +193,7 @@ interface GivenRepository {
 }
 
 /** Repositories are known by their names. Throws `not-found` for one that the viewer may not see. */
-function textOf(
+function contextText(
   { name, description, public: isPublic, query }: Omit<ContextText, "repositories">,
   given: readonly GivenRepository[],
   { repositories }: RequestContext,
@@ -218,6 +220,10 @@ async function setStar(
   context: RequestContext,
 ): Promise<typeof nothing> {
   const userId = requireSelf(userID, context);
-  await context.services.accounts.contexts.setStar(userId, markOf(requireContext(searchContextID, context)), isStarred);
+  await context.services.accounts.contexts.setStar(
+    userId,
+    contextState(requireContext(searchContextID, context)),
+    isStarred,
+  );
   return nothing;
 }

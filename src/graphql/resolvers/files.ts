@@ -7,8 +7,8 @@ import {
   CommitSource,
   entrySource,
   HighlightSource,
-  signatureOf,
-  subjectOf,
+  signatureSource,
+  commitSubject,
   TreeSource,
 } from "../git-sources.js";
 import type { ResolversOf } from "../resolver-types.js";
@@ -27,7 +27,7 @@ export const tree: ResolversOf<"GitTree"> = {
   entries: async (source, { first, recursive, ancestors }, context) => {
     const own = await listing(source, first, recursive, [], context);
     if (ancestors !== true || source.isRoot) return own;
-    const above = await Promise.all(parentsOf(source).map((parent) => listing(parent, first, false, [], context)));
+    const above = await Promise.all(parentTrees(source).map((parent) => listing(parent, first, false, [], context)));
     return [...above.flat(), ...own];
   },
   isSingleChild: (source, _, context) => isSingleChild(source, context),
@@ -55,8 +55,8 @@ export const blob: ResolversOf<"GitBlob"> = {
     return lines.map(({ commit, data, path, ...range }) => ({
       ...range,
       rev: commit.oid,
-      author: signatureOf(data.author),
-      message: subjectOf(data.message),
+      author: signatureSource(data.author),
+      message: commitSubject(data.message),
       commit,
       filename: path,
     }));
@@ -133,7 +133,7 @@ async function listing(
 }
 
 /** The directories that it is in, the root first. */
-function parentsOf({ commit, path }: TreeSource): TreeSource[] {
+function parentTrees({ commit, path }: TreeSource): TreeSource[] {
   const parts = path.split("/");
   return parts.map((_, at) => new TreeSource(commit, parts.slice(0, at).join("/"), undefined));
 }

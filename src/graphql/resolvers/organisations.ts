@@ -2,11 +2,11 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/yielding.js";
 import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, type UserSource } from "../account-sources.js";
-import { bothWaysPageOf, nothing, pageOf } from "../connections.js";
+import { paginateBothWays, nothing, paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { cascadeOf } from "../settings-sources.js";
+import { loadCascade } from "../settings-sources.js";
 import { latestSettings } from "./settings.js";
 import { namesHold } from "../filters.js";
 
@@ -22,16 +22,16 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
       work,
       services: { accounts },
     } = context;
-    const found = await work.once(work.keyOf("organisations", { query }), accounts.organisationCount, () =>
+    const found = await work.once(work.cacheKey("organisations", { query }), accounts.organisationCount, () =>
       filterInSteps(accounts.organisations(), namesHold(query)),
     );
-    const { nodes, totalCount } = pageOf(found, first, after);
+    const { nodes, totalCount } = paginate(found, first, after);
     await context.takeTurn(nodes.length);
     return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
   },
   namespace: (_, { id }, context) => {
     const { kind, key } = parseGlobalId(id);
-    return typeof key !== "number" ? null : namespaceOf(kind, key, context);
+    return typeof key !== "number" ? null : findNamespace(kind, key, context);
   },
   namespaceByName: (_, { name }, context) => {
     const { accounts } = context.services;
@@ -55,12 +55,12 @@ export const organisation: ResolversOf<"Org"> = {
           filterInSteps(memberIds, (id) => isNamed(accounts.user(id) ?? nobody)),
         )
       : memberIds;
-    const { nodes, totalCount, pageInfo } = bothWaysPageOf(wanted, page);
+    const { nodes, totalCount, pageInfo } = paginateBothWays(wanted, page);
     await context.takeItems(nodes.length, "members of organisations");
     return { nodes: nodes.flatMap((id) => userSource(id, context) ?? []), totalCount, pageInfo };
   },
   latestSettings,
-  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  settingsCascade: (source, _, context) => loadCascade(source, context),
   viewerCanAdminister: ({ organisation: { id } }, _, context) => context.mayActFor(id),
   viewerIsMember: ({ organisation: { memberIds } }, _, { viewer: { userId } }) =>
     userId !== undefined && memberIds.includes(userId),
@@ -134,7 +134,7 @@ async function removeMember(userId: string, organisationId: string, context: Req
   return nothing;
 }
 
-function namespaceOf(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
+function findNamespace(kind: string, key: number, context: RequestContext): UserSource | OrganisationSource | null {
   const { accounts } = context.services;
   if (kind === "Org") return organisationSource(accounts.organisation(key), context);
   return kind === "User" ? userSource(key, context) : null;

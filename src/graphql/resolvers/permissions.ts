@@ -3,10 +3,10 @@ import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
 import { UserSource } from "../account-sources.js";
-import { pageOf } from "../connections.js";
+import { paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { repositoryPage } from "../repository-pages.js";
-import { repositorySourceOf } from "../repository-source.js";
+import { toRepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 
 /** Who may see what, for site admins. */
@@ -19,15 +19,15 @@ export const permissionQueries: Pick<
     const { accounts, catalog } = context.services;
     if (typeof username !== "string" && typeof email !== "string")
       throw new TrawlError("bad-request", "neither username nor email given");
-    const owner = typeof email === "string" ? accounts.emails.verifiedOwnerOf(email) : undefined;
+    const owner = typeof email === "string" ? accounts.emails.findVerifiedOwner(email) : undefined;
     const user = typeof username === "string" ? accounts.userByName(username) : accounts.user(owner ?? 0);
     if (user === undefined) throw new TrawlError("not-found", "there is no such user");
     // The table is made where it is not there, which takes 10 to 40 ms for 10,000 repositories.
     const table = await context.work.once(`table of ${user.id}`, context.repositories.count, () =>
-      inOneStep(() => catalog.repositoryTable(accounts.viewerOf(user))),
+      inOneStep(() => catalog.repositoryTable(accounts.toViewer(user))),
     );
     const { records, totalCount, pageInfo } = await repositoryPage(table, { first, after }, context);
-    return { nodes: records.map((record) => repositorySourceOf(record)), totalCount, pageInfo };
+    return { nodes: records.map((record) => toRepositorySource(record)), totalCount, pageInfo };
   },
   usersWithPendingPermissions: (_, __, context) => {
     context.requireSiteAdmin();
@@ -52,7 +52,7 @@ export const repositoryPermissions: Pick<ResolversOf<"Repository">, "permissions
   permissionsInfo: ({ record }, _, { viewer }) => (viewer.isSiteAdmin ? permissionsInfo(!record.private) : null),
   authorizedUsers: async ({ record }, { first, after }, context) => {
     context.requireSiteAdmin();
-    const page = pageOf(await usersWhoSee(record, context), first, after);
+    const page = paginate(await usersWhoSee(record, context), first, after);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
 };

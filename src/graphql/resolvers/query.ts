@@ -5,14 +5,14 @@ import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource } from "../git-sources.js";
 import { parseGlobalId } from "../ids.js";
 import { repositoryPage } from "../repository-pages.js";
-import { repositorySourceOf, type RepositorySource } from "../repository-source.js";
+import { toRepositorySource, type RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import { SearchSource } from "../search-sources.js";
 import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
 import type { SourceOf } from "../sources.js";
 import { nameOfCloneUrl } from "../urls.js";
 import { cloneUrlsOf, indexCloneUrls } from "../clone-urls.js";
-import { contextOf, contextQueries } from "./contexts.js";
+import { findContext, contextQueries } from "./contexts.js";
 import { organisationQueries } from "./organisations.js";
 import { permissionQueries } from "./permissions.js";
 import { savedSearchById, savedSearchQueries } from "./saved-searches.js";
@@ -23,13 +23,13 @@ import { teamQueries } from "./teams.js";
 import { userQueries } from "./users.js";
 
 export const query: ResolversOf<"Query"> = {
-  node: (_, { id }, context) => nodeOf(id, context),
+  node: (_, { id }, context) => findNode(id, context),
   repository: (_, args, context) =>
-    repositoryOf(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
-  repositoryRedirect: (_, args, context) => repositoryOf(args.name ?? undefined, args.cloneURL ?? undefined, context),
+    findRepository(args.name ?? args.uri ?? undefined, args.cloneURL ?? undefined, context),
+  repositoryRedirect: (_, args, context) => findRepository(args.name ?? undefined, args.cloneURL ?? undefined, context),
   repositories: async (_, args, context) => {
     const { records, totalCount, pageInfo } = await repositoryPage(context.repositories, args, context);
-    return { nodes: records.map(repositorySourceOf), totalCount, pageInfo };
+    return { nodes: records.map(toRepositorySource), totalCount, pageInfo };
   },
   search: (_, { query: text, version, patternType }) =>
     new SearchSource({ query: text ?? "", version: version ?? "V1", patternType: patternType ?? undefined }),
@@ -45,7 +45,7 @@ export const query: ResolversOf<"Query"> = {
 };
 
 /** By name; else by clone URL: one that we fetch from, or one whose host and path are a name here. */
-function repositoryOf(
+function findRepository(
   name: string | undefined,
   cloneUrl: string | undefined,
   context: RequestContext,
@@ -53,7 +53,7 @@ function repositoryOf(
   if (name === undefined && cloneUrl === undefined)
     throw new TrawlError("bad-request", "neither name nor cloneURL given");
   const record = context.repositories.byName(name ?? nameOfCloneUrl(cloneUrl ?? "") ?? "");
-  if (record !== undefined) return repositorySourceOf(record);
+  if (record !== undefined) return toRepositorySource(record);
   return cloneUrl === undefined ? null : repositoryByUrl(cloneUrl, context);
 }
 
@@ -65,10 +65,10 @@ async function repositoryByUrl(
     cloneUrlsOf.get(repositories) ??
     (await work.once(`clone URLs of ${repositories.id}`, repositories.count, () => indexCloneUrls(repositories)));
   const record = urls.find(cloneUrl);
-  return record === undefined ? null : repositorySourceOf(record);
+  return record === undefined ? null : toRepositorySource(record);
 }
 
-async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {
+async function findNode(id: string, context: RequestContext): Promise<SourceOf<"Node"> | null> {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
     case "Repository":
@@ -78,7 +78,7 @@ async function nodeOf(id: string, context: RequestContext): Promise<SourceOf<"No
     case "DefaultSettings":
       return new DefaultSettingsSource();
     case "SearchContext":
-      return typeof key === "string" ? contextOf(key, context) : null;
+      return typeof key === "string" ? findContext(key, context) : null;
     case "GitCommit":
       return commitById(key, context);
     case "GitRef":
@@ -118,7 +118,7 @@ function tokenById(id: number, context: RequestContext): TokenSource | null {
 
 function repositoryById(key: unknown, { repositories }: RequestContext): RepositorySource | null {
   const record = typeof key === "number" ? repositories.byId(key) : undefined;
-  return record === undefined ? null : repositorySourceOf(record);
+  return record === undefined ? null : toRepositorySource(record);
 }
 
 /** The repository that a commit's or ref's key names by its own id. */

@@ -1,4 +1,4 @@
-import { messageOf, TrawlError } from "../../base/errors.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
 import { auditEntry, type AuditEntry, type Actor } from "../../account/audit-log.js";
 import { checkName } from "../../account/validation.js";
 import type { MetadataChange } from "../../model/metadata-change.js";
@@ -153,7 +153,7 @@ async function fetchError({ name }: Repository, context: RequestContext): Promis
     await context.beforeEnd(context.services.repositoryCommands.sync(name), `fetching ${name}`);
     return null;
   } catch (error) {
-    if (error instanceof TrawlError) return messageOf(error);
+    if (error instanceof TrawlError) return errorMessage(error);
     throw error;
   }
 }

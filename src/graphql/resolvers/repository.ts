@@ -7,7 +7,7 @@ import type { RequestContext } from "../context.js";
 import { CommitSource, RefSource, type ComparisonSource } from "../git-sources.js";
 import type { RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { personOf } from "../git-sources.js";
+import { personSource } from "../git-sources.js";
 import { repositoryPermissions } from "./permissions.js";
 
 const refPrefixes = { GIT_BRANCH: ["refs/heads/"], GIT_TAG: ["refs/tags/"], GIT_REF_OTHER: [] } as const;
@@ -109,8 +109,10 @@ export const textIndex: ResolversOf<"RepositoryTextSearchIndex"> = {
     updatedAt: record.lastChanged,
     contentByteSize: String(record.contentBytes),
     contentFilesCount: record.documentCount,
-    indexByteSize: String(catalog.shardsOf(record.id).reduce((sum, { record: shard }) => sum + shard.storedBytes, 0)),
-    indexShardsCount: catalog.shardsOf(record.id).length,
+    indexByteSize: String(
+      catalog.shardsForRepository(record.id).reduce((sum, { record: shard }) => sum + shard.storedBytes, 0),
+    ),
+    indexShardsCount: catalog.shardsForRepository(record.id).length,
     newLinesCount: 0,
     defaultBranchNewLinesCount: 0,
     otherBranchesNewLinesCount: 0,
@@ -125,7 +127,7 @@ export const textIndex: ResolversOf<"RepositoryTextSearchIndex"> = {
 };
 
 export const contributor: ResolversOf<"RepositoryContributor"> = {
-  person: ({ name, email }) => personOf({ name, email }),
+  person: ({ name, email }) => personSource({ name, email }),
   commits: async (source, { first }, context) => {
     const { repository: of, from, without, email } = source;
     // Commits are found by what their message holds, not by who wrote them, so the newest are looked through.
@@ -210,12 +212,16 @@ async function revisionRange(
 ): Promise<{ from: string[]; without: string[] }> {
   if (text === "" && (await context.git.resolve(source, "")) === null) return { from: [], without: [] };
   const range = splitRange(text);
-  const from = await commitOf(source, range?.head ?? text, context);
-  const without = range === undefined ? [] : [await commitOf(source, range.base, context)];
+  const from = await resolveCommit(source, range?.head ?? text, context);
+  const without = range === undefined ? [] : [await resolveCommit(source, range.base, context)];
   return { from: [from.oid], without: without.map(({ oid }) => oid) };
 }
 
-async function commitOf(source: RepositorySource, revision: string, { git }: RequestContext): Promise<CommitSource> {
+async function resolveCommit(
+  source: RepositorySource,
+  revision: string,
+  { git }: RequestContext,
+): Promise<CommitSource> {
   const oid = await git.resolve(source, revision);
   if (oid === null) throw new TrawlError("not-found", `revision not found: ${source.name}@${revision}`);
   return new CommitSource(source, oid, revision);
@@ -228,6 +234,9 @@ export async function comparison(
   headText: string,
   context: RequestContext,
 ): Promise<ComparisonSource> {
-  const [base, head] = await Promise.all([commitOf(source, baseText, context), commitOf(source, headText, context)]);
+  const [base, head] = await Promise.all([
+    resolveCommit(source, baseText, context),
+    resolveCommit(source, headText, context),
+  ]);
   return { repository: source, baseText, headText, base, head };
 }

@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "../account-access.js";
 import { SavedSearchSource } from "../account-sources.js";
-import { bothWaysPageOf, nothing } from "../connections.js";
+import { paginateBothWays, nothing } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { numericKey, parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
@@ -22,10 +22,10 @@ export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
         accounts: { savedSearches },
       },
     } = context;
-    const found = await work.once(work.keyOf("saved searches", wanted), savedSearches.count, () =>
+    const found = await work.once(work.cacheKey("saved searches", wanted), savedSearches.count, () =>
       wantedSearches(wanted, context),
     );
-    const { nodes, totalCount, pageInfo } = bothWaysPageOf(found, { first, last, after, before });
+    const { nodes, totalCount, pageInfo } = paginateBothWays(found, { first, last, after, before });
     await context.takeTurn(nodes.length);
     return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
   },

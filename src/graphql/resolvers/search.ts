@@ -1,5 +1,5 @@
 import type { RequestContext } from "../context.js";
-import { repositorySourceOf, type RepositorySource } from "../repository-source.js";
+import { toRepositorySource, type RepositorySource } from "../repository-source.js";
 import type { ResolversOf } from "../resolver-types.js";
 import type { SearchResultsSource } from "../search-sources.js";
 
@@ -26,6 +26,6 @@ function named(
 ): RepositorySource[] {
   return names.flatMap((name) => {
     const record = repositories.byName(name);
-    return record === undefined ? [] : [repositorySourceOf(record)];
+    return record === undefined ? [] : [toRepositorySource(record)];
   });
 }

@@ -21,7 +21,7 @@ type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;
 
 export const settingsQueries: Pick<Query, "settingsSubject" | "viewerSettings" | "viewerConfiguration"> = {
-  settingsSubject: (_, { id }, context) => subjectOf(id, context),
+  settingsSubject: (_, { id }, context) => findSubject(id, context),
   viewerSettings: (_, __, context) => viewerCascade(context),
   viewerConfiguration: (_, __, context) => viewerCascade(context),
 };
@@ -67,7 +67,7 @@ function finalText({ subjects }: CascadeSource, { work, services: { accounts } }
 }
 
 /** Null for an id of another kind; throws `forbidden` where the viewer may not know the settings. */
-function subjectOf(id: string, context: RequestContext): SubjectSource | null {
+function findSubject(id: string, context: RequestContext): SubjectSource | null {
   const { kind, key } = parseGlobalId(id);
   switch (kind) {
     case "Site":
@@ -90,7 +90,7 @@ function beginChange(
 ): SettingsChangeSource {
   const { author } = context;
   if (parseGlobalId(id).kind === "Site") context.requireSiteAdmin();
-  const subject = subjectOf(id, context);
+  const subject = findSubject(id, context);
   const key = subject === null ? undefined : subjectKey(subject);
   if (key === undefined)
     throw new TrawlError(
@@ -101,8 +101,8 @@ function beginChange(
 }
 
 function edited(source: SettingsChangeSource, input: SettingsEditInput, context: RequestContext) {
-  const path = pathOf(input);
-  const edit = editOf(input);
+  const path = parseKeyPath(input);
+  const edit = parseEdit(input);
   return changed(source, (contents) => editedSettings(contents, path, edit), context);
 }
 
@@ -115,7 +115,7 @@ async function changed(
   return { empty: nothing };
 }
 
-function pathOf({ keyPath }: SettingsEditInput): JsonPath {
+function parseKeyPath({ keyPath }: SettingsEditInput): JsonPath {
   return keyPath.map(({ property, index }) => {
     if (typeof property === "string" && typeof index !== "number") return property;
     if (typeof index === "number" && typeof property !== "string" && index >= 0) return index;
@@ -123,7 +123,7 @@ function pathOf({ keyPath }: SettingsEditInput): JsonPath {
   });
 }
 
-function editOf({ value, valueIsJSONCEncodedString }: SettingsEditInput): SettingsEdit {
+function parseEdit({ value, valueIsJSONCEncodedString }: SettingsEditInput): SettingsEdit {
   if (value === undefined) return { kind: "remove" };
   if (valueIsJSONCEncodedString !== true) return { kind: "value", value };
   if (typeof value !== "string")

@@ -7,11 +7,11 @@ import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, sortInSteps } from "../../base/yielding.js";
 import { tableOfRows } from "../git-sources.js";
 import { globalId } from "../ids.js";
-import { bothWaysPageOf, emptyPage, pageOf } from "../connections.js";
+import { paginateBothWays, emptyPage, paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { parseGlobalId } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
-import { cascadeOf } from "../settings-sources.js";
+import { loadCascade } from "../settings-sources.js";
 import { repositorySummary, type RepositorySummary } from "../repository-summary.js";
 import { findSiteUsers, siteUserNodes } from "../site-users.js";
 import { SiteSource } from "../site-source.js";
@@ -44,7 +44,7 @@ export const siteQueries: Pick<
       repo === undefined || repo === null || parseGlobalId(repo).kind === "Repository"
         ? [configuredService(await repositorySummary(context), context)]
         : [];
-    return pageOf(services, first, after);
+    return paginate(services, first, after);
   },
   highlightCode: async (_, { code, fuzzyLanguage, disableTimeout }, { git }) => {
     const { lines } = await git.highlight(
@@ -80,11 +80,11 @@ export const site: ResolversOf<"Site"> = {
       id: 1,
       effectiveContents: context.services.configuration(),
       validationMessages: [],
-      history: bothWaysPageOf([], {}),
+      history: paginateBothWays([], {}),
     };
   },
   latestSettings,
-  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  settingsCascade: (source, _, context) => loadCascade(source, context),
   accessTokens: (_, { first, after }, context) => {
     context.requireSiteAdmin();
     return tokenPage(context.services.accounts.tokens(), first, after, context);
@@ -132,18 +132,18 @@ export const siteMutations: Pick<ResolversOf<"Mutation">, "updateSiteConfigurati
 };
 
 export const defaultSettings: ResolversOf<"DefaultSettings"> = {
-  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  settingsCascade: (source, _, context) => loadCascade(source, context),
 };
 
 export const repoMeta: ResolversOf<"RepoMeta"> = {
   keys: async (_, { query, first, after }, context) =>
-    pageOf(await metadataTexts(context, undefined, query ?? ""), first, after),
+    paginate(await metadataTexts(context, undefined, query ?? ""), first, after),
   key: async (_, { key }, context) => ((await metadataTexts(context, undefined, "")).includes(key) ? { key } : null),
 };
 
 export const repoMetaKey: ResolversOf<"RepoMetaKey"> = {
   values: async ({ key }, { query, first, after }, context) =>
-    pageOf(await metadataTexts(context, key, query ?? ""), first, after),
+    paginate(await metadataTexts(context, key, query ?? ""), first, after),
 };
 
 /** The keys of all repositories' metadata that hold a text, or the values of one key; each once and in order. */
@@ -152,7 +152,7 @@ async function metadataTexts(
   ofKey: string | undefined,
   held: string,
 ): Promise<readonly string[]> {
-  return work.once(work.keyOf("metadata", { ofKey, held }), repositories.count, function* () {
+  return work.once(work.cacheKey("metadata", { ofKey, held }), repositories.count, function* () {
     const texts = new Set<string>();
     const add = ({ metadata }: Repository): void => {
       const found =

@@ -3,7 +3,7 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
 import { mayChangeTeam, teamSource, userSource } from "../account-access.js";
 import { TeamSource, UserSource } from "../account-sources.js";
-import { nothing, pageOf } from "../connections.js";
+import { nothing, paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { numericKey } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
@@ -27,7 +27,7 @@ export const teamQueries: Pick<Query, "team" | "teams"> = {
       },
     } = context;
     return teamPage(
-      await work.once(work.keyOf("teams", args), teams.count, () => wantedTeams(args, context)),
+      await work.once(work.cacheKey("teams", args), teams.count, () => wantedTeams(args, context)),
       first,
       after,
       context,
@@ -49,7 +49,7 @@ export const team: ResolversOf<"Team"> = {
         isNamed,
       ),
     );
-    const page = pageOf(users, first, after);
+    const page = paginate(users, first, after);
     await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
@@ -64,7 +64,7 @@ export const team: ResolversOf<"Team"> = {
         accounts: { teams },
       },
     } = context;
-    const parts = await work.once(`parts of ${id}`, 1, () => sorted(teams.partsOf(id)));
+    const parts = await work.once(`parts of ${id}`, 1, () => sorted(teams.childTeams(id)));
     return teamPage(await work.run(parts.length, filterInSteps(parts, namesHold(search))), first, after, context);
   },
   viewerCanAdminister: (source, _, context) => mayChangeTeam(source.team, context),
@@ -78,14 +78,14 @@ export const teamMutations: Pick<
   createTeam: async (_, { name, displayName, readonly, parentTeam, parentTeamName }, context) => {
     const { actor, id } = context.author;
     if (readonly === true) context.requireSiteAdmin();
-    const parentId = parentOf(parentTeam, parentTeamName, context) ?? 0;
+    const parentId = findParent(parentTeam, parentTeamName, context) ?? 0;
     const given = { name, displayName: displayName ?? "", parentId, isReadonly: readonly === true, creatorId: id };
     return new TeamSource(await context.services.accounts.teams.create(given, actor));
   },
   updateTeam: async (_, { id, name, displayName, parentTeam, parentTeamName, makeRoot }, context) => {
     const { actor } = context;
     const found = requireTeam(id, typeof id === "string" ? undefined : name, context);
-    const parentId = parentOf(parentTeam, parentTeamName, context);
+    const parentId = findParent(parentTeam, parentTeamName, context);
     if (parentId !== undefined && makeRoot === true)
       throw new TrawlError("bad-request", "a team cannot have a parent and be a root: give parentTeam or makeRoot");
     const changes = {
@@ -126,7 +126,7 @@ async function setMembers(
       `members: ${args.members.length} are more than ${namedMembersMax}; name them in several requests`,
     );
   const named = args.members.flatMap((member) => {
-    const userId = memberIdOf(member, context);
+    const userId = findMemberId(member, context);
     if (userId === undefined && args.skipUnmatchedMembers !== true) {
       throw new TrawlError(
         "not-found",
@@ -141,13 +141,13 @@ async function setMembers(
 }
 
 /** Whom an input means; undefined for nobody here. An address counts when it is verified. */
-function memberIdOf(
+function findMemberId(
   { userID, username, email }: TeamMemberInput,
   { services: { accounts } }: RequestContext,
 ): number | undefined {
   if (typeof userID === "string") return accounts.user(numericKey(userID, "User"))?.id;
   if (typeof username === "string") return accounts.userByName(username)?.id;
-  return typeof email === "string" ? accounts.emails.verifiedOwnerOf(email) : undefined;
+  return typeof email === "string" ? accounts.emails.findVerifiedOwner(email) : undefined;
 }
 
 /** A team that the viewer may change. */
@@ -159,7 +159,7 @@ function requireTeam(id: string | null | undefined, name: string | null | undefi
   return found;
 }
 
-function parentOf(
+function findParent(
   id: string | null | undefined,
   name: string | null | undefined,
   context: RequestContext,
@@ -192,7 +192,7 @@ function* wantedTeams(
   const isNamed = namesHold(search);
   return yield* sorted(
     yield* filterInSteps(
-      isDeep ? teams.all() : teams.partsOf(0),
+      isDeep ? teams.all() : teams.childTeams(0),
       (found) => isNamed(found) && (except === undefined || !isWithin(found, except, context)),
     ),
   );
@@ -209,7 +209,7 @@ async function teamPage(
   after: string | null | undefined,
   context: RequestContext,
 ) {
-  const page = pageOf(teams, first, after);
+  const page = paginate(teams, first, after);
   await context.takeTurn(page.nodes.length);
   return { ...page, nodes: page.nodes.map((found) => new TeamSource(found)) };
 }

@@ -4,7 +4,7 @@ import { checkScopes } from "../../account/validation.js";
 import { TrawlError } from "../../base/errors.js";
 import { requireUser } from "../account-access.js";
 import { TokenSource, UserSource } from "../account-sources.js";
-import { nothing, pageOf } from "../connections.js";
+import { nothing, paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import { globalId, numericKey } from "../ids.js";
 import type { ResolversOf } from "../resolver-types.js";
@@ -46,7 +46,7 @@ export function tokenPage(
   after: string | null | undefined,
   { services: { accounts } }: RequestContext,
 ) {
-  const page = pageOf(tokens, first, after);
+  const page = paginate(tokens, first, after);
   const nodes = page.nodes.flatMap((token) => {
     const user = accounts.user(token.userId);
     return user === undefined ? [] : [new TokenSource(token, user)];

@@ -4,14 +4,14 @@ import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
 import { actingForUser, requireUser, userSource } from "../account-access.js";
 import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
-import { bothWaysPageOf, emptyPage, nothing, pageOf } from "../connections.js";
+import { paginateBothWays, emptyPage, nothing, paginate } from "../connections.js";
 import type { RequestContext } from "../context.js";
 import type { ResolversOf } from "../resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
-import { cascadeOf } from "../settings-sources.js";
+import { loadCascade } from "../settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
-import { namesHold, timeOf } from "../filters.js";
+import { namesHold, parseTime } from "../filters.js";
 import { tokenPage } from "./tokens.js";
 
 type Query = ResolversOf<"Query">;
@@ -24,7 +24,7 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
     if (typeof username === "string") return userSource(accounts.userByName(username)?.id, context);
     if (typeof email !== "string") throw new TrawlError("bad-request", "neither username nor email given");
     // Whose address it is, is not for those without an account.
-    return context.isUser ? userSource(accounts.emails.verifiedOwnerOf(email), context) : null;
+    return context.isUser ? userSource(accounts.emails.findVerifiedOwner(email), context) : null;
   },
   users: async (_, { first, after, ...args }, context) => {
     context.requireSiteAdmin();
@@ -32,8 +32,8 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
       work,
       services: { accounts },
     } = context;
-    const page = pageOf(
-      await work.once(work.keyOf("users", args), accounts.userCount, () => wantedUsers(args, accounts)),
+    const page = paginate(
+      await work.once(work.cacheKey("users", args), accounts.userCount, () => wantedUsers(args, accounts)),
       first,
       after,
     );
@@ -51,7 +51,7 @@ export const user: ResolversOf<"User"> = {
   hasVerifiedEmail: ({ user: { id } }, _, { services: { accounts } }) =>
     accounts.emails.of(id).some(({ isVerified }) => isVerified),
   latestSettings,
-  settingsCascade: (source, _, context) => cascadeOf(source, context),
+  settingsCascade: (source, _, context) => loadCascade(source, context),
   organizations: async ({ user: { id } }, _, context) => {
     const nodes = await knownOrganisations(id, context);
     return { nodes, totalCount: nodes.length };
@@ -74,7 +74,7 @@ export const user: ResolversOf<"User"> = {
       },
     } = context;
     const all = await work.once(`teams of ${id}`, 1, () => inOneStep(() => teams.ofUser(id)));
-    const page = pageOf(await work.run(all.length, filterInSteps(all, namesHold(search))), first, after);
+    const page = paginate(await work.run(all.length, filterInSteps(all, namesHold(search))), first, after);
     await context.takeTurn(page.nodes.length);
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
   },
@@ -100,7 +100,7 @@ export const user: ResolversOf<"User"> = {
   completedPostSignup: () => true,
   session: ({ user: { id } }, _, { viewer }) => ({ canSignOut: viewer.isSignedIn && viewer.userId === id }),
   permissions: () => ({ nodes: [] }),
-  roles: () => bothWaysPageOf([], {}),
+  roles: () => paginateBothWays([], {}),
 };
 
 export const userMutations: Pick<
@@ -229,8 +229,8 @@ function wantedUsers(
   accounts: Accounts,
 ): Generator<void, readonly User[]> {
   const isNamed = namesHold(query);
-  const activeMs = activePeriod === undefined || activePeriod === null ? 0 : beginningOf(activePeriod, new Date());
-  const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : timeOf(inactiveSince);
+  const activeMs = activePeriod === undefined || activePeriod === null ? 0 : startOfPeriod(activePeriod, new Date());
+  const inactiveMs = inactiveSince === undefined || inactiveSince === null ? Infinity : parseTime(inactiveSince);
   const isActiveThen = (usedMs: number): boolean => usedMs >= activeMs && usedMs <= inactiveMs;
   return filterInSteps(accounts.users(), (each) => isNamed(each) && isActiveThen(accounts.lastUses.of(each.id) ?? 0));
 }
@@ -268,7 +268,7 @@ async function knownOrganisations(userId: number, context: RequestContext): Prom
   } = context;
   const isKnown = ({ id }: Organisation): boolean => viewer.userId === userId || context.mayActFor(id);
   const nodes = await work.once(`organisations of ${userId}`, 1, function* () {
-    const organisations = yield* filterInSteps(accounts.organisationsOf(userId), isKnown);
+    const organisations = yield* filterInSteps(accounts.organisationsForUser(userId), isKnown);
     return yield* mapInSteps(organisations, (organisation) => new OrganisationSource(organisation));
   });
   await context.takeItems(nodes.length, "organisations of users");
@@ -276,7 +276,7 @@ async function knownOrganisations(userId: number, context: RequestContext): Prom
 }
 
 /** Days begin at midnight UTC, weeks on Monday. */
-function beginningOf(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
+function startOfPeriod(period: "TODAY" | "THIS_WEEK" | "THIS_MONTH" | "ALL_TIME", now: Date): number {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   switch (period) {
     case "TODAY":

@@ -2,7 +2,7 @@ import { readBlame } from "../../git/blame.js";
 import { readBlobs } from "../../git/read-blobs.js";
 import { readEntries } from "../../git/directories.js";
 import type { GitReadAnswer, ReadBlame } from "../git-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 
 /** Where lines come from, and at which byte of the file they begin. */
@@ -10,7 +10,7 @@ export async function answerBlame(
   { repositoryId, blame }: ReadBlame,
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-blame">> {
-  const mirror = mirrorOf(context, repositoryId);
+  const mirror = mirrorPath(context, repositoryId);
   const [hunks, startByte] = await Promise.all([
     readBlame(mirror, blame, context.stop),
     blame.startLine === 1 ? 0 : byteOfLine(mirror, blame.commit, blame.path, blame.startLine, context),

@@ -1,9 +1,9 @@
 import { TrawlError } from "../../base/errors.js";
 import { readBlobs } from "../../git/read-blobs.js";
 import {
-  contentLimitsOf,
+  contentLimitsFor,
   isTooLarge,
-  languageOf,
+  detectLanguageName,
   skipReasonOfContent,
   type ContentLimits,
 } from "../../indexer/classify.js";
@@ -12,7 +12,7 @@ import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../messages.js";
 import type { CacheDocuments, KeptDocuments } from "../read-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 
 /** git counts as hung when it takes longer for one step of reading. */
@@ -22,7 +22,7 @@ const readSilenceMs = 120_000;
 const arenaBytesPerBlob = 4;
 
 /** Larger blobs are not read for the revision cache; their documents are found by path. */
-export function contentBytesMaxOf(limits: IndexLimits, arena: SharedArrayBuffer): number {
+export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffer): number {
   const wanted = limits.largeFiles.length === 0 ? limits.fileBytesMax : arena.byteLength;
   return Math.min(wanted, Math.floor(arena.byteLength / arenaBytesPerBlob));
 }
@@ -34,7 +34,7 @@ export async function answerKeepDocuments(request: CacheDocuments, context: Read
   const { from, to } = request.place;
   const shard = new CachedShardBuilder(
     request.repositoryId,
-    contentLimitsOf(request.limits),
+    contentLimitsFor(request.limits),
     context,
     Buffer.from(context.arena, from, to - from),
   );
@@ -83,10 +83,10 @@ async function readOthers(
   context: ReadContext,
 ): Promise<void> {
   if (entriesOf.size === 0) return;
-  const contentBytesMax = contentBytesMaxOf(limits, context.arena);
+  const contentBytesMax = largestContentBytes(limits, context.arena);
   const groups = [...entriesOf];
   const options = {
-    directory: mirrorOf(context, repositoryId),
+    directory: mirrorPath(context, repositoryId),
     contentBytesMax,
     silenceMs: readSilenceMs,
     stop: context.stop,
@@ -147,13 +147,13 @@ class CachedShardBuilder {
     const number = this.#builder.addContent(first.oid, content);
     this.#sets[number] ??= [];
     for (const entry of readable) {
-      this.#builder.addDocument(number, this.#documentOf(entry, content, "none"));
+      this.#builder.addDocument(number, this.#makeDocument(entry, content, "none"));
       this.#sets[number].push(entry.set);
     }
   }
 
   addSkipped(entry: MissingEntry, reason: SkipReason): void {
-    this.#builder.addSkipped(this.#documentOf(entry, Buffer.alloc(0), reason));
+    this.#builder.addSkipped(this.#makeDocument(entry, Buffer.alloc(0), reason));
     this.#skippedSets.push(entry.set);
     if (reason === "missing") this.missingCount++;
   }
@@ -163,14 +163,14 @@ class CachedShardBuilder {
     return this.#builder.buildInPlace();
   }
 
-  #documentOf({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
+  #makeDocument({ path, oid }: MissingEntry, content: Buffer, skipReason: SkipReason): DocumentInput {
     const bytes = Buffer.from(path, "latin1");
     return {
       repositoryId: this.#repositoryId,
       path: bytes,
       branchMask: 0,
       oid,
-      language: languageOf(bytes, content),
+      language: detectLanguageName(bytes, content),
       skipReason,
     };
   }

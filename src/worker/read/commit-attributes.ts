@@ -5,7 +5,7 @@ import type { StopSignal } from "../../git/run.js";
 import { compileRegexp } from "../../regexp/compile.js";
 import { encodePathMasks } from "../../task/path-masks.js";
 import type { CommitAttribute, CommitAttributes, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
 
 /** Paths of one history that are kept at most. */
@@ -22,7 +22,7 @@ export async function answerCommitFacts(
     facts: await Promise.all(
       commits.map(async ({ repositoryId, commit }): Promise<CommitAttribute> => {
         try {
-          return await answer(question, mirrorOf(context, repositoryId), commit, context);
+          return await answer(question, mirrorPath(context, repositoryId), commit, context);
         } catch (error) {
           if (error instanceof TrawlError && error.code === "cancelled") throw error;
           return { kind: "failed", error: serializeError(error) };

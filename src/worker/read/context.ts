@@ -19,6 +19,6 @@ export interface ReadContext {
 }
 
 /** Directory of a repository's mirror. */
-export function mirrorOf({ dataFolder }: ReadContext, repositoryId: number): string {
+export function mirrorPath({ dataFolder }: ReadContext, repositoryId: number): string {
   return join(dataFolder, "mirrors", `${repositoryId}.git`);
 }

@@ -3,7 +3,7 @@ import { readBlobs } from "../../git/read-blobs.js";
 import { tableRows } from "../../base/html.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../git-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { HighlightTime, highlightText, plainLines } from "./highlight.js";
 
 /** Larger files are not read for GraphQL, whose answers are made in memory; their raw form streams. */
@@ -31,7 +31,7 @@ export async function answerReadFiles(
   const time = new HighlightTime(files.some(({ form }) => form.kind === "html" && form.patient));
   let textBytes = 0;
   await readBlobs(
-    blobOptions(mirrorOf(context, repositoryId), context),
+    blobOptions(mirrorPath(context, repositoryId), context),
     files.map(({ oid }) => oid),
     (index, outcome) => {
       if (outcome.kind === "missing") answers[index] = outcome;
@@ -42,7 +42,7 @@ export async function answerReadFiles(
         answers[index] =
           textBytes > textBytesMax
             ? { kind: "too-large", byteCount: outcome.content.length }
-            : answerOf(file, outcome.content, time);
+            : answerFile(file, outcome.content, time);
       }
     },
   );
@@ -54,7 +54,7 @@ export function blobOptions(mirror: string, { stop }: ReadContext): BlobReaderOp
   return { directory: mirror, contentBytesMax: fileBytesMax, silenceMs, stop };
 }
 
-function answerOf(file: WantedFile, content: Buffer, time: HighlightTime): FileAnswer {
+function answerFile(file: WantedFile, content: Buffer, time: HighlightTime): FileAnswer {
   const head = content.subarray(0, headBytes);
   const isBinary = head.includes(0);
   const shared = {
@@ -66,12 +66,12 @@ function answerOf(file: WantedFile, content: Buffer, time: HighlightTime): FileA
   };
   if (isBinary) return { ...shared, lineCount: 0, text: "" };
   const lineCount = countLines(content);
-  const [first, last] = boundsOf(file, lineCount);
+  const [first, last] = lineBounds(file, lineCount);
   switch (file.form.kind) {
     case "facts":
       return { ...shared, lineCount, text: "" };
     case "text":
-      return { ...shared, lineCount, text: linesOf(content, lineCount, first, last) };
+      return { ...shared, lineCount, text: sliceLines(content, lineCount, first, last) };
     case "plain-html":
     case "html":
       break;
@@ -99,13 +99,13 @@ function countLines(content: Buffer): number {
  * The first and the last line that are wanted. Bounds are clipped; a start past the end asks for everything, as clients
  * expect.
  */
-function boundsOf({ startLine, endLine }: WantedFile, lineCount: number): [first: number, last: number] {
+function lineBounds({ startLine, endLine }: WantedFile, lineCount: number): [first: number, last: number] {
   const first = Math.max(1, startLine ?? 1);
   const last = Math.min(lineCount, endLine ?? lineCount);
   return first > lineCount || last < first ? [1, lineCount] : [first, last];
 }
 
-function linesOf(content: Buffer, lineCount: number, first: number, last: number): string {
+function sliceLines(content: Buffer, lineCount: number, first: number, last: number): string {
   if (first === 1 && last === lineCount) return content.toString("utf8");
   let start = 0;
   for (let line = 1; line < first; line++) start = content.indexOf(lineFeed, start) + 1;

@@ -3,14 +3,14 @@ import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes } from "../../git/read-blobs.js";
 import { compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
-import { skipCodeOf } from "../../shard/format.js";
+import { unpackSkipCode } from "../../shard/format.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { skipReasons } from "../../model/skip-reason.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../read-messages.js";
 import { CommitSets } from "./commit-sets.js";
-import { mirrorOf, type ReadContext } from "./context.js";
-import { contentBytesMaxOf } from "./cache-documents.js";
+import { mirrorPath, type ReadContext } from "./context.js";
+import { largestContentBytes } from "./cache-documents.js";
 import { encodeEntries, type MissingEntry } from "./missing-entries.js";
 
 /** States of paths that one chain may hold, beyond one comparison: some 200 bytes each. */
@@ -39,7 +39,7 @@ const shardBytes = 16 * 1024;
  * alive there and on the base's branch, and whatever else it is, it belongs to other commits.
  */
 export async function answerFindDocuments(request: FindDocuments, context: ReadContext): Promise<FoundDocuments> {
-  const { chain, base } = await chainOf(request, context);
+  const { chain, base } = await buildChain(request, context);
   const sets = new CommitSets(chain.commits.length);
   const wanted = new WantedDocuments(chain, sets);
   const { live, kept, missing } = findInShards(request, context, wanted, base?.bit ?? -1, sets.all);
@@ -48,7 +48,7 @@ export async function answerFindDocuments(request: FindDocuments, context: ReadC
     ...sets.encode(),
     live,
     cached: kept,
-    parts: await partsOf(missing, request, context),
+    parts: await splitParts(missing, request, context),
   };
 }
 
@@ -99,11 +99,11 @@ function openLive(
 }
 
 /** Without the base when the mirror has lost its commit, after a force-push and a repack. */
-async function chainOf(
+async function buildChain(
   { repositoryId, base, commits }: FindDocuments,
   context: ReadContext,
 ): Promise<{ chain: TreeChain; base: FindDocuments["base"] }> {
-  const mirror = mirrorOf(context, repositoryId);
+  const mirror = mirrorPath(context, repositoryId);
   try {
     return { chain: await compareAlong(mirror, base?.commit, commits, stateCountMax, context.stop), base };
   } catch (error) {
@@ -203,16 +203,16 @@ class WantedDocuments {
   }
 
   /** The set of a document; undefined when its path does not have its oid anywhere, or has it everywhere. */
-  setOf(reader: ShardReader, document: number): number | undefined {
+  findSet(reader: ShardReader, document: number): number | undefined {
     const start = oidStart(reader, document);
     if (!this.#filter.has(start)) return undefined;
     let wanted = this.#ofKey.get(
       start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1),
     );
     if (wanted === undefined) return undefined;
-    const path = reader.pathOf(document).toString("latin1");
-    const oid = reader.oidOf(document);
-    const isFile = skipCodeOf(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
+    const path = reader.path(document).toString("latin1");
+    const oid = reader.oid(document);
+    const isFile = unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
     while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
       wanted = wanted.next;
     if (wanted === undefined) return undefined;
@@ -245,8 +245,8 @@ function findSources(
     const reader = open();
     for (let document = 0; document < reader.documentCount; document++) {
       if (!filter.has(oidStart(reader, document))) continue;
-      const oid = reader.oidOf(document);
-      const content = reader.contentOf(document);
+      const oid = reader.oid(document);
+      const content = reader.contentId(document);
       if (wanted.has(oid) && content < reader.contentCount) sources.set(oid, { shardId: reader.id, content });
     }
   }
@@ -267,7 +267,7 @@ function setsOfLive(
     if (reader.documentRepository[document] !== repository) continue;
     const isDead = tombstones !== undefined && hasBit(tombstones, document);
     const isOfBase = !isDead && baseBit >= 0 && ((reader.documentBranches[document] >>> baseBit) & 1) === 1;
-    sets[document] = wanted.setOf(reader, document) ?? (isOfBase ? all : 0);
+    sets[document] = wanted.findSet(reader, document) ?? (isOfBase ? all : 0);
   }
   return sets;
 }
@@ -276,7 +276,7 @@ function setsOfKept(reader: ShardReader, repositoryId: number, wanted: WantedDoc
   const sets = sharedWords(reader.documentCount);
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < sets.length; document++) {
-    if (reader.documentRepository[document] === repository) sets[document] = wanted.setOf(reader, document) ?? 0;
+    if (reader.documentRepository[document] === repository) sets[document] = wanted.findSet(reader, document) ?? 0;
   }
   return sets;
 }
@@ -286,7 +286,7 @@ function sharedWords(count: number): Uint32Array {
 }
 
 /** Cuts entries into parts. Entries of one blob are neighbours, so that it is read once for a part. */
-async function partsOf(
+async function splitParts(
   missing: Iterable<MissingEntry>,
   { repositoryId, limits }: FindDocuments,
   context: ReadContext,
@@ -299,9 +299,9 @@ async function partsOf(
   }
   const oids = [...entriesOf].filter(([, [first]]) => first.isFile).map(([oid]) => oid);
   const sizes = new Map(
-    (await blobSizes(mirrorOf(context, repositoryId), oids, context.stop)).map((size, i) => [oids[i], size]),
+    (await blobSizes(mirrorPath(context, repositoryId), oids, context.stop)).map((size, i) => [oids[i], size]),
   );
-  const contentBytesMax = contentBytesMaxOf(limits, context.arena);
+  const contentBytesMax = largestContentBytes(limits, context.arena);
   const parts: MissingPart[] = [];
   let entries: MissingEntry[] = [];
   let textBytes = 0;

@@ -22,7 +22,7 @@ import type {
   PrintDirectory,
   ReadDiff,
 } from "../git-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
 import { answerReadFiles } from "./files.js";
 import { answerCountLanguages } from "./languages.js";
@@ -33,7 +33,7 @@ export async function answerGitRead(
   request: GitReadRequest,
   context: ReadContext,
 ): Promise<GitReadAnswer<GitReadKind>> {
-  const mirror = mirrorOf(context, request.repositoryId);
+  const mirror = mirrorPath(context, request.repositoryId);
   const { stop } = context;
   switch (request.kind) {
     case "read-commits":

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { BlobReader } from "../../git/blob-reader.js";
 import { fileMode, listTree, type TreeEntry } from "../../git/objects.js";
-import { contentLimitsOf, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
+import { contentLimitsFor, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
 import { compileRegexp } from "../../regexp/compile.js";
 import { untilStopped } from "../../regexp/match-work.js";
 import type { HasFile } from "../read-messages.js";
@@ -36,7 +36,7 @@ async function hasText(
   directory: string,
   context: ReadContext,
 ): Promise<boolean> {
-  const contentLimits = contentLimitsOf(limits);
+  const contentLimits = contentLimitsFor(limits);
   const files = entries.filter(
     ({ mode, size, path }) => isFile(mode) && size <= contentBytesMax && !isTooLarge(size, path, contentLimits),
   );

@@ -59,7 +59,7 @@ export function highlightText(
   const library = loadLibrary();
   const grammar = names.find((name) => library.getLanguage(name) !== undefined);
   if (grammar === undefined) return plain(false);
-  const lines = linesOf(text);
+  const lines = splitLines(text);
   // A line that is left out mostly leaves what surrounds it as it was; it comes back plain.
   const shown = longLines ? lines : lines.map((line) => (line.length > lineUnitsMax ? "" : line));
   const html = withinTime(
@@ -73,11 +73,11 @@ export function highlightText(
 
 /** The same without a look at the language. */
 export function plainLines(text: string): string[] {
-  return linesOf(text).map(escapeHtml);
+  return splitLines(text).map(escapeHtml);
 }
 
 /** A line feed at the end begins no further line. */
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 

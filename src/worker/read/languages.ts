@@ -2,14 +2,14 @@ import { countFileLines } from "../../git/file-diffs.js";
 import { fileMode, listTree } from "../../git/objects.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import type { CountLanguages, GitReadAnswer } from "../git-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 
 /** Languages of a commit's files by their paths, that with most bytes first. */
 export async function answerCountLanguages(
   { repositoryId, commit, withLines }: CountLanguages,
   context: ReadContext,
 ): Promise<GitReadAnswer<"count-languages">> {
-  const mirror = mirrorOf(context, repositoryId);
+  const mirror = mirrorPath(context, repositoryId);
   const [entries, lines] = await Promise.all([
     listTree(mirror, commit, "with-sizes", context.stop),
     withLines ? countFileLines(mirror, commit, context.stop) : new Map<string, number>(),

@@ -1,7 +1,7 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
 import { resolveRevisions } from "../../git/revisions.js";
 import type { ResolvedRevisions, ResolveRevisions, RevisionsOfRepository } from "../read-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 
 export async function answerResolveRevisions(
   { repositories }: ResolveRevisions,
@@ -10,7 +10,7 @@ export async function answerResolveRevisions(
   const resolved: RevisionsOfRepository[] = [];
   for (const { repositoryId, specs } of repositories) {
     try {
-      const resolution = await resolveRevisions(mirrorOf(context, repositoryId), specs, context.stop);
+      const resolution = await resolveRevisions(mirrorPath(context, repositoryId), specs, context.stop);
       resolved.push({ repositoryId, ...resolution, error: undefined });
     } catch (error) {
       if (error instanceof TrawlError && error.code === "cancelled") throw error;

@@ -1,7 +1,7 @@
 import { readEntries } from "../../git/directories.js";
 import { readBlobs } from "../../git/read-blobs.js";
 import type { GitReadAnswer, ReadSubmodules } from "../git-messages.js";
-import { mirrorOf, type ReadContext } from "./context.js";
+import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 import { parseSubmodules, submodulesBytesMax } from "./parse-submodules.js";
 
@@ -10,7 +10,7 @@ export async function answerReadSubmodules(
   { repositoryId, commit }: ReadSubmodules,
   context: ReadContext,
 ): Promise<GitReadAnswer<"read-submodules">> {
-  const mirror = mirrorOf(context, repositoryId);
+  const mirror = mirrorPath(context, repositoryId);
   const [entry] = await readEntries(mirror, commit, [".gitmodules"], context.stop);
   let text = "";
   if (entry?.kind === "file") {
