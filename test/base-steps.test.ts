@@ -1,5 +1,5 @@
 import t from "tap";
-import { filterInSteps, mapInSteps, resultInTurns, sortInSteps, workInTurns } from "../src/base/yielding.js";
+import { filterInSteps, mapInSteps, resultWhileYielding, sortInSteps, workInTurns } from "../src/base/yielding.js";
 
 function* count(pieces: number, done: number[]): Generator<undefined, string> {
   for (let i = 0; i < pieces; i++) {
@@ -11,7 +11,7 @@ function* count(pieces: number, done: number[]): Generator<undefined, string> {
 
 t.test("all steps are done, in order", async (t) => {
   const done: number[] = [];
-  t.equal(await resultInTurns(count(5_000, done)), "all");
+  t.equal(await resultWhileYielding(count(5_000, done)), "all");
   t.same(
     done,
     Array.from({ length: 5_000 }, (_, i) => i),
@@ -41,7 +41,7 @@ t.test("work of many takes its share of an iteration of the event loop, and all 
     if (!isOver) setImmediate(look);
   };
   setImmediate(look);
-  await Promise.all(steps.map((_, number) => resultInTurns(work(number))));
+  await Promise.all(steps.map((_, number) => resultWhileYielding(work(number))));
   isOver = true;
   t.same(new Set(steps), new Set([20]));
   t.ok(longestMs < 50, `an iteration took ${longestMs} ms, of 500 in all`);
@@ -90,11 +90,11 @@ t.test("lists are sorted and filtered as in one go", async (t) => {
   for (const length of [0, 1, 511, 512, 513, 1024, 5000]) {
     const items = Array.from({ length }, (_, i) => ({ key: (i * 7919) % 997, place: i }));
     const byKey = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;
-    t.same(await resultInTurns(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
+    t.same(await resultWhileYielding(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
     const isOdd = ({ key }: { readonly key: number }): boolean => key % 2 === 1;
-    t.same(await resultInTurns(filterInSteps(items, isOdd)), items.filter(isOdd));
+    t.same(await resultWhileYielding(filterInSteps(items, isOdd)), items.filter(isOdd));
     t.same(
-      await resultInTurns(mapInSteps(items, ({ key }) => key)),
+      await resultWhileYielding(mapInSteps(items, ({ key }) => key)),
       items.map(({ key }) => key),
     );
   }

@@ -60,8 +60,8 @@ t.test("words with parentheses end where they should, in whatever order they are
     fc.property(short, fc.array(fc.nat(14), { maxLength: 6 }), (text, places) => {
       const scanner = new BalancedScanner(text);
       return places
-        .filter((place) => place <= text.length)
-        .every((place) => scanner.wordEnd(place) === wordEndOf(text, place));
+        .filter((span) => span <= text.length)
+        .every((span) => scanner.wordEnd(span) === wordEndOf(text, span));
     }),
     { numRuns: runCount },
   );

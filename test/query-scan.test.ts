@@ -253,6 +253,6 @@ table(
 
 t.test("places are UTF-16 indexes of the text", async (t) => {
   const text = `é repo:"x y" (a or b)`;
-  const parts = scan(text, "standard", false).map(({ place }) => text.slice(place.from, place.to));
+  const parts = scan(text, "standard", false).map(({ span }) => text.slice(span.from, span.to));
   t.same(parts, ["é", `repo:"x y"`, "(", "a", "or", "b", ")"]);
 });

@@ -7,7 +7,7 @@ import { Catalog } from "../src/catalog/catalog.js";
 import { resolveOptions, resolveRepository } from "../src/daemon/config.js";
 import { splitSecret, withSecret } from "../src/git/url-secret.js";
 import { parseRemoteUrl } from "../src/git/remote-url.js";
-import { resultInTurns } from "../src/base/yielding.js";
+import { resultWhileYielding } from "../src/base/yielding.js";
 import { RecordStore } from "../src/store/record-store.js";
 import { SecretFiles } from "../src/store/secret-files.js";
 import { dataDirectory, runCommand, testDaemon } from "./support/daemon.js";
@@ -103,7 +103,7 @@ t.test("a catalog of an older program is relieved of its secrets", async (t) => 
   const data = dataDirectory(t);
   const records = new RecordStore(join(data, "catalog"));
   const catalog = new Catalog(records, () => undefined);
-  await resultInTurns(catalog.load());
+  await resultWhileYielding(catalog.load());
   const port = await serveHttp(t, source(t), () => `ada:${token}`);
   const config = resolveRepository({ name: "host/old", url: `http://ada:${token}@127.0.0.1:${port}/` });
   await catalog.commit(() => ({ repositories: [catalog.newRepository(config, false)] }));

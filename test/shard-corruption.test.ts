@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
-import { encodeCards } from "../src/catalog/repository-cards.js";
+import { encodeSummaries } from "../src/catalog/repository-cards.js";
 import { TrawlError } from "../src/base/errors.js";
 import { loadKernel } from "../src/kernel/load.js";
 import { planQuery } from "../src/query/plan-query.js";
@@ -61,7 +61,7 @@ function frozenDocuments(): Buffer {
 /** Every result of a few searches over one shard, as text. */
 function searchAll(bytes: Buffer): string {
   const reader = openWhole(bytes);
-  const cards = encodeCards(
+  const cards = encodeSummaries(
     [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
   );
   return ["needle", "line 1", "/o[nf] the/", "300", "png"]

@@ -71,7 +71,7 @@ t.test("no shard with a match is ruled out", (t) => {
           ? []
           : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
       );
-      const { places, ruledOutCount } = chooseShards(view, choices);
+      const { rows, ruledOutCount } = chooseShards(view, choices);
       ruledOut += ruledOutCount;
       const holders = documents.flatMap((some, place) =>
         naiveSearch(
@@ -82,7 +82,7 @@ t.test("no shard with a match is ruled out", (t) => {
           : [],
       );
       for (const holder of holders)
-        if (!places.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
+        if (!rows.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
     }),
     { numRuns: 150 },
   );
@@ -101,10 +101,10 @@ function choicesOf(text: string): Parameters<typeof chooseShards>[1] {
 t.test("a column that is not filled rules nothing out", (t) => {
   const filter = ShardFilter.withColumns(32);
   const view = viewOf([[{ path: "one.c", content: "something" }], [{ path: "two.c", content: "other" }]], filter);
-  t.same([...chooseShards(view, choicesOf("something")).places], [0]);
+  t.same([...chooseShards(view, choicesOf("something")).rows], [0]);
   filter.forget(1);
-  t.same([...chooseShards(view, choicesOf("something")).places], [0, 1]);
-  t.same([...chooseShards({ ...view, table: { columnOf: () => noColumn } }, choicesOf("nowhere")).places], [0, 1]);
+  t.same([...chooseShards(view, choicesOf("something")).rows], [0, 1]);
+  t.same([...chooseShards({ ...view, table: { columnOf: () => noColumn } }, choicesOf("nowhere")).rows], [0, 1]);
   t.end();
 });
 
@@ -113,7 +113,7 @@ t.test("only shards with a chosen repository are taken or counted as ruled out",
   const [choice] = choicesOf("something");
   assert.ok(choice !== undefined);
   const elsewhere = { ...choice, selection: { repositoryIds: Uint32Array.of(1 << 2), revisions: undefined } };
-  t.match(chooseShards(view, [elsewhere]), { places: { length: 0 }, ruledOutCount: 0 });
+  t.match(chooseShards(view, [elsewhere]), { rows: { length: 0 }, ruledOutCount: 0 });
   t.end();
 });
 

@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { open as openEnvironment, type Transaction } from "lmdb";
-import { resultInTurns } from "../../src/base/yielding.js";
+import { resultWhileYielding } from "../../src/base/yielding.js";
 import { Catalog } from "../../src/catalog/catalog.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { RecordStore } from "../../src/store/record-store.js";
@@ -105,7 +105,7 @@ function openings(shard: Buffer): Subject {
 export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   const records = new RecordStore(folderIn(fixture, "catalog"));
   const catalog = new Catalog(records, () => {});
-  await resultInTurns(catalog.load());
+  await resultWhileYielding(catalog.load());
   const store = new ShardStore(folderIn(fixture, "shards"));
   const file = openSync(join(fixture.workFolder, "file"), "w");
   const shard = buildShard(fixture.kernels[0], shardDocuments(fixture.text.documents));

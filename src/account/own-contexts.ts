@@ -27,7 +27,7 @@ export interface OwnContext {
 export type ContextText = Pick<OwnContext, "name" | "description" | "public" | "query" | "repositories">;
 
 /** Which contexts a user has marked: each by `contextMark`. `id` is the user's. */
-interface ContextMarks {
+interface ContextPreferences {
   readonly id: number;
   readonly starred: readonly string[];
   /** "" for the global one. */
@@ -57,7 +57,7 @@ export function contextMark(context: { readonly id?: number; readonly name: stri
 export class OwnContexts {
   readonly #changes: TransactionQueue;
   readonly #contexts: RecordTable<OwnContext>;
-  readonly #marks: RecordTable<ContextMarks>;
+  readonly #marks: RecordTable<ContextPreferences>;
   readonly #publicIdsOfOwner = new GroupIndex<OwnContext>((context) => (context.public ? [context.ownerId] : []));
   /** By owner and name. */
   readonly #idOf = new Map<string, number>();
@@ -69,7 +69,7 @@ export class OwnContexts {
       if (before !== undefined) this.#idOf.delete(contextKey(before));
       if (after !== undefined) this.#idOf.set(contextKey(after), after.id);
     });
-    this.#marks = tables.add<ContextMarks>("context-marks/", () => undefined);
+    this.#marks = tables.add<ContextPreferences>("context-marks/", () => undefined);
   }
 
   all(): Iterable<OwnContext> {
@@ -148,7 +148,7 @@ export class OwnContexts {
     return this.#marks.get(userId ?? 0)?.preferred ?? "";
   }
 
-  setStar(userId: number, mark: string, isStarred: boolean): Promise<ContextMarks> {
+  setStar(userId: number, mark: string, isStarred: boolean): Promise<ContextPreferences> {
     return this.#mark(userId, (marks) => {
       const others = marks.starred.filter((other) => other !== mark);
       if (isStarred && others.length >= starCountMax)
@@ -157,7 +157,7 @@ export class OwnContexts {
     });
   }
 
-  setPreferred(userId: number, mark: string): Promise<ContextMarks> {
+  setPreferred(userId: number, mark: string): Promise<ContextPreferences> {
     return this.#mark(userId, (marks) => ({ ...marks, preferred: mark }));
   }
 
@@ -172,7 +172,7 @@ export class OwnContexts {
     ];
   }
 
-  #mark(userId: number, change: (marks: ContextMarks) => ContextMarks): Promise<ContextMarks> {
+  #mark(userId: number, change: (marks: ContextPreferences) => ContextPreferences): Promise<ContextPreferences> {
     return this.#changes.commit(
       () => {
         const result = change(this.#marks.get(userId) ?? { id: userId, starred: [], preferred: "" });

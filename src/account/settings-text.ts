@@ -112,10 +112,10 @@ function readJsonc(text: string, what: string): unknown {
   const value: unknown = parse(text, errors, { allowTrailingComma: true });
   if (errors.length === 0) return value;
   const before = text.slice(0, errors[0].offset).split("\n");
-  const place = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
+  const position = `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;
   throw new TrawlError(
     "bad-request",
-    `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} in ${place}`,
+    `${what} must be JSON with comments: ${printParseErrorCode(errors[0].error)} in ${position}`,
   );
 }
 

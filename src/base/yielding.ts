@@ -81,7 +81,7 @@ export function workInSteps(work: SteppedWork): void {
 }
 
 /** What the work returns, done in steps with other work between them. Each `yield` ends a step. */
-export function resultInTurns<T>(work: Iterator<unknown, T>): Promise<T> {
+export function resultWhileYielding<T>(work: Iterator<unknown, T>): Promise<T> {
   return new Promise((resolve, reject) =>
     workInSteps({
       step: () => {
@@ -100,7 +100,7 @@ export function resultInTurns<T>(work: Iterator<unknown, T>): Promise<T> {
 
 /** Does the work in steps, with other work between them; ends early when `isWanted` says no. */
 export function workInTurns(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
-  return resultInTurns(untilUnwanted(work, isWanted));
+  return resultWhileYielding(untilUnwanted(work, isWanted));
 }
 
 function* untilUnwanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Generator<void, void> {

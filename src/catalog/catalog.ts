@@ -1,12 +1,12 @@
 import { assert } from "../base/assert.js";
 import { setBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
-import { resultInTurns } from "../base/yielding.js";
+import { resultWhileYielding } from "../base/yielding.js";
 import type { Repository, RepositoryConfig } from "../model/repository.js";
 import type { RecordChange, RecordStore } from "../store/record-store.js";
 import type { Viewer } from "../model/viewer.js";
 import type { RepositoryTable } from "./repository-table.js";
-import { encodeCards } from "./repository-cards.js";
+import { encodeSummaries } from "./repository-cards.js";
 import { FilterColumns, type ShardFilter } from "./shard-filter.js";
 import { mayHide, VisibleTables } from "./visible-tables.js";
 import { ShardPins } from "./shard-pins.js";
@@ -271,7 +271,7 @@ export class Catalog {
     const done = this.#commits.then(async () => {
       const change = makeChange();
       const staged = this.#stage(change);
-      const table = await resultInTurns(
+      const table = await resultWhileYielding(
         this.#tables.prepare(change.repositories ?? [], change.removedRepositoryIds ?? []),
       );
       await this.#store.apply(staged.records);
@@ -425,7 +425,7 @@ function liveShard(
   return {
     record,
     stars: repositories.reduce((most, repository) => Math.max(most, repository?.stars ?? 0), 0),
-    cards: encodeCards(repositories),
+    cards: encodeSummaries(repositories),
     tombstones,
     tombstoneCount: tombstones === undefined ? 0 : countBits(tombstones),
   };

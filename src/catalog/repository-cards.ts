@@ -7,7 +7,7 @@ import { defaultBranchBit, type Repository } from "../model/repository.js";
  * Layout in words: count n, then n + 1 byte offsets from the start, then the cards as JSON. A hidden repository has an
  * empty card: its documents in this shard are not searched.
  */
-export interface RepositoryCard {
+export interface RepositorySummary {
   readonly id: number;
   readonly name: string;
   readonly stars: number;
@@ -18,11 +18,11 @@ export interface RepositoryCard {
 }
 
 /** The commit that is searched as this branch; "" for none. */
-export function commitAtBit(card: RepositoryCard, bit: number): string {
+export function commitAtBit(card: RepositorySummary, bit: number): string {
   return card.branches.find((branch) => branch.bit === bit)?.commit ?? "";
 }
 
-export function summarize(repository: Repository): RepositoryCard {
+export function summarize(repository: Repository): RepositorySummary {
   return {
     id: repository.id,
     name: repository.name,
@@ -34,7 +34,7 @@ export function summarize(repository: Repository): RepositoryCard {
 }
 
 /** `repositories[i]` is the one with number i in the shard; undefined hides it. */
-export function encodeCards(repositories: readonly (Repository | undefined)[]): Uint8Array {
+export function encodeSummaries(repositories: readonly (Repository | undefined)[]): Uint8Array {
   const cards = repositories.map((repository) =>
     repository === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(summarize(repository))),
   );
@@ -54,7 +54,7 @@ export function encodeCards(repositories: readonly (Repository | undefined)[]): 
 }
 
 /** The card of repository number `number`, undefined when it is hidden. */
-export function decodeCard(cards: Uint8Array, number: number): RepositoryCard | undefined {
+export function decodeCard(cards: Uint8Array, number: number): RepositorySummary | undefined {
   const words = new Uint32Array(cards.buffer, cards.byteOffset, number + 3);
   const from = words[number + 1];
   const to = words[number + 2];
@@ -62,6 +62,6 @@ export function decodeCard(cards: Uint8Array, number: number): RepositoryCard | 
   return parseCard(Buffer.from(cards.slice(from, to)));
 }
 
-function parseCard(bytes: Buffer): RepositoryCard {
-  return JSON.parse(bytes.toString()) as RepositoryCard;
+function parseCard(bytes: Buffer): RepositorySummary {
+  return JSON.parse(bytes.toString()) as RepositorySummary;
 }

@@ -99,27 +99,27 @@ export class RepositoryTable {
   }
 
   byId(repositoryId: number): Repository | undefined {
-    const place = this.#placeOf.get(repositoryId);
-    return place === undefined ? undefined : this.#repositories[place];
+    const row = this.#placeOf.get(repositoryId);
+    return row === undefined ? undefined : this.#repositories[row];
   }
 
   byName(name: string): Repository | undefined {
-    const place = this.findRowByName(name);
-    return place === undefined ? undefined : this.#repositories[place];
+    const row = this.findRowByName(name);
+    return row === undefined ? undefined : this.#repositories[row];
   }
 
-  at(place: number): Repository {
-    return this.#repositories[place];
+  at(row: number): Repository {
+    return this.#repositories[row];
   }
 
   /** Kept, as a view costs as much as to match a name. */
-  nameAt(place: number): Buffer {
-    return (this.#nameViews[place] ??= this.names.subarray(this.nameStart[place], this.nameStart[place + 1] - 1));
+  nameAt(row: number): Buffer {
+    return (this.#nameViews[row] ??= this.names.subarray(this.nameStart[row], this.nameStart[row + 1] - 1));
   }
 
   /** The description as bytes, which is what a regexp takes; kept like the names. */
-  descriptionAt(place: number): Buffer {
-    return (this.#descriptionViews[place] ??= Buffer.from(this.#repositories[place].description));
+  descriptionAt(row: number): Buffer {
+    return (this.#descriptionViews[row] ??= Buffer.from(this.#repositories[row].description));
   }
 
   placeOf(repositoryId: number): number | undefined {
@@ -127,7 +127,7 @@ export class RepositoryTable {
   }
 
   findRowByName(name: string): number | undefined {
-    this.#placeOfName ??= new Map(this.#repositories.map((repository, place) => [repository.name, place]));
+    this.#placeOfName ??= new Map(this.#repositories.map((repository, row) => [repository.name, row]));
     return this.#placeOfName.get(name);
   }
 
@@ -145,8 +145,8 @@ export class RepositoryTable {
   *#sortedByName(): Generator<void, readonly number[]> {
     const names: string[] = [];
     yield* eachInSteps(this.#repositories, ({ name }) => names.push(name));
-    const places = this.#nearlyByName.length === this.count ? this.#nearlyByName : names.map((_, place) => place);
-    return yield* sortInSteps(places, (a, b) => (names[a] < names[b] ? -1 : 1));
+    const rows = this.#nearlyByName.length === this.count ? this.#nearlyByName : names.map((_, row) => row);
+    return yield* sortInSteps(rows, (a, b) => (names[a] < names[b] ? -1 : 1));
   }
 
   /** Places of this table in the order of names, as far as it is known. */
@@ -156,9 +156,9 @@ export class RepositoryTable {
 
   /** The place whose name holds this byte; expects one at or after the start of `from`. */
   placeAtByte(offset: number, from: number): number {
-    let place = from;
-    while (this.nameStart[place + 1] <= offset) place++;
-    return place;
+    let row = from;
+    while (this.nameStart[row + 1] <= offset) row++;
+    return row;
   }
 
   /** Whether a newer record of a repository needs no other table. */
@@ -169,11 +169,11 @@ export class RepositoryTable {
 
   /** Takes a newer record of a repository. False when that needs another table. */
   replace(repository: Repository): boolean {
-    const place = this.#placeOf.get(repository.id);
-    if (place === undefined || !this.canTake(repository)) return false;
+    const row = this.#placeOf.get(repository.id);
+    if (row === undefined || !this.canTake(repository)) return false;
     if (this.#areRecordsKept) this.#repositories = [...this.#repositories];
     this.#areRecordsKept = false;
-    this.#repositories[place] = repository;
+    this.#repositories[row] = repository;
     return true;
   }
 }
@@ -209,12 +209,12 @@ function* inOrder(repositories: readonly Repository[]): Generator<void, Reposito
 function* collectNames(repositories: readonly Repository[]): Generator<void, Pick<Columns, "names" | "nameStart">> {
   const nameStart = new Uint32Array(repositories.length + 1);
   const parts: Buffer[] = [];
-  let place = 0;
+  let row = 0;
   yield* eachInSteps(repositories, ({ name }) => {
     const part = Buffer.from(`${name}\n`);
     parts.push(part);
-    nameStart[place + 1] = nameStart[place] + part.length;
-    place++;
+    nameStart[row + 1] = nameStart[row] + part.length;
+    row++;
   });
   return { names: Buffer.concat(parts), nameStart };
 }
@@ -225,17 +225,17 @@ function* placesIn(
   repositories: readonly Repository[],
   placeOf: ReadonlyMap<number, number>,
 ): Generator<void, readonly number[]> {
-  const places: number[] = [];
-  yield* eachInSteps(earlier.nearlyByName, (place) => {
-    const now = placeOf.get(earlier.at(place).id);
-    if (now !== undefined) places.push(now);
+  const rows: number[] = [];
+  yield* eachInSteps(earlier.nearlyByName, (row) => {
+    const now = placeOf.get(earlier.at(row).id);
+    if (now !== undefined) rows.push(now);
   });
-  let place = 0;
+  let row = 0;
   yield* eachInSteps(repositories, ({ id }) => {
-    if (earlier.placeOf(id) === undefined) places.push(place);
-    place++;
+    if (earlier.placeOf(id) === undefined) rows.push(row);
+    row++;
   });
-  return places;
+  return rows;
 }
 
 /** The repositories as `earlier` has them, and those that it has not behind them. */
@@ -246,9 +246,9 @@ function* sortedRows(
   const known = new Array<Repository | undefined>(earlier.count);
   const others: Repository[] = [];
   yield* eachInSteps(repositories, (repository) => {
-    const place = earlier.placeOf(repository.id);
-    if (place === undefined) others.push(repository);
-    else known[place] = repository;
+    const row = earlier.placeOf(repository.id);
+    if (row === undefined) others.push(repository);
+    else known[row] = repository;
   });
   return [...known.filter((repository) => repository !== undefined), ...others];
 }

@@ -82,43 +82,43 @@ export class ShardTable {
     return new ShardTable(words.buffer as SharedArrayBuffer);
   }
 
-  shardId(place: number): number {
-    return this.#word(place, entryWords.id);
+  shardId(row: number): number {
+    return this.#word(row, entryWords.id);
   }
 
   /** The checksum of the shard's header; undefined when the catalog does not know it. */
-  checksum(place: number): number | undefined {
-    const checksum = this.#word(place, entryWords.checksum) >>> 0;
+  checksum(row: number): number | undefined {
+    const checksum = this.#word(row, entryWords.checksum) >>> 0;
     return checksum === unknownChecksum ? undefined : checksum;
   }
 
   /** The shard's column of the filter, or `noColumn`. */
-  columnOf(place: number): number {
-    return this.#word(place, entryWords.column);
+  columnOf(row: number): number {
+    return this.#word(row, entryWords.column);
   }
 
   /** `encodeCards` of the shard's repositories. */
-  repositorySummaries(place: number): Uint8Array {
-    const from = this.#word(place, entryWords.cardsFrom);
-    return new Uint8Array(this.memory, from * 4, (this.#word(place, entryWords.cardsTo) - from) * 4);
+  repositorySummaries(row: number): Uint8Array {
+    const from = this.#word(row, entryWords.cardsFrom);
+    return new Uint8Array(this.memory, from * 4, (this.#word(row, entryWords.cardsTo) - from) * 4);
   }
 
   /** Bit per document that is invisible; undefined when there is none. */
-  tombstones(place: number): Uint32Array | undefined {
-    const from = this.#word(place, entryWords.tombstonesFrom);
-    const to = this.#word(place, entryWords.tombstonesTo);
+  tombstones(row: number): Uint32Array | undefined {
+    const from = this.#word(row, entryWords.tombstonesFrom);
+    const to = this.#word(row, entryWords.tombstonesTo);
     return from === to ? undefined : new Uint32Array(this.memory, from * 4, to - from);
   }
 
   /** Whether the checksums that `mark` stands for were found right when the store had had so many faults. */
-  isVerified(place: number, mark: number, faultCount: number): boolean {
-    const word = Atomics.load(this.#words, 1 + place * entryWordCount + entryWords.verified);
+  isVerified(row: number, mark: number, faultCount: number): boolean {
+    const word = Atomics.load(this.#words, 1 + row * entryWordCount + entryWords.verified);
     return word >>> markBits === faultCount % faultsKnown && (word & mark) !== 0;
   }
 
   /** `faultCount`: from before they were looked at. */
-  setVerified(place: number, mark: number, faultCount: number): void {
-    const at = 1 + place * entryWordCount + entryWords.verified;
+  setVerified(row: number, mark: number, faultCount: number): void {
+    const at = 1 + row * entryWordCount + entryWords.verified;
     const word = Atomics.load(this.#words, at);
     const faults = faultCount % faultsKnown;
     const marks = word >>> markBits === faults ? (word & marksMask) | mark : mark;
@@ -126,14 +126,13 @@ export class ShardTable {
     Atomics.compareExchange(this.#words, at, word, (faults << markBits) | marks);
   }
 
-  #word(place: number, word: number): number {
-    return this.#words[1 + place * entryWordCount + word];
+  #word(row: number, word: number): number {
+    return this.#words[1 + row * entryWordCount + word];
   }
 
   #marks(): Map<number, number> {
     const marks = new Map<number, number>();
-    for (let place = 0; place < this.count; place++)
-      marks.set(this.shardId(place), this.#word(place, entryWords.verified));
+    for (let row = 0; row < this.count; row++) marks.set(this.shardId(row), this.#word(row, entryWords.verified));
     return marks;
   }
 }

@@ -3,7 +3,7 @@ import { errorMessage } from "../base/errors.js";
 import { isJournal, withPriority } from "../base/journal.js";
 import { AccountCommands, type TypedToken, type TypedUser } from "./account.js";
 import { callDaemon, isDaemonRunning } from "./control-client.js";
-import { RepoCommands, type TypedFacts } from "./repo.js";
+import { RepoCommands, type TypedAttributes } from "./repo.js";
 import { isReaderGone, OutputError } from "./output.js";
 import { exitCodes, runSearch, type Terminal } from "./search.js";
 
@@ -140,8 +140,9 @@ function addRepo(program: Command): void {
     .description("Mirror and index a repository; returns when it can be searched.")
     .option("--branch <name>", "index this branch too; repeatable", collect, [])
     .option("--credential <source>", credentialText)
-    .action((name: string, url: string, typed: TypedFacts & { data: string; branch: string[]; credential?: string }) =>
-      commands(typed).add(name, url, typed.branch, typed, typed.credential),
+    .action(
+      (name: string, url: string, typed: TypedAttributes & { data: string; branch: string[]; credential?: string }) =>
+        commands(typed).add(name, url, typed.branch, typed, typed.credential),
     );
   addFacts(repo.command("set").argument("<name>").addOption(dataOption()))
     .description("Change what is said about a repository that was added with `trawl repo add`.")
@@ -153,7 +154,7 @@ function addRepo(program: Command): void {
     .option("--no-reader", "nobody but site admins may see it while it is private")
     .option("--no-topic", "it has no topics")
     .option("--no-meta", "it has no metadata")
-    .action((name: string, typed: TypedFacts & { data: string; url?: string; credential?: string }) =>
+    .action((name: string, typed: TypedAttributes & { data: string; url?: string; credential?: string }) =>
       commands(typed).set(name, typed, typed.url, typed.credential),
     );
   repo

@@ -24,9 +24,9 @@ export type MatchPrinter = (match: StreamMatch) => string;
 
 /** For programs: `repo:path:line:text`, `repo:path`, `repo` or an owner, one line each. */
 export function plainPrinter(match: StreamMatch): string {
-  const place = printLocation(match, ":");
-  if (match.lineMatches === undefined) return `${place}\n`;
-  return match.lineMatches.map(({ line, lineNumber }) => `${place}:${lineNumber + 1}:${line}\n`).join("");
+  const location = printLocation(match, ":");
+  if (match.lineMatches === undefined) return `${location}\n`;
+  return match.lineMatches.map(({ line, lineNumber }) => `${location}:${lineNumber + 1}:${line}\n`).join("");
 }
 
 export function jsonPrinter(match: StreamMatch): string {

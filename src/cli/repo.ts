@@ -1,13 +1,13 @@
 import { TrawlError } from "../base/errors.js";
 import { absoluteUrl } from "../daemon/repository-url.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
-import type { RepositoryFacts } from "../model/repository.js";
+import type { RepositoryAttributes } from "../model/repository.js";
 import { callDaemon } from "./control-client.js";
 
 /**
  * What is said about a repository on the command line; undefined where nothing is, false where it is to be taken away.
  */
-export interface TypedFacts {
+export interface TypedAttributes {
   readonly fork?: boolean;
   readonly archived?: boolean;
   readonly private?: boolean;
@@ -34,7 +34,7 @@ export class RepoCommands {
     name: string,
     url: string,
     branches: readonly string[],
-    facts: TypedFacts,
+    facts: TypedAttributes,
     credential?: string,
   ): Promise<void> {
     const body = {
@@ -48,7 +48,7 @@ export class RepoCommands {
   }
 
   /** Changes the facts that are given; the others stay. */
-  async set(name: string, facts: TypedFacts, url: string | undefined, credential?: string): Promise<void> {
+  async set(name: string, facts: TypedAttributes, url: string | undefined, credential?: string): Promise<void> {
     const body = parseAttributes(facts);
     const hasFacts = Object.keys(body).length > 0;
     if (!hasFacts && url === undefined && credential === undefined)
@@ -120,7 +120,7 @@ function parseAttributes({
   description,
   topic,
   meta,
-}: TypedFacts): Partial<RepositoryFacts> {
+}: TypedAttributes): Partial<RepositoryAttributes> {
   return {
     ...(fork === undefined ? {} : { fork }),
     ...(archived === undefined ? {} : { archived }),

@@ -13,7 +13,7 @@ import { TrawlError, errorMessage } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
 import { redactUrl } from "../git/remote-url.js";
 import { checkCredential } from "../git/url-secret.js";
-import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
+import type { RepositoryConfig, RepositoryAttributes } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
 import { QueryError } from "../query/query-error.js";
 import { checkContextQuery } from "../query/search-contexts.js";
@@ -92,9 +92,9 @@ export function resolveRepository(value: unknown): RepositoryConfig {
 /**
  * Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`.
  */
-export function resolveFacts(value: unknown): Partial<RepositoryFacts> {
+export function resolveFacts(value: unknown): Partial<RepositoryAttributes> {
   const validFacts = factsValidation();
-  if (validFacts(value)) return value as Partial<RepositoryFacts>;
+  if (validFacts(value)) return value as Partial<RepositoryAttributes>;
   throw new TrawlError(
     "bad-config",
     describe("repository", validFacts.errors, value, undefined, ["repositories", "0"]).join("\n"),
@@ -113,7 +113,7 @@ interface ConfigFile {
 /**
  * A repository and where it was named, which is only worked out for a message: finding a line reads the file up to it.
  */
-interface PlacedRepository {
+interface LocatedRepository {
   readonly where: () => string;
   readonly config: RepositoryConfig;
 }
@@ -192,8 +192,8 @@ function describe(
       .slice(1)
       .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
     const unknownKey: unknown = error.params["additionalProperty"];
-    const place = typeof unknownKey === "string" ? [...path, unknownKey] : path;
-    const where = file ? `${source}:${findLine(file, place)}` : source;
+    const keyPath = typeof unknownKey === "string" ? [...path, unknownKey] : path;
+    const where = file ? `${source}:${findLine(file, keyPath)}` : source;
     return `${where}: ${problemText(error, [...root, ...path], valueAt(content, path))}`;
   });
   return [...new Set(problems)];
@@ -305,7 +305,7 @@ function readValue(row: OptionRow, text: string): unknown {
   }
 }
 
-function fileRepositories(file: ConfigFile, problems: string[]): PlacedRepository[] {
+function fileRepositories(file: ConfigFile, problems: string[]): LocatedRepository[] {
   const items = file.content["repositories"];
   if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
   return items.map((item: Partial<RepositoryOptions>, at) => ({
@@ -360,7 +360,7 @@ function contextProblems({ query, repositories }: SearchContext, hasList: boolea
 }
 
 /** `NAME=URL`, or a URL alone, which gets a name of its own. */
-function typedRepository(text: string, problems: string[]): PlacedRepository {
+function typedRepository(text: string, problems: string[]): LocatedRepository {
   const where = "command line";
   const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
   const item = { name: name ?? "", url: url ?? "" };
@@ -379,7 +379,7 @@ function repositoryConfig(item: Partial<RepositoryOptions>, base: string): Repos
   return { ...fields, url: absoluteUrl(fields.url, base), intervalSeconds: interval };
 }
 
-function checkRepositories(repositories: readonly PlacedRepository[], problems: string[]): void {
+function checkRepositories(repositories: readonly LocatedRepository[], problems: string[]): void {
   if (problems.length > 0) return;
   const seen = new Set<string>();
   for (const {

@@ -5,7 +5,7 @@ import type { AccessTokenPolicy } from "../account/authenticator.js";
 import type { TokenLifetimes } from "../account/token-lifetimes.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ControlCall, ControlHandlers } from "../http/control-server.js";
-import type { RepositoryConfig, RepositoryFacts } from "../model/repository.js";
+import type { RepositoryConfig, RepositoryAttributes } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
@@ -121,7 +121,10 @@ function withRemedy(error: unknown, name: string): TrawlError {
 }
 
 /** Who may see a repository. */
-function permissionsEntry(repository: string, { private: isPrivate, readers }: Partial<RepositoryFacts>): AuditEntry {
+function permissionsEntry(
+  repository: string,
+  { private: isPrivate, readers }: Partial<RepositoryAttributes>,
+): AuditEntry {
   return auditEntry("readers-changed", operator, { repository, private: isPrivate, readers });
 }
 

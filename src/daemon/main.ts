@@ -18,7 +18,7 @@ import { lazy } from "../base/lazy.js";
 import { LoopDelayMeter } from "../base/loop-delay.js";
 import { shareLimits } from "../base/fair-semaphore.js";
 import { createLog, type Log } from "../base/log.js";
-import { resultInTurns } from "../base/yielding.js";
+import { resultWhileYielding } from "../base/yielding.js";
 import { createMetrics, type Metrics } from "../base/metrics.js";
 import { Catalog } from "../catalog/catalog.js";
 import { maySee } from "../catalog/visible-tables.js";
@@ -388,10 +388,10 @@ class Daemon implements Controlled {
    * users take half a second.
    */
   async load(): Promise<void> {
-    await resultInTurns(this.catalog.load());
-    await resultInTurns(this.accounts.load());
+    await resultWhileYielding(this.catalog.load());
+    await resultWhileYielding(this.accounts.load());
     this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
-    const storedIds = await resultInTurns(this.#shards.idsInSteps());
+    const storedIds = await resultWhileYielding(this.#shards.idsInSteps());
     this.sync.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
     this.sync.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
     this.#repairMissing(new Set(storedIds));

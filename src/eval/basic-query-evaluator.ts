@@ -1,5 +1,5 @@
 import { hasBit } from "../base/bits.js";
-import { decodeCard, type RepositoryCard } from "../catalog/repository-cards.js";
+import { decodeCard, type RepositorySummary } from "../catalog/repository-cards.js";
 import type { Kernel } from "../kernel/kernel.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
@@ -96,7 +96,7 @@ export class BasicQueryEvaluator {
   readonly #filterVerdicts: Uint8Array;
   /** By repository number; a place is filled when it is first asked for. */
   readonly #choices: (readonly RevisionChoice[] | undefined)[];
-  readonly #cards: (RepositoryCard | undefined)[];
+  readonly #cards: (RepositorySummary | undefined)[];
   /** Undefined where nobody asks for people, or they are not known yet: then every document passes. */
   readonly #people: People | undefined;
   readonly #peopleFilters: readonly PeopleFilter[];
@@ -253,8 +253,8 @@ export class BasicQueryEvaluator {
     return [...choices.filter((choice) => this.#hasBranch(document, choice.bit)), ...unindexed];
   }
 
-  repositorySummary(document: number): RepositoryCard {
-    return this.#card(this.#reader.documentRepository[document]) as RepositoryCard;
+  repositorySummary(document: number): RepositorySummary {
+    return this.#card(this.#reader.documentRepository[document]) as RepositorySummary;
   }
 
   /**
@@ -352,13 +352,13 @@ export class BasicQueryEvaluator {
     const reader = this.#reader;
     this.documents.length = 0;
     this.#contentPlaces.length = 0;
-    for (let place = 0; place < contents.length; place++) {
+    for (let position = 0; position < contents.length; position++) {
       this.#stop.check();
-      const end = reader.contentFirstDocument[contents[place] + 1];
-      for (let document = reader.contentFirstDocument[contents[place]]; document < end; document++) {
+      const end = reader.contentFirstDocument[contents[position] + 1];
+      for (let document = reader.contentFirstDocument[contents[position]]; document < end; document++) {
         if (!this.#isVisible(document) || !this.#passesFilters(document)) continue;
         this.documents.push(document);
-        this.#contentPlaces.push(place);
+        this.#contentPlaces.push(position);
       }
     }
   }
@@ -428,7 +428,7 @@ export class BasicQueryEvaluator {
     return card.defaultBit < 0 ? noChoices : [{ typed: "", bit: card.defaultBit, unindexed: undefined }];
   }
 
-  #card(number: number): RepositoryCard | undefined {
+  #card(number: number): RepositorySummary | undefined {
     return (this.#cards[number] ??= decodeCard(this.#visibility.cards, number));
   }
 
@@ -474,14 +474,14 @@ export class BasicQueryEvaluator {
    * Scans the contents of living documents for the leaf, notes the rows, and sets the bits of documents that have some.
    */
   #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, contents: Uint32Array, result: Uint8Array): void {
-    const places = new Uint32Array(contents.length);
+    const positions = new Uint32Array(contents.length);
     const wanted = new Uint32Array(contents.length);
     let count = 0;
     for (let i = 0; i < alive.length; i++) {
-      const place = this.#contentPlaces[i];
-      if (alive[i] === 0 || (count > 0 && places[count - 1] === place)) continue;
-      places[count] = place;
-      wanted[count++] = contents[place];
+      const position = this.#contentPlaces[i];
+      if (alive[i] === 0 || (count > 0 && positions[count - 1] === position)) continue;
+      positions[count] = position;
+      wanted[count++] = contents[position];
     }
     scan.scan(wanted.subarray(0, count));
     if (leaf.rowFrom.length < contents.length) {
@@ -491,12 +491,12 @@ export class BasicQueryEvaluator {
     leaf.rowFrom.fill(0);
     leaf.rowTo.fill(0);
     for (let k = 0; k < count; k++) {
-      leaf.rowFrom[places[k]] = scan.rowStart[k];
-      leaf.rowTo[places[k]] = scan.rowStart[k + 1];
+      leaf.rowFrom[positions[k]] = scan.rowStart[k];
+      leaf.rowTo[positions[k]] = scan.rowStart[k + 1];
     }
     for (let i = 0; i < alive.length; i++) {
-      const place = this.#contentPlaces[i];
-      if (alive[i] === 1 && leaf.rowTo[place] > leaf.rowFrom[place]) result[i] = 1;
+      const position = this.#contentPlaces[i];
+      if (alive[i] === 1 && leaf.rowTo[position] > leaf.rowFrom[position]) result[i] = 1;
     }
   }
 }
@@ -522,24 +522,24 @@ function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
   return [...children].sort((a, b) => cost(a) - cost(b));
 }
 
-function addNodeRows(node: BoundNode, i: number, place: number, rows: Rows): number {
+function addNodeRows(node: BoundNode, i: number, position: number, rows: Rows): number {
   if (node.result[i] !== 1) return 0;
   switch (node.kind) {
     case "leaf":
-      return addLeafRows(node, place, rows);
+      return addLeafRows(node, position, rows);
     case "not":
       return 0;
     case "and":
     case "or":
-      return node.children.reduce((leafCount, child) => leafCount + addNodeRows(child, i, place, rows), 0);
+      return node.children.reduce((leafCount, child) => leafCount + addNodeRows(child, i, position, rows), 0);
   }
 }
 
-function addLeafRows(leaf: BoundLeaf, place: number, rows: Rows): number {
+function addLeafRows(leaf: BoundLeaf, position: number, rows: Rows): number {
   if (leaf.scan === undefined || !leaf.highlighted) return 0;
   const { words } = leaf.scan.rows;
-  rows.append(words, leaf.rowFrom[place], leaf.rowTo[place]);
-  const count = leaf.rowTo[place] - leaf.rowFrom[place];
+  rows.append(words, leaf.rowFrom[position], leaf.rowTo[position]);
+  const count = leaf.rowTo[position] - leaf.rowFrom[position];
   return Math.min(count, leaf.finders.length);
 }
 

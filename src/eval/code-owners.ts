@@ -34,10 +34,10 @@ export class CodeOwners {
     this.#rules = lastLines(text)
       .flatMap((line) => parseRule(line) ?? [])
       .slice(-ruleCountMax);
-    this.#rules.forEach(({ pattern }, place) => {
+    this.#rules.forEach(({ pattern }, position) => {
       const first = pattern.firstName;
-      if (first === undefined) this.#placesOfAny.push(place);
-      else if (this.#placesOf.get(first)?.push(place) === undefined) this.#placesOf.set(first, [place]);
+      if (first === undefined) this.#placesOfAny.push(position);
+      else if (this.#placesOf.get(first)?.push(position) === undefined) this.#placesOf.set(first, [position]);
     });
   }
 

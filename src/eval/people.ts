@@ -13,7 +13,7 @@ const keptCodeOwners = new BoundedMap<string, CodeOwners>(codeOwnersKeptMax, () 
 const noRules = new CodeOwners("");
 
 /** The commit of one repository that a document is looked at in. */
-export interface CommitPlace {
+export interface CommitId {
   readonly repositoryId: number;
   readonly commit: string;
 }
@@ -31,35 +31,36 @@ export class People {
   }
 
   /** The owners of a file, none where no rule names one. */
-  owners(place: CommitPlace, path: Buffer): readonly Owner[] {
-    return this.#codeOwners(place).match(path.toString());
+  owners(position: CommitId, path: Buffer): readonly Owner[] {
+    return this.#codeOwners(position).match(path.toString());
   }
 
   /** Whether each filter holds for the file. */
-  hold(filters: readonly PeopleFilter[], place: CommitPlace, path: Buffer): boolean {
+  hold(filters: readonly PeopleFilter[], position: CommitId, path: Buffer): boolean {
     return filters.every(
       (filter) =>
         (filter.kind === "owner"
-          ? this.#isOwned(filter.owner, place, path)
-          : this.#isContributed(contributorKey(filter), place, path)) !== filter.negated,
+          ? this.#isOwned(filter.owner, position, path)
+          : this.#isContributed(contributorKey(filter), position, path)) !== filter.negated,
     );
   }
 
-  #isOwned(text: string, place: CommitPlace, path: Buffer): boolean {
-    const owners = this.owners(place, path);
+  #isOwned(text: string, position: CommitId, path: Buffer): boolean {
+    const owners = this.owners(position, path);
     if (text === "") return owners.length > 0;
     const wanted = readOwner(text);
     return owners.some((owner) => isSameOwner(owner, wanted));
   }
 
-  #isContributed(key: string, { repositoryId, commit }: CommitPlace, path: Buffer): boolean {
-    const place = `${repositoryId}@${commit}`;
-    if (!this.#contributors.has(place)) this.#contributors.set(place, this.#table.contributors(repositoryId, commit));
-    const mask = this.#contributors.get(place)?.lookup(path) ?? 0;
+  #isContributed(key: string, { repositoryId, commit }: CommitId, path: Buffer): boolean {
+    const position = `${repositoryId}@${commit}`;
+    if (!this.#contributors.has(position))
+      this.#contributors.set(position, this.#table.contributors(repositoryId, commit));
+    const mask = this.#contributors.get(position)?.lookup(path) ?? 0;
     return ((mask >>> (this.#bitOf.get(key) ?? 0)) & 1) === 1;
   }
 
-  #codeOwners({ repositoryId, commit }: CommitPlace): CodeOwners {
+  #codeOwners({ repositoryId, commit }: CommitId): CodeOwners {
     const key = `${repositoryId}@${commit}`;
     const kept = keptCodeOwners.get(key);
     if (kept !== undefined) return kept;

@@ -23,15 +23,15 @@ export interface LiteralLists {
  * the unit that the literal starts in, which is why a plain AND of the lists keeps every unit it can start in.
  */
 export function lookUpLiteral(reader: ShardReader, literal: Buffer): LiteralLists {
-  const places = new Set<number>();
+  const positions = new Set<number>();
   const last = Math.min(literal.length, overlapBytes) - 3;
   for (let at = 0; at <= last; at++) {
-    const place = findKey(reader.keys, trigramAt(literal, at));
-    if (place < 0) return { literal, lists: [], cost: 0 };
-    places.add(place);
+    const position = findKey(reader.keys, trigramAt(literal, at));
+    if (position < 0) return { literal, lists: [], cost: 0 };
+    positions.add(position);
   }
-  const bytesOf = (place: number): number => reader.postingStart[place + 1] - reader.postingStart[place];
-  const lists = [...places].sort((a, b) => bytesOf(a) - bytesOf(b));
+  const bytesOf = (position: number): number => reader.postingStart[position + 1] - reader.postingStart[position];
+  const lists = [...positions].sort((a, b) => bytesOf(a) - bytesOf(b));
   return { literal, lists, cost: bytesOf(lists[0]) };
 }
 
@@ -42,9 +42,9 @@ export function intersectUnits(reader: ShardReader, kernel: Kernel, found: Liter
   const [first, ...others] = found.lists;
   let count = kernel.decodePostings(reader.postings, reader.postingStart[first], reader.postingStart[first + 1], units);
   reader.requireUnits(units.subarray(0, count));
-  for (const place of others.slice(0, mergedListsMax)) {
-    const from = reader.postingStart[place];
-    const to = reader.postingStart[place + 1];
+  for (const position of others.slice(0, mergedListsMax)) {
+    const from = reader.postingStart[position];
+    const to = reader.postingStart[position + 1];
     if (to - from > count * mergeBytesPerUnit) break;
     count = kernel.intersectPostings(reader.postings, from, to, units, count);
   }

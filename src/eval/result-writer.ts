@@ -1,5 +1,5 @@
 import { uninitializedBytes } from "../base/bytes.js";
-import type { RepositoryCard } from "../catalog/repository-cards.js";
+import type { RepositorySummary } from "../catalog/repository-cards.js";
 import { resultWordCount, resultWords, type Kernel } from "../kernel/kernel.js";
 import { fileKinds } from "../model/file-kind.js";
 import { fileKindMaskOfInfo, unpackLanguage, newlineStepBytes } from "../shard/format.js";
@@ -17,7 +17,7 @@ import { emptyTally, increase, type Tally } from "../task/tally.js";
 import { commitOfChoice } from "./choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import { Fragments } from "./fragments.js";
-import { makeLanguageEndings, type LanguageTails } from "./language-tails.js";
+import { makeLanguageEndings, type LanguageEndings } from "./language-tails.js";
 import { keyOfPathRows, pathMatches } from "./path-matches.js";
 import { People } from "./people.js";
 import type { Rows } from "./rows.js";
@@ -77,13 +77,13 @@ export interface WriterStop {
 export interface ResultSource {
   readonly document: number;
   readonly content: number;
-  readonly card: RepositoryCard;
+  readonly card: RepositorySummary;
   readonly revision: RevisionChoice;
 }
 
 /** What all results of one repository and revision share. */
-interface ResultShape {
-  readonly card: RepositoryCard;
+interface ResultTemplate {
+  readonly card: RepositorySummary;
   readonly typed: string;
   /** Repository id, "@" and the revision as typed. */
   readonly key: string;
@@ -95,12 +95,12 @@ interface ResultShape {
   /**
    * The members with highlights in a path before them, by those highlights: `file:` finds the same ones in many paths.
    */
-  readonly heads: Map<number, FragmentPlace>;
+  readonly heads: Map<number, FragmentSpan>;
   /** Matches counted since the tally was last sent. */
   matchCount: number;
 }
 
-interface FragmentPlace {
+interface FragmentSpan {
   readonly from: number;
   readonly to: number;
 }
@@ -122,11 +122,11 @@ export class ResultWriter {
   readonly #people: People | undefined;
   readonly #fragments = new Fragments();
   /** By repository, then by revision as typed. */
-  readonly #shapes = new Map<RepositoryCard, Map<string, ResultShape>>();
+  readonly #shapes = new Map<RepositorySummary, Map<string, ResultTemplate>>();
   /** The shape of the last result: most results of a shard are of one repository and revision. */
-  #shape: ResultShape | undefined;
+  #shape: ResultTemplate | undefined;
   /** Of the shard; they are among the fragments from `#tailsFrom` on. */
-  #tails: LanguageTails | undefined;
+  #tails: LanguageEndings | undefined;
   #tailsFrom = 0;
   /** By language of the shard: matches counted since the tally was last sent. */
   #languageMatches: number[] = [];
@@ -360,8 +360,8 @@ export class ResultWriter {
   }
 
   #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
-    const place = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
-    const owners = this.#people?.owners(place, (this.#reader as ShardReader).path(document)) ?? [];
+    const commit = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
+    const owners = this.#people?.owners(commit, (this.#reader as ShardReader).path(document)) ?? [];
     for (const { kind, text } of owners) {
       const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
       this.#select({
@@ -427,7 +427,7 @@ export class ResultWriter {
     words[at + resultWords.headFrom] = head.from;
     words[at + resultWords.headTo] = head.to;
     const language = unpackLanguage(reader.documentInfo[document]);
-    const { starts } = this.#tails as LanguageTails;
+    const { starts } = this.#tails as LanguageEndings;
     words[at + resultWords.tailFrom] = this.#tailsFrom + starts[language];
     words[at + resultWords.tailTo] = this.#tailsFrom + starts[language + 1];
     const hasContent = content < reader.contentCount;
@@ -465,7 +465,7 @@ export class ResultWriter {
   }
 
   /** Where the members of a result with highlights in its path are among the fragments. */
-  #writeHead(document: number, pathRows: Rows, shape: ResultShape): FragmentPlace {
+  #writeHead(document: number, pathRows: Rows, shape: ResultTemplate): FragmentSpan {
     const reader = this.#reader as ShardReader;
     const key = reader.isPlainPath(document) ? keyOfPathRows(pathRows) : undefined;
     const known = key === undefined ? undefined : shape.heads.get(key);
@@ -477,14 +477,14 @@ export class ResultWriter {
     return head;
   }
 
-  #findTemplate(card: RepositoryCard, revision: RevisionChoice): ResultShape {
+  #findTemplate(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
     if (this.#shape !== undefined && this.#shape.card === card && this.#shape.typed === revision.typed)
       return this.#shape;
     this.#shape = this.#shapes.get(card)?.get(revision.typed) ?? this.#addShape(card, revision);
     return this.#shape;
   }
 
-  #addShape(card: RepositoryCard, revision: RevisionChoice): ResultShape {
+  #addShape(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
     const members = encodeMembers(card, revision);
     const from = this.#fragments.add(members);
     const shape = {
@@ -494,7 +494,7 @@ export class ResultWriter {
       members,
       from,
       to: this.#fragments.length,
-      heads: new Map<number, FragmentPlace>(),
+      heads: new Map<number, FragmentSpan>(),
       matchCount: 0,
     };
     const known = this.#shapes.get(card);
@@ -514,7 +514,7 @@ export class ResultWriter {
   }
 }
 
-function encodeMembers(card: RepositoryCard, revision: RevisionChoice): Buffer {
+function encodeMembers(card: RepositorySummary, revision: RevisionChoice): Buffer {
   const members = {
     repositoryID: card.id,
     repository: card.name,

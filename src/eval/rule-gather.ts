@@ -1,23 +1,23 @@
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import type { SearchPlan } from "../query/plan.js";
-import { isOver, takeMatches, type RuleLimits } from "../task/rule-limits.js";
+import { isOver, takeMatches, type ResultLimits } from "../task/rule-limits.js";
 import type { RevisionChoice } from "../task/search-options.js";
 import type { BasicQueryEvaluator } from "./basic-query-evaluator.js";
-import { isBefore, type ResultPlace } from "./result-place.js";
+import { isBefore, type ResultPosition } from "./result-place.js";
 import type { Rows } from "./rows.js";
 
 /** An alternative that a document satisfies, and the document's place in `alternative.documents`. */
 export interface Hit {
   readonly alternative: BasicQueryEvaluator;
-  readonly place: number;
+  readonly position: number;
 }
 
 /**
  * The result of a block in which rules took the last of what their limit leaves; those after it have nothing of theirs.
  */
-export interface RuleCut {
+export interface ResultCut {
   readonly rules: number;
-  readonly at: ResultPlace;
+  readonly at: ResultPosition;
   /** Matches that they took of it. */
   readonly taken: number;
 }
@@ -32,16 +32,16 @@ export type SelectSink = (select: DocumentSelect, rules: number) => void;
  * A result that is gathered again, after a pause, must come out as it was counted: the cuts say where in the block a
  * limit was reached, and so what each basic query took of every result.
  */
-export class RuleGather {
+export class ResultCollector {
   readonly #plan: SearchPlan;
-  readonly #limits: RuleLimits;
+  readonly #limits: ResultLimits;
   readonly #control: Int32Array;
   readonly #rulesOf: ReadonlyMap<BasicQueryEvaluator, number>;
-  #cuts: RuleCut[] = [];
+  #cuts: ResultCut[] = [];
 
   constructor(
     plan: SearchPlan,
-    limits: RuleLimits,
+    limits: ResultLimits,
     control: Int32Array,
     rulesOf: ReadonlyMap<BasicQueryEvaluator, number>,
   ) {
@@ -52,7 +52,7 @@ export class RuleGather {
   }
 
   /** The cuts of the block up to here. */
-  get cuts(): readonly RuleCut[] {
+  get cuts(): readonly ResultCut[] {
     return this.#cuts;
   }
 
@@ -60,7 +60,7 @@ export class RuleGather {
    * `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its
    * start.
    */
-  startBlock(cuts: readonly RuleCut[] | undefined): void {
+  startBlock(cuts: readonly ResultCut[] | undefined): void {
     this.#cuts =
       cuts === undefined
         ? this.#plan.rules.flatMap((_, rules) =>
@@ -77,7 +77,7 @@ export class RuleGather {
   gather(
     hits: readonly Hit[],
     revision: RevisionChoice,
-    at: ResultPlace,
+    at: ResultPosition,
     isKnown: boolean,
     rows: Rows,
     pathRows: Rows,
@@ -87,7 +87,7 @@ export class RuleGather {
     pathRows.clear();
     let keptCount = 0;
     for (const hit of hits) {
-      if (!hit.alternative.revisions(hit.place).some(({ typed }) => typed === revision.typed)) continue;
+      if (!hit.alternative.revisions(hit.position).some(({ typed }) => typed === revision.typed)) continue;
       if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
     }
     if (keptCount > 1) rows.makeDisjoint(rowFrom);
@@ -96,8 +96,8 @@ export class RuleGather {
   }
 
   #gatherHit(
-    { alternative, place }: Hit,
-    at: ResultPlace,
+    { alternative, position }: Hit,
+    at: ResultPosition,
     isKnown: boolean,
     rows: Rows,
     pathRows: Rows,
@@ -112,8 +112,8 @@ export class RuleGather {
     const rowFrom = rows.count;
     const pathRowFrom = pathRows.count;
     if (select === undefined || select === "content") {
-      if (alternative.addRows(place, rows) > 1) rows.makeDisjoint(rowFrom);
-      alternative.addPathRows(place, pathRows);
+      if (alternative.addRows(position, rows) > 1) rows.makeDisjoint(rowFrom);
+      alternative.addPathRows(position, pathRows);
     }
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
@@ -123,7 +123,7 @@ export class RuleGather {
     return taken > 0;
   }
 
-  #take(rules: number, wanted: number, at: ResultPlace, isKnown: boolean): number {
+  #take(rules: number, wanted: number, at: ResultPosition, isKnown: boolean): number {
     const cut = this.#cuts.find((one) => one.rules === rules);
     if (cut !== undefined) {
       if (isBefore(at, cut.at.document, cut.at.revision)) return wanted;

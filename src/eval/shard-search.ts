@@ -2,11 +2,11 @@ import type { Kernel } from "../kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
 import { unite, type ContentSet } from "./content-set.js";
-import { isBefore, type ResultPlace } from "./result-place.js";
+import { isBefore, type ResultPosition } from "./result-place.js";
 import { hasFullLine, lineMatchCountMax } from "./match-density.js";
 import { People } from "./people.js";
 import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
-import { RuleGather, type Hit, type RuleCut } from "./rule-gather.js";
+import { ResultCollector, type Hit, type ResultCut } from "./rule-gather.js";
 import { Rows } from "./rows.js";
 import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
 import { StopCheck } from "../task/stop-check.js";
@@ -35,12 +35,12 @@ const firstBlockBytesMax = 64 * 1024;
  * written.
  */
 export interface CountedResults {
-  readonly last: ResultPlace;
-  readonly shown: ResultPlace;
+  readonly last: ResultPosition;
+  readonly shown: ResultPosition;
   /** Rows to be written of the last shown result. */
   readonly shownRows: number;
   /** Where limits of single basic queries were reached among them. */
-  readonly cuts: readonly RuleCut[];
+  readonly cuts: readonly ResultCut[];
 }
 
 /** Where a search of one shard goes on: plain data that crosses threads. */
@@ -48,7 +48,7 @@ export interface ShardPosition {
   /** Contents before this one are done. */
   readonly content: number;
   /** Results before this one are done; document 0 when none of the content is. */
-  readonly result: ResultPlace;
+  readonly result: ResultPosition;
   /** Rows of that result that are written. */
   readonly rowsDone: number;
   /** Undefined when all that is counted is written. */
@@ -58,7 +58,7 @@ export interface ShardPosition {
 /** Takes a document that is left out of the results: it takes too much work, or has too many matches on a line. */
 export type LeftOutReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;
 
-const firstPlace: ResultPlace = { document: 0, revision: 0 };
+const firstPlace: ResultPosition = { document: 0, revision: 0 };
 
 export const shardStart: ShardPosition = { content: 0, result: firstPlace, rowsDone: 0, counted: undefined };
 
@@ -71,7 +71,7 @@ export class ShardSearch {
   readonly #writer: ResultWriter;
   readonly #alternatives: BasicQueryEvaluator[] = [];
   /** Undefined where one set of rules holds for all results. */
-  readonly #ruleGather: RuleGather | undefined;
+  readonly #ruleGather: ResultCollector | undefined;
   /** Of all results of the block that are not written yet. */
   readonly #rows = new Rows(0);
   readonly #pathRows = new Rows(0);
@@ -137,7 +137,7 @@ export class ShardSearch {
           );
     this.#blockContentCountMax = Math.max(blockContentCountMin, Math.floor(blockContentCountMax / revisionCount));
     this.#ruleGather =
-      ruleLimits === undefined ? undefined : new RuleGather(options.plan, ruleLimits, writer.control, rulesOf);
+      ruleLimits === undefined ? undefined : new ResultCollector(options.plan, ruleLimits, writer.control, rulesOf);
   }
 
   /**
@@ -219,18 +219,18 @@ export class ShardSearch {
   }
 
   /**
-   * Calls `take` for each document that some alternative is satisfied by, ascending, with its places in those
+   * Calls `take` for each document that some alternative is satisfied by, ascending, with its positions in those
    * alternatives.
    */
   #forFoundDocuments(take: (document: number, hits: readonly Hit[]) => boolean): void {
     if (this.#alternatives.length === 1) {
       const [alternative] = this.#alternatives;
       const { documents, satisfied } = alternative;
-      const hit = { alternative, place: 0 };
+      const hit = { alternative, position: 0 };
       const hits = [hit];
       for (let i = 0; i < documents.length; i++) {
         if (satisfied[i] !== 1) continue;
-        hit.place = i;
+        hit.position = i;
         if (!take(documents[i], hits)) return;
       }
       return;
@@ -243,11 +243,11 @@ export class ShardSearch {
   #hitsOfAlternatives(): Map<number, Hit[]> {
     const hitsOf = new Map<number, Hit[]>();
     for (const alternative of this.#alternatives) {
-      alternative.documents.forEach((document, place) => {
-        if (alternative.satisfied[place] !== 1) return;
+      alternative.documents.forEach((document, position) => {
+        if (alternative.satisfied[position] !== 1) return;
         const hits = hitsOf.get(document);
-        if (hits === undefined) hitsOf.set(document, [{ alternative, place }]);
-        else hits.push({ alternative, place });
+        if (hits === undefined) hitsOf.set(document, [{ alternative, position }]);
+        else hits.push({ alternative, position });
       });
     }
     return hitsOf;
@@ -301,7 +301,7 @@ export class ShardSearch {
 
   /** Where a later slice goes on: all results of the block were added, and are written up to `stop`. */
   #positionAt(stop: WriterStop, from: ShardPosition): ShardPosition {
-    const placeAt = (i: number): ResultPlace => ({ document: this.#added[2 * i], revision: this.#added[2 * i + 1] });
+    const placeAt = (i: number): ResultPosition => ({ document: this.#added[2 * i], revision: this.#added[2 * i + 1] });
     const result = placeAt(stop.result);
     const shown = placeAt(this.#added.length / 2 - 1);
     const last = isCounted(from.counted, this.#lastCounted.document, this.#lastCounted.revision)
@@ -328,10 +328,11 @@ export class ShardSearch {
     const rowFrom = this.#rows.count;
     this.#pathRows.clear();
     let leafCount = 0;
-    for (const { alternative, place } of hits) {
-      if (hits.length > 1 && !alternative.revisions(place).some((choice) => choice.typed === revision.typed)) continue;
-      leafCount += alternative.addRows(place, this.#rows);
-      alternative.addPathRows(place, this.#pathRows);
+    for (const { alternative, position } of hits) {
+      if (hits.length > 1 && !alternative.revisions(position).some((choice) => choice.typed === revision.typed))
+        continue;
+      leafCount += alternative.addRows(position, this.#rows);
+      alternative.addPathRows(position, this.#pathRows);
     }
     if (leafCount > 1) this.#rows.makeDisjoint(rowFrom);
     if (this.#pathRows.count > 1) this.#pathRows.makeDisjoint(0);
@@ -343,10 +344,10 @@ function isCounted(counted: CountedResults | undefined, document: number, revisi
 }
 
 function mergeRevisions(hits: readonly Hit[]): readonly RevisionChoice[] {
-  if (hits.length === 1) return hits[0].alternative.revisions(hits[0].place);
+  if (hits.length === 1) return hits[0].alternative.revisions(hits[0].position);
   const revisions = new Map<string, RevisionChoice>();
-  for (const { alternative, place } of hits) {
-    for (const revision of alternative.revisions(place)) revisions.set(revision.typed, revision);
+  for (const { alternative, position } of hits) {
+    for (const revision of alternative.revisions(position)) revisions.set(revision.typed, revision);
   }
   return [...revisions.values()];
 }

@@ -52,9 +52,9 @@ export async function readCodeOwners(directory: string, commit: string, stop: St
     .flatMap((line) => {
       const [, mode, oid, size, path] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
       const isFile = mode !== undefined && (Number.parseInt(mode, 8) & 0o170000) === (fileMode.regular & 0o170000);
-      return isFile ? [{ oid, byteCount: Number(size), place: codeOwnersPaths.indexOf(path) }] : [];
+      return isFile ? [{ oid, byteCount: Number(size), rank: codeOwnersPaths.indexOf(path) }] : [];
     });
-  const first = entries.sort((a, b) => a.place - b.place)[0] as (typeof entries)[0] | undefined;
+  const first = entries.sort((a, b) => a.rank - b.rank)[0] as (typeof entries)[0] | undefined;
   if (first === undefined || first.byteCount > codeOwnersBytesMax) return null;
   const blob = await runGit({
     ...localCommand(stop),

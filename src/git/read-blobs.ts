@@ -20,7 +20,7 @@ export async function blobSizes(directory: string, oids: readonly string[], stop
     others.map((i) => oids[i]),
     stop,
   );
-  others.forEach((i, place) => (sizes[i] = told[place]));
+  others.forEach((i, j) => (sizes[i] = told[j]));
   return sizes;
 }
 

@@ -6,7 +6,7 @@ import type { RemoteUrl } from "./remote-url.js";
  */
 const remedies: readonly (readonly [
   says: readonly string[],
-  remedy: (place: string, showsSecret: boolean) => string,
+  remedy: (remote: string, showsSecret: boolean) => string,
 ])[] = [
   [
     ["REMOTE HOST IDENTIFICATION HAS CHANGED"],
@@ -45,8 +45,8 @@ const remedies: readonly (readonly [
   [["returned error: 429"], (host) => `${host} wants fewer requests: raise sync.intervalSeconds`],
   [
     ["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"],
-    (place) =>
-      `there is no such repository at ${place}, or none that this account may see: check the URL and the rights`,
+    (remote) =>
+      `there is no such repository at ${remote}, or none that this account may see: check the URL and the rights`,
   ],
   [
     ["certificate", "SSL"],
@@ -63,7 +63,7 @@ const remedies: readonly (readonly [
   [["No space left on device"], () => "the disk is full: make room on the one that holds the data"],
   [
     ["Permission denied"],
-    (place) => `the daemon's account may not read ${place}: allow it, and note that its unit hides /home and /root`,
+    (remote) => `the daemon's account may not read ${remote}: allow it, and note that its unit hides /home and /root`,
   ],
 ];
 

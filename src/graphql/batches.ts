@@ -11,7 +11,7 @@ interface Waiting<Key, Value> {
 const keysMax = 500;
 
 /** Gathers the keys that are asked for in one turn of the event loop, and loads those of a group together. */
-export class Batches<Key, Value> {
+export class BatchLoader<Key, Value> {
   readonly #load: LoadGroup<Key, Value>;
   #waiting = new Map<string, Waiting<Key, Value>[]>();
 

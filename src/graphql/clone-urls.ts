@@ -17,19 +17,19 @@ export class CloneUrls {
 
   /** Of several the first one in the order of results. */
   find(cloneUrl: string): Repository | undefined {
-    const place = Math.min(
+    const row = Math.min(
       this.#placeOfUrl.get(cloneUrl) ?? Infinity,
       this.#placeOfName.get(nameOfCloneUrl(cloneUrl) ?? "") ?? Infinity,
     );
-    return place === Infinity ? undefined : this.#table.at(place);
+    return row === Infinity ? undefined : this.#table.at(row);
   }
 
   /** Caller guarantees: places come in order. */
-  add(place: number): void {
-    const { url } = this.#table.at(place);
+  add(row: number): void {
+    const { url } = this.#table.at(row);
     const name = nameOfCloneUrl(url);
-    if (!this.#placeOfUrl.has(url)) this.#placeOfUrl.set(url, place);
-    if (name !== undefined && !this.#placeOfName.has(name)) this.#placeOfName.set(name, place);
+    if (!this.#placeOfUrl.has(url)) this.#placeOfUrl.set(url, row);
+    if (name !== undefined && !this.#placeOfName.has(name)) this.#placeOfName.set(name, row);
   }
 }
 
@@ -39,9 +39,9 @@ export const cloneUrlsOf = new WeakMap<RepositoryTable, CloneUrls>();
 /** Makes the index of a table, in steps, and caches it. */
 export function* indexCloneUrls(table: RepositoryTable): Generator<void, CloneUrls> {
   const urls = new CloneUrls(table);
-  for (let place = 0; place < table.count; place++) {
-    urls.add(place);
-    if (place % repositoriesOfStep === 0) yield;
+  for (let row = 0; row < table.count; row++) {
+    urls.add(row);
+    if (row % repositoriesOfStep === 0) yield;
   }
   cloneUrlsOf.set(table, urls);
   return urls;

@@ -10,7 +10,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { clientKey } from "../model/client.js";
 import type { MetadataChange } from "../model/metadata-change.js";
-import type { RepositoryFacts } from "../model/repository.js";
+import type { RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
 import type { ReadLimits, ReadPool } from "../worker/pools.js";
@@ -31,7 +31,7 @@ const notAuthenticated = "not authenticated";
 
 /** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
 export interface RepositoryCommands {
-  setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void>;
+  setFacts(name: string, facts: Partial<RepositoryAttributes>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
   /** Fetches, and resolves when that is searchable. */
@@ -162,11 +162,11 @@ export class RequestContext {
         "bad-request",
         `the answer would have more than ${itemsMax} ${what}; ask for fewer at a time, with first and after`,
       );
-    return this.takeTurn(count);
+    return this.yieldAfter(count);
   }
 
   /** Resolves when a list of so many items may be put into the answer: other work comes between many of them. */
-  takeTurn(count: number): Promise<void> {
+  yieldAfter(count: number): Promise<void> {
     this.#fieldCount += count * this.fieldsOfItem;
     const turn = Math.floor(this.#fieldCount / fieldsOfTurn);
     for (; this.#turn < turn; this.#turn++)

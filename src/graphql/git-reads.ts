@@ -13,7 +13,7 @@ import type {
 } from "../worker/git-messages.js";
 import type { ReadPool } from "../worker/pools.js";
 import { checkRevision } from "../model/revision-syntax.js";
-import { Batches } from "./batches.js";
+import { BatchLoader } from "./batches.js";
 import type { RequestContext } from "./context.js";
 import type { CommitSource, BlobSource } from "./git-sources.js";
 import type { RepositorySource } from "./repository-source.js";
@@ -48,25 +48,25 @@ export class GitReads {
   readonly #pool: ReadPool;
   readonly #cache: GitCache;
   readonly #context: RequestContext;
-  readonly #revisions: Batches<string, string | null>;
-  readonly #commits: Batches<string, CommitData | null>;
-  readonly #entries: Batches<string, EntryData | null>;
-  readonly #files: Batches<WantedFile, FileAnswer>;
-  readonly #highlights: Batches<TextToHighlight, HighlightedText>;
+  readonly #revisions: BatchLoader<string, string | null>;
+  readonly #commits: BatchLoader<string, CommitData | null>;
+  readonly #entries: BatchLoader<string, EntryData | null>;
+  readonly #files: BatchLoader<WantedFile, FileAnswer>;
+  readonly #highlights: BatchLoader<TextToHighlight, HighlightedText>;
   #textBytes = 0;
 
   constructor(pool: ReadPool, cache: GitCache, context: RequestContext) {
     this.#pool = pool;
     this.#cache = cache;
     this.#context = context;
-    this.#revisions = new Batches((group, texts) => this.#resolve(Number(group), texts));
-    this.#commits = new Batches((group, oids) => this.#readCommits(Number(group), oids));
-    this.#entries = new Batches((group, paths) => this.#readEntries(group, paths));
-    this.#highlights = new Batches(async (group, texts) => {
+    this.#revisions = new BatchLoader((group, texts) => this.#resolve(Number(group), texts));
+    this.#commits = new BatchLoader((group, oids) => this.#readCommits(Number(group), oids));
+    this.#entries = new BatchLoader((group, paths) => this.#readEntries(group, paths));
+    this.#highlights = new BatchLoader(async (group, texts) => {
       return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, context.readLimits))
         .texts;
     });
-    this.#files = new Batches(
+    this.#files = new BatchLoader(
       async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files,
     );
   }

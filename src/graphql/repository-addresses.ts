@@ -24,18 +24,18 @@ export class RepositoryAddresses {
       this.#placesOf = placesByAddress(table);
       this.#tableId = table.id;
     }
-    const places = new Set(addresses.flatMap((address) => this.#placesOf.get(addressKey(address)) ?? []));
-    return [...places].map((place) => table.at(place));
+    const rows = new Set(addresses.flatMap((address) => this.#placesOf.get(addressKey(address)) ?? []));
+    return [...rows].map((row) => table.at(row));
   }
 }
 
 function placesByAddress(table: RepositoryTable): Map<string, number[]> {
   const placesOf = new Map<string, number[]>();
-  table.values().forEach(({ name, url }, place) => {
+  table.values().forEach(({ name, url }, row) => {
     for (const key of new Set([addressKey(name), addressKey(url)])) {
-      const places = placesOf.get(key);
-      if (places === undefined) placesOf.set(key, [place]);
-      else places.push(place);
+      const rows = placesOf.get(key);
+      if (rows === undefined) placesOf.set(key, [row]);
+      else rows.push(row);
     }
   });
   return placesOf;

@@ -50,10 +50,10 @@ export async function repositoryPage(
   context: RequestContext,
 ): Promise<RepositoryPage> {
   const length = pageLength(args);
-  const wanted = needsWork(args) ? await sharedPlaces(table, args, context) : table.placesByName();
+  const wanted = needsWork(args) ? await sharedRows(table, args, context) : table.placesByName();
   const [start, end] = bounds(table, wanted, args, length);
-  const records = wanted.slice(start, end).map((place) => table.at(place));
-  await context.takeTurn(records.length);
+  const records = wanted.slice(start, end).map((row) => table.at(row));
+  await context.yieldAfter(records.length);
   return {
     records,
     totalCount: wanted.length,
@@ -83,13 +83,13 @@ function needsWork({
   return isChosen || descending === true || comparisons[orderBy ?? "REPOSITORY_NAME"] !== undefined;
 }
 
-function sharedPlaces(
+function sharedRows(
   table: RepositoryTable,
   { first: _, last: __, after: ___, before: ____, ...args }: PageArguments,
   { work }: RequestContext,
 ): Promise<readonly number[]> {
   return work.once(work.cacheKey(`repositories of ${table.id}`, args), args.names?.length ?? table.count, () =>
-    wantedPlaces(table, args),
+    wantedRows(table, args),
   );
 }
 
@@ -125,8 +125,8 @@ function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor
       "bad-request",
       `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`,
     );
-  const place = table.placeOf(Number(text));
-  return place === undefined ? -1 : wanted.indexOf(place);
+  const row = table.placeOf(Number(text));
+  return row === undefined ? -1 : wanted.indexOf(row);
 }
 
 function encodeCursor({ id }: Repository): string {
@@ -134,18 +134,18 @@ function encodeCursor({ id }: Repository): string {
 }
 
 /** Places in the table, so that no more records are looked at than are tested or given. */
-function* wantedPlaces(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
+function* wantedRows(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
   const { names } = args;
   const all = names === undefined || names === null ? table.placesByName() : yield* namedPlaces(table, names);
   const tests = compileTests(args);
   const wanted =
-    tests.length === 0 ? all : yield* filterInSteps(all, (place) => tests.every((test) => test(table.at(place))));
+    tests.length === 0 ? all : yield* filterInSteps(all, (row) => tests.every((test) => test(table.at(row))));
   return yield* ordered(table, wanted, args);
 }
 
 function* namedPlaces(table: RepositoryTable, names: readonly string[]): Generator<void, readonly number[]> {
-  const places = yield* mapInSteps([...new Set(names)], (name) => table.findRowByName(name));
-  return places.filter((place) => place !== undefined);
+  const rows = yield* mapInSteps([...new Set(names)], (name) => table.findRowByName(name));
+  return rows.filter((row) => row !== undefined);
 }
 
 type Test = (repository: Repository) => boolean;
@@ -194,13 +194,12 @@ function nameTest(query: string): Test {
 
 function* ordered(
   table: RepositoryTable,
-  places: readonly number[],
+  rows: readonly number[],
   { orderBy, descending }: PageArguments,
 ): Generator<void, readonly number[]> {
   const compare = comparisons[orderBy ?? "REPOSITORY_NAME"];
   // Places come by name.
-  const sorted =
-    compare === undefined ? places : yield* sortInSteps(places, (a, b) => compare(table.at(a), table.at(b)));
+  const sorted = compare === undefined ? rows : yield* sortInSteps(rows, (a, b) => compare(table.at(a), table.at(b)));
   return descending === true ? [...sorted].reverse() : sorted;
 }
 

@@ -1,5 +1,5 @@
 import { TrawlError } from "../base/errors.js";
-import { resultInTurns } from "../base/yielding.js";
+import { resultWhileYielding } from "../base/yielding.js";
 
 /**
  * Records that one request may look at, however it asks: a second of the main thread, if each is tried by a regular
@@ -29,7 +29,7 @@ export class RequestWork {
    */
   run<T>(recordCount: number, work: Iterator<unknown, T>): Promise<T> {
     this.#recordCount += recordCount;
-    if (this.#recordCount <= recordsMax) return resultInTurns(this.#whileWanted(work));
+    if (this.#recordCount <= recordsMax) return resultWhileYielding(this.#whileWanted(work));
     return Promise.reject(
       new TrawlError(
         "bad-request",

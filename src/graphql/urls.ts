@@ -24,19 +24,19 @@ export interface CodeHost {
 
 /** The code host behind a clone URL; undefined for a local path. */
 export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
-  const place = parseCloneUrl(cloneUrl);
-  if (place === undefined) return undefined;
+  const address = parseCloneUrl(cloneUrl);
+  if (address === undefined) return undefined;
   return {
-    url: `https://${place.host}/`,
-    kind: kinds.get(place.host) ?? "OTHER",
-    repositoryUrl: `https://${place.host}/${place.path}`,
+    url: `https://${address.host}/`,
+    kind: kinds.get(address.host) ?? "OTHER",
+    repositoryUrl: `https://${address.host}/${address.path}`,
   };
 }
 
 /** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
 export function nameOfCloneUrl(cloneUrl: string): string | undefined {
-  const place = parseCloneUrl(cloneUrl);
-  return place === undefined ? undefined : `${place.host}/${place.path}`;
+  const address = parseCloneUrl(cloneUrl);
+  return address === undefined ? undefined : `${address.host}/${address.path}`;
 }
 
 /** Reads `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */

@@ -26,12 +26,12 @@ const lastLine = 2 ** 31 - 1;
 export function blameHandler(content: ContentServices, events: EventServices): ViewerHandler {
   return async (request, response, viewer) => {
     if (request.method === "HEAD") return refuseHead(response);
-    const place = readPagePath(request.path.slice(root.length));
-    if (place === undefined)
+    const pagePath = readPagePath(request.path.slice(root.length));
+    if (pagePath === undefined)
       return response.reply(400, plainText, "the path is not UTF-8 in percent-encoding, or holds a zero byte\n");
-    if (place.page !== "stream") return response.reply(404, plainText, "no route\n");
+    if (pagePath.page !== "stream") return response.reply(404, plainText, "no route\n");
     await withContext(content, { request, response, viewer }, {}, async (context) => {
-      const { commit, entry } = await findEntry(context, place);
+      const { commit, entry } = await findEntry(context, pagePath);
       if (entry.kind !== "file") throw new TrawlError("not-found", `${JSON.stringify(entry.path)} is no file`);
       const lines = await readBlame(
         commit,

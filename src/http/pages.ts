@@ -17,7 +17,7 @@ const listLengthMax = 1000;
 /** The longest difference that a page shows, in UTF-16 units. */
 const patchLengthMax = 4 << 20;
 
-type Page = (context: RequestContext, place: PagePath, host: string) => Promise<string>;
+type Page = (context: RequestContext, pagePath: PagePath, host: string) => Promise<string>;
 
 /**
  * Answers every URL of a page with what it names, as plain text: people follow links that clients show, and programs
@@ -36,15 +36,15 @@ export function pageHandler(
     const isRead = method === "GET" || method === "HEAD";
     const open = openPages.get(path);
     if (open !== undefined && isRead) return reply(response, 200, open);
-    const place = readPagePath(path);
+    const pagePath = readPagePath(path);
     const entry = authenticator.authenticate(request);
     if (entry.kind === "refused") {
-      const isPage = isRead && place?.page !== "raw" && !path.startsWith("/.");
+      const isPage = isRead && pagePath?.page !== "raw" && !path.startsWith("/.");
       return isPage ? refusePage(request, response, entry) : refuse(response, entry);
     }
     if (path.startsWith("/.")) return reply(response, 404, "no route");
     if (!isRead) return response.reply(405, { ...plainText, Allow: "GET, HEAD" }, "method not allowed\n");
-    return admit(entry, response, () => sitePage({ request, response, viewer: entry.viewer }, services, raw, place));
+    return admit(entry, response, () => sitePage({ request, response, viewer: entry.viewer }, services, raw, pagePath));
   };
 }
 
@@ -52,30 +52,30 @@ async function sitePage(
   visit: Visit,
   services: ContentServices,
   raw: RawHandler,
-  place: PagePath | undefined,
+  pagePath: PagePath | undefined,
 ): Promise<void> {
   const { request, response } = visit;
-  if (place === undefined)
+  if (pagePath === undefined)
     return reply(response, 400, "the path is not UTF-8 in percent-encoding, or holds a zero byte");
   if (request.path.startsWith("/-/")) return instancePage(visit, services);
   const page = findSitePage(request);
   if (page !== undefined) return reply(response, 200, page);
-  return repositoryPage(visit, services, raw, place);
+  return repositoryPage(visit, services, raw, pagePath);
 }
 
 async function repositoryPage(
   visit: Visit,
   services: ContentServices,
   raw: RawHandler,
-  place: PagePath,
+  pagePath: PagePath,
 ): Promise<void> {
   const { request, response } = visit;
   // A file's page is its text, and a directory's its names.
-  if (place.page === "raw" || place.page === "blob" || place.page === "tree") return raw(visit, place);
-  const page = repositoryPages.get(place.page);
-  if (page === undefined) return reply(response, 404, `there is no page /-/${place.page}`);
+  if (pagePath.page === "raw" || pagePath.page === "blob" || pagePath.page === "tree") return raw(visit, pagePath);
+  const page = repositoryPages.get(pagePath.page);
+  if (page === undefined) return reply(response, 404, `there is no page /-/${pagePath.page}`);
   const host = request.headers.get("host") ?? "";
-  await withContext(services, visit, {}, async (context) => reply(response, 200, await page(context, place, host)));
+  await withContext(services, visit, {}, async (context) => reply(response, 200, await page(context, pagePath, host)));
 }
 
 const repositoryPages: ReadonlyMap<string, Page> = new Map(
@@ -241,9 +241,9 @@ function editorTarget(parameters: URLSearchParams, context: RequestContext): str
 
 function lineQuery(of: (name: string) => string): string {
   if (!/^\d+$/.test(of("start_row"))) return "";
-  const place = (row: string, column: string): string => `${Number(row) + 1}:${(Number(column) || 0) + 1}`;
-  const start = place(of("start_row"), of("start_col"));
-  const end = /^\d+$/.test(of("end_row")) ? place(of("end_row"), of("end_col")) : start;
+  const pagePath = (row: string, column: string): string => `${Number(row) + 1}:${(Number(column) || 0) + 1}`;
+  const start = pagePath(of("start_row"), of("start_col"));
+  const end = /^\d+$/.test(of("end_row")) ? pagePath(of("end_row"), of("end_col")) : start;
   return `?L${start === end ? start : `${start}-${end}`}`;
 }
 

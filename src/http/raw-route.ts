@@ -29,7 +29,7 @@ const listingBytesMax = 4 << 20;
 const whole: OutputRange = { from: 0, to: Infinity };
 
 /** Answers for what is in a repository at a path. */
-export type RawHandler = (visit: Visit, place: PagePath) => Promise<void>;
+export type RawHandler = (visit: Visit, pagePath: PagePath) => Promise<void>;
 
 /** One answer in the making. */
 interface Answer {
@@ -54,12 +54,12 @@ export function rawHandler(services: ContentServices, sharePercent: number): Raw
     ...shareLimits(archivesMax, waitingMax, sharePercent),
     clientCountMax: archivesOfClientMax,
   });
-  return (visit, place) => {
+  return (visit, pagePath) => {
     const { request, response } = visit;
     // Who may read it can change, so whoever keeps it asks again.
     const headers = { "Cache-Control": "private, no-cache", Vary: "Accept, Authorization, Cookie, Origin" };
     return withContext(services, visit, headers, async (context) => {
-      const found = await findEntry(context, place);
+      const found = await findEntry(context, pagePath);
       const answer = { request, response, client: clientKey(visit.viewer, request.remoteAddress), headers, context };
       const { entry } = found;
       if (entry.kind === "submodule") {

@@ -1,7 +1,7 @@
-import type { Repository, RepositoryFacts } from "./repository.js";
+import type { Repository, RepositoryAttributes } from "./repository.js";
 
 /** How a repository stands, as `trawl repo list`, `/readyz` and the control interface show it. */
-export interface RepositoryStatus extends RepositoryFacts {
+export interface RepositoryStatus extends RepositoryAttributes {
   readonly name: string;
   /** Without user and password. */
   readonly url: string;

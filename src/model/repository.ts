@@ -1,7 +1,7 @@
 import type { Quarantine } from "./quarantine.js";
 
 /** What people say about a repository: searches choose by it, and results show it. */
-export interface RepositoryFacts {
+export interface RepositoryAttributes {
   readonly fork: boolean;
   readonly archived: boolean;
   readonly private: boolean;
@@ -14,7 +14,7 @@ export interface RepositoryFacts {
 }
 
 /** What is known about a repository from its configuration. */
-export interface RepositoryConfig extends RepositoryFacts {
+export interface RepositoryConfig extends RepositoryAttributes {
   readonly name: string;
   /** Without user and password, once it is in the catalog. */
   readonly url: string;
@@ -30,7 +30,7 @@ export interface RepositoryConfig extends RepositoryFacts {
 }
 
 /** The facts alone, of whatever holds them among other things. */
-export function factsIn({
+export function attributesIn({
   fork,
   archived,
   private: isPrivate,
@@ -39,7 +39,7 @@ export function factsIn({
   description,
   topics,
   metadata,
-}: RepositoryFacts): RepositoryFacts {
+}: RepositoryAttributes): RepositoryAttributes {
   return { fork, archived, private: isPrivate, readers, stars, description, topics, metadata };
 }
 

@@ -1,7 +1,7 @@
 import { analyseLiteral, analyseRegexp } from "../regexp/analyse.js";
 import type { RegexpAnalysis } from "../regexp/analysis.js";
 import type { PatternNode } from "./ast.js";
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import { locateErrors, QueryError } from "./query-error.js";
 
 /**
@@ -17,13 +17,13 @@ export class Analyses {
   }
 
   /** Throws a `QueryError` at the place when this is no regexp. */
-  regexp(source: string, foldCase: boolean, place: Place): RegexpAnalysis {
-    return this.#once(`/${foldCase}/${source}`, place, () => analyseRegexp(source, foldCase));
+  regexp(source: string, foldCase: boolean, span: Span): RegexpAnalysis {
+    return this.#once(`/${foldCase}/${source}`, span, () => analyseRegexp(source, foldCase));
   }
 
-  isRegexp(source: string, foldCase: boolean, place: Place): boolean {
+  isRegexp(source: string, foldCase: boolean, span: Span): boolean {
     try {
-      this.regexp(source, foldCase, place);
+      this.regexp(source, foldCase, span);
       return true;
     } catch (error) {
       if (error instanceof QueryError) return false;
@@ -31,15 +31,15 @@ export class Analyses {
     }
   }
 
-  pattern({ form, value, place }: PatternNode, foldCase: boolean): RegexpAnalysis {
-    if (form === "regexp") return this.regexp(value, foldCase, place);
-    return this.#once(`"${foldCase}"${value}`, place, () => analyseLiteral(value, foldCase));
+  pattern({ form, value, span }: PatternNode, foldCase: boolean): RegexpAnalysis {
+    if (form === "regexp") return this.regexp(value, foldCase, span);
+    return this.#once(`"${foldCase}"${value}`, span, () => analyseLiteral(value, foldCase));
   }
 
-  #once(key: string, place: Place, make: () => RegexpAnalysis): RegexpAnalysis {
+  #once(key: string, span: Span, make: () => RegexpAnalysis): RegexpAnalysis {
     const found = this.#made.get(key);
     if (found !== undefined) return found;
-    const made = locateErrors(this.#text, place, make);
+    const made = locateErrors(this.#text, span, make);
     this.#made.set(key, made);
     return made;
   }

@@ -1,4 +1,4 @@
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import type { FieldName } from "./fields.js";
 import type { QueryType } from "./query-type.js";
 import type { Predicate } from "./scan.js";
@@ -20,7 +20,7 @@ export interface FieldNode {
   /** The value without its quotes. */
   readonly value: string;
   readonly predicate: Predicate | undefined;
-  readonly place: Place;
+  readonly span: Span;
   /** True for a filter of the query's context; it stands at the place of the `context:` field. */
   readonly fromContext?: true;
 }
@@ -32,7 +32,7 @@ export interface PatternNode {
   readonly negated: boolean;
   /** True for a pattern from `content:`, which never matches a path. */
   readonly contentOnly: boolean;
-  readonly place: Place;
+  readonly span: Span;
 }
 
 /** `concat` is patterns side by side; what it means depends on the pattern type, and `join.ts` replaces it. */
@@ -73,7 +73,7 @@ export function collectLeaves(node: QueryNode): (FieldNode | PatternNode)[] {
 }
 
 /** From the first to the last leaf below the node. */
-export function nodeSpan(node: QueryNode): Place {
-  if (!isOperator(node)) return node.place;
+export function nodeSpan(node: QueryNode): Span {
+  if (!isOperator(node)) return node.span;
   return node.children.map(nodeSpan).reduce((a, b) => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) }));
 }

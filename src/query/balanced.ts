@@ -42,7 +42,7 @@ export class BalancedScanner {
       else if (next === refused) end = refused;
       else end = this.#wordEnds.get((at = next));
     }
-    for (const place of passed) this.#wordEnds.set(place, end);
+    for (const index of passed) this.#wordEnds.set(index, end);
     return end === refused ? undefined : end;
   }
 
@@ -75,7 +75,7 @@ export class BalancedScanner {
         break;
       }
     }
-    for (const place of open) this.#groupEnds.set(place, refused);
+    for (const index of open) this.#groupEnds.set(index, refused);
   }
 
   /** The index after the `)` that closes the `(` at `from`, whatever stands between; undefined when none does. */
@@ -93,7 +93,7 @@ export class BalancedScanner {
         if (open.length === 0) return at + 1;
       }
     }
-    for (const place of open) this.#unclosed.add(place);
+    for (const index of open) this.#unclosed.add(index);
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 
 /** Code points shown of a long line on each side of the place. */
 const contextPoints = 60;
@@ -12,13 +12,13 @@ const contextPoints = 60;
  * Line and column count from 1, columns in code points. White space of any kind prints as one blank, so that the
  * carets stand where they should; a long line is cut on both sides.
  */
-export function printCaret(query: string, place: Place): string {
-  const lineStart = query.lastIndexOf("\n", place.from - 1) + 1;
-  const newline = query.indexOf("\n", place.from);
+export function printCaret(query: string, span: Span): string {
+  const lineStart = query.lastIndexOf("\n", span.from - 1) + 1;
+  const newline = query.indexOf("\n", span.from);
   const lineEnd = newline === -1 ? query.length : newline;
   const points = [...query.slice(lineStart, lineEnd)].map((point) => (/\s/u.test(point) ? " " : point));
-  const column = [...query.slice(lineStart, place.from)].length;
-  const width = Math.max(1, [...query.slice(place.from, Math.min(place.to, lineEnd))].length);
+  const column = [...query.slice(lineStart, span.from)].length;
+  const width = Math.max(1, [...query.slice(span.from, Math.min(span.to, lineEnd))].length);
 
   const from = Math.max(0, column - contextPoints);
   const to = Math.min(points.length, column + contextPoints);
@@ -26,7 +26,7 @@ export function printCaret(query: string, place: Place): string {
   const after = to < points.length ? "…" : "";
   const carets = "^".repeat(Math.min(width, Math.max(1, to - column)));
 
-  const label = `${lineNumberAt(query, place.from)}:${column + 1}`;
+  const label = `${lineNumberAt(query, span.from)}:${column + 1}`;
   const shown = `${label} | ${before}${points.slice(from, to).join("")}${after}`.trimEnd();
   return `${shown}\n${" ".repeat(label.length)} | ${" ".repeat(before.length + column - from)}${carets}`;
 }

@@ -1,5 +1,5 @@
 /** A part of the query text: UTF-16 code units, `to` excluded. Errors show it to the world as byte offsets. */
-export interface Place {
+export interface Span {
   readonly from: number;
   readonly to: number;
 }
@@ -31,7 +31,7 @@ export function byteOffsetAt(text: string, index: number): number {
 }
 
 /** The place of UTF-8 bytes; expects offsets between characters. */
-export function placeOfBytes(text: string, from: number, to: number): Place {
+export function placeOfBytes(text: string, from: number, to: number): Span {
   const bytes = Buffer.from(text);
   const indexAt = (offset: number): number => bytes.subarray(0, offset).toString().length;
   return { from: indexAt(from), to: indexAt(to) };

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.js";
 import { combine, hasPattern, nodeSpan, type FieldNode, type PatternNode, type QueryNode } from "./ast.js";
-import { isSpaceAt, type Place } from "./characters.js";
+import { isSpaceAt, type Span } from "./characters.js";
 import { queryLimits } from "./limits.js";
 import type { QueryType } from "./query-type.js";
 import { IncompleteError, QueryError } from "./query-error.js";
@@ -89,14 +89,14 @@ class GrammarReader {
       case "or":
         return undefined;
       case "close":
-        if (this.#depth === 0) throw this.#error(this.#unclearParentheses(), token.place);
+        if (this.#depth === 0) throw this.#error(this.#unclearParentheses(), token.span);
         return undefined;
       case "broken":
-        throw this.#error(token.message, token.place);
+        throw this.#error(token.message, token.span);
       case "open":
-        return this.#group(token.place);
+        return this.#group(token.span);
       case "not":
-        return this.#negation(token.place);
+        return this.#negation(token.span);
       case "field":
       case "pattern":
         this.#at++;
@@ -104,10 +104,10 @@ class GrammarReader {
     }
   }
 
-  #group(open: Place): QueryNode {
+  #group(open: Span): QueryNode {
     this.#at++;
     const empty = this.#peek();
-    if (this.#accept("close")) return emptyGroup({ from: open.from, to: empty?.place.to ?? open.to });
+    if (this.#accept("close")) return emptyGroup({ from: open.from, to: empty?.span.to ?? open.to });
     if (this.#sawOr) this.#disambiguated = true;
     if (++this.#depth > queryLimits.groupDepthMax) {
       throw this.#error(`parentheses are nested more than ${queryLimits.groupDepthMax} deep`, open);
@@ -119,19 +119,19 @@ class GrammarReader {
     return inner;
   }
 
-  #negation(not: Place): QueryNode {
+  #negation(not: Span): QueryNode {
     this.#at++;
     const operand = this.#peek();
-    if (operand?.kind === "open") throw this.#error(groupAfterNot, { from: not.from, to: operand.place.to });
-    if (operand?.kind === "broken") throw this.#error(operand.message, operand.place);
+    if (operand?.kind === "open") throw this.#error(groupAfterNot, { from: not.from, to: operand.span.to });
+    if (operand?.kind === "broken") throw this.#error(operand.message, operand.span);
     if (operand?.kind !== "field" && operand?.kind !== "pattern") throw this.#expectedOperand();
     this.#at++;
-    const place = { from: not.from, to: operand.place.to };
+    const span = { from: not.from, to: operand.span.to };
     if (operand.kind === "field" && operand.negated) {
-      const typed = this.#text.slice(operand.place.from, operand.place.to);
-      throw this.#error(`unexpected NOT before "${typed}". Remove NOT and try again`, place);
+      const typed = this.#text.slice(operand.span.from, operand.span.to);
+      throw this.#error(`unexpected NOT before "${typed}". Remove NOT and try again`, span);
     }
-    return { ...toNode(operand), negated: true, place };
+    return { ...toNode(operand), negated: true, span };
   }
 
   #peek(): Token | undefined {
@@ -145,8 +145,8 @@ class GrammarReader {
   }
 
   /** The place of the next token, or the empty place behind the last one. */
-  #here(): Place {
-    const next = this.#peek()?.place;
+  #here(): Span {
+    const next = this.#peek()?.span;
     if (next !== undefined) return next;
     let end = this.#text.length;
     while (end > 0 && isSpaceAt(this.#text, end - 1)) end--;
@@ -163,8 +163,8 @@ class GrammarReader {
     return this.#type === "keyword" ? unclearKeywordParentheses : unclearParentheses;
   }
 
-  #error(message: string, place: Place): QueryError {
-    return new QueryError(message, this.#text, place);
+  #error(message: string, span: Span): QueryError {
+    return new QueryError(message, this.#text, span);
   }
 }
 
@@ -188,14 +188,14 @@ function partitionTerms(terms: readonly QueryNode[]): QueryNode {
 }
 
 function toNode(token: FieldToken | PatternToken): FieldNode | PatternNode {
-  const { value, place } = token;
+  const { value, span } = token;
   if (token.kind === "pattern") {
-    return { kind: "pattern", form: token.form, value, negated: false, contentOnly: false, place };
+    return { kind: "pattern", form: token.form, value, negated: false, contentOnly: false, span };
   }
-  return { kind: "field", name: token.name, negated: token.negated, value, predicate: token.predicate, place };
+  return { kind: "field", name: token.name, negated: token.negated, value, predicate: token.predicate, span };
 }
 
 /** `()` is the text of two parentheses: code is full of them, and an empty group means nothing. */
-function emptyGroup(place: Place): PatternNode {
-  return { kind: "pattern", form: "literal", value: "()", negated: false, contentOnly: false, place };
+function emptyGroup(span: Span): PatternNode {
+  return { kind: "pattern", form: "literal", value: "()", negated: false, contentOnly: false, span };
 }

@@ -36,19 +36,19 @@ function partition(node: QueryNode): Operand | undefined {
 }
 
 function fieldsThenPattern({ fields, pattern }: Operand, textFrom: number): boolean {
-  const lastField = fields.reduce((last, field) => Math.max(last, field.place.from), textFrom);
+  const lastField = fields.reduce((last, field) => Math.max(last, field.span.from), textFrom);
   return lastField < firstPlace(pattern);
 }
 
 function patternThenFields({ fields, pattern }: Operand): boolean {
   const from = lastPlace(pattern);
-  return fields.every((field) => from < field.place.from);
+  return fields.every((field) => from < field.span.from);
 }
 
 function firstPlace(node: QueryNode): number {
-  return isOperator(node) ? firstPlace(node.children[0] as QueryNode) : node.place.from;
+  return isOperator(node) ? firstPlace(node.children[0] as QueryNode) : node.span.from;
 }
 
 function lastPlace(node: QueryNode): number {
-  return isOperator(node) ? lastPlace(node.children.at(-1) as QueryNode) : node.place.from;
+  return isOperator(node) ? lastPlace(node.children.at(-1) as QueryNode) : node.span.from;
 }

@@ -80,7 +80,7 @@ function withSpaces(patterns: readonly PatternNode[]): PatternNode {
 function merge(patterns: readonly PatternNode[], form: PatternNode["form"], value: string): PatternNode {
   const first = patterns[0] as PatternNode;
   const last = patterns.at(-1) as PatternNode;
-  return { ...first, form, value, place: { from: first.place.from, to: last.place.to } };
+  return { ...first, form, value, span: { from: first.span.from, to: last.span.to } };
 }
 
 function regexpSource(pattern: PatternNode): string {

@@ -18,10 +18,10 @@ export function normalise(node: QueryNode, type: QueryType): QueryNode | undefin
 }
 
 function normaliseField(field: FieldNode, type: QueryType): FieldNode | PatternNode {
-  const { name, value, negated, place } = field;
+  const { name, value, negated, span } = field;
   if (name === "content") {
     const form = type === "regexp" ? "regexp" : "literal";
-    return { kind: "pattern", form, value, negated, contentOnly: true, place };
+    return { kind: "pattern", form, value, negated, contentOnly: true, span };
   }
   if (name === "count" && value.toLowerCase() === "all") return { ...field, value: String(countAll) };
   return field;

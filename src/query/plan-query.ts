@@ -77,13 +77,13 @@ function boundRepositoryFilters(text: string, queries: readonly BasicQuery[]): v
   const [excess] = [...filters].slice(queryLimits.repositoryFilterCountMax);
   if (excess === undefined) return;
   const message = `the query has more than ${queryLimits.repositoryFilterCountMax} repo: filters; one regexp can name many, as in repo:^(a|b)$`;
-  throw new QueryError(message, text, excess.place);
+  throw new QueryError(message, text, excess.span);
 }
 
 function tooManyGroups(text: string, queries: readonly BasicQuery[]): QueryError {
   const field = queries.flatMap(({ fields }) => fields).find(({ name }) => name === "context");
   const message = `the revisions of this context split the query into more than ${queryLimits.basicQueryCountMax} queries`;
-  return new QueryError(message, text, field?.place ?? { from: 0, to: text.length });
+  return new QueryError(message, text, field?.span ?? { from: 0, to: text.length });
 }
 
 function boundContributors(text: string, queries: readonly BasicQuery[]): void {
@@ -91,13 +91,13 @@ function boundContributors(text: string, queries: readonly BasicQuery[]): void {
     .flatMap((query) => query.fields)
     .filter(({ predicate }) => predicate?.name === "has.contributor");
   const seen = new Set<string>();
-  for (const { predicate, place } of fields) {
+  for (const { predicate, span } of fields) {
     seen.add(predicate?.argument ?? "");
     if (seen.size <= queryLimits.contributorCountMax) continue;
     throw new QueryError(
       `more than ${queryLimits.contributorCountMax} different file:has.contributor() in one query`,
       text,
-      place,
+      span,
     );
   }
 }

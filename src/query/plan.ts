@@ -10,11 +10,11 @@ export interface SearchPlan {
   readonly patternType: PatternType;
   readonly basicQueries: readonly BasicQueryPlan[];
   /** What holds for the results of alternatives, which name theirs by number. One where all say the same. */
-  readonly rules: readonly ResultRules[];
+  readonly rules: readonly ResultOptions[];
 }
 
 /** What a basic query says of its results. */
-export interface ResultRules {
+export interface ResultOptions {
   readonly select: string | undefined;
   /** At most so many matches are found; 99,999,999 stands for `count:all`, undefined for no `count:`. */
   readonly count: number | undefined;
@@ -105,13 +105,13 @@ export interface TopicTest {
 /** Some key of the repository's metadata, with its value, has to pass. */
 export interface MetadataTest {
   readonly kind: "metadata";
-  readonly key: FactText;
+  readonly key: TextPredicate;
   /** "any" takes every value, and a key without one; "none" only a key without. */
-  readonly value: FactText | "any" | "none";
+  readonly value: TextPredicate | "any" | "none";
 }
 
 /** A text that has to be equal; or a RE2 source that has to match somewhere, with regard to case. */
-export interface FactText {
+export interface TextPredicate {
   readonly text: string;
   readonly isRegexp: boolean;
 }

@@ -7,7 +7,7 @@ import type {
   RepositoryFilter,
   RepositoryInclude,
   RepositoryNamePlan,
-  ResultRules,
+  ResultOptions,
   SearchPlan,
   TextNode,
   TextPlan,
@@ -39,7 +39,7 @@ export function printPlan({ basicQueries: alternatives, rules }: SearchPlan): st
   return alternatives.map((basic) => printBasic(basic, printRules(rules[basic.rules]))).join(" or ");
 }
 
-function printRules({ select, count, timeoutMs }: ResultRules): readonly string[] {
+function printRules({ select, count, timeoutMs }: ResultOptions): readonly string[] {
   return [
     ...(count === undefined ? [] : [`count:${count}`]),
     ...(timeoutMs === undefined ? [] : [`timeout:${timeoutMs}ms`]),

@@ -1,6 +1,6 @@
 import { TrawlError } from "../base/errors.js";
 import { printCaret } from "./caret.js";
-import { byteOffsetAt, type Place } from "./characters.js";
+import { byteOffsetAt, type Span } from "./characters.js";
 
 /** The query text does not parse or validate; says where. */
 export class QueryError extends TrawlError {
@@ -8,15 +8,15 @@ export class QueryError extends TrawlError {
   /** The part of `query` that is to blame, in UTF-8 bytes; `to` is excluded and may equal `from`. */
   readonly from: number;
   readonly to: number;
-  readonly #place: Place;
+  readonly #span: Span;
 
-  constructor(message: string, query: string, place: Place) {
+  constructor(message: string, query: string, span: Span) {
     super("bad-query", message);
     this.name = "QueryError";
     this.query = query;
-    this.#place = place;
-    this.from = byteOffsetAt(query, place.from);
-    this.to = byteOffsetAt(query, place.to);
+    this.#span = span;
+    this.from = byteOffsetAt(query, span.from);
+    this.to = byteOffsetAt(query, span.to);
   }
 
   /** What the alert is called that answers the query. */
@@ -31,7 +31,7 @@ export class QueryError extends TrawlError {
 
   /** The message over the query's line with a caret under the place. */
   printWithCaret(): string {
-    return `${this.message}\n\n${printCaret(this.query, this.#place)}`;
+    return `${this.message}\n\n${printCaret(this.query, this.#span)}`;
   }
 }
 
@@ -40,8 +40,8 @@ export class QueryError extends TrawlError {
  * takes parentheses as text, and reports this error only when that fails too.
  */
 export class IncompleteError extends QueryError {
-  constructor(message: string, query: string, place: Place) {
-    super(message, query, place);
+  constructor(message: string, query: string, span: Span) {
+    super(message, query, span);
     this.name = "IncompleteError";
   }
 
@@ -53,8 +53,8 @@ export class IncompleteError extends QueryError {
 
 /** The query is right, and asks for something that this program cannot do yet. */
 export class UnsupportedError extends QueryError {
-  constructor(message: string, query: string, place: Place) {
-    super(message, query, place);
+  constructor(message: string, query: string, span: Span) {
+    super(message, query, span);
     this.name = "UnsupportedError";
   }
 
@@ -65,11 +65,11 @@ export class UnsupportedError extends QueryError {
 
 /** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
 export class RevisionSyntaxError extends QueryError {
-  constructor(revision: string, query: string, place: Place) {
+  constructor(revision: string, query: string, span: Span) {
     super(
       `the revision "${shorten(revision)}" is none that can be searched; write a branch, a tag, a commit, or one of these with ~N or ^N`,
       query,
-      place,
+      span,
     );
     this.name = "RevisionSyntaxError";
   }
@@ -85,11 +85,11 @@ function shorten(text: string): string {
 }
 
 /** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */
-export function locateErrors<T>(query: string, place: Place, read: () => T): T {
+export function locateErrors<T>(query: string, span: Span, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof TrawlError) || error.code !== "bad-query" || error instanceof QueryError) throw error;
-    throw new QueryError(error.message, query, place);
+    throw new QueryError(error.message, query, span);
   }
 }

@@ -1,7 +1,7 @@
 import type { Analyses } from "./analyses.js";
 import type { FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import { readDateMs } from "./dates.js";
 import type { CommittedAfter, Leaf, PathFilter, RepositoryCondition } from "./plan.js";
 import { readFileArgument, type FileArgument } from "./predicates.js";
@@ -10,7 +10,7 @@ import { readFileArgument, type FileArgument } from "./predicates.js";
 export function planRepositoryConditions(query: BasicQuery, analyses: Analyses): readonly RepositoryCondition[] {
   return query.fields.flatMap((field) => {
     const argument = fileArgument(field);
-    return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.place, analyses) }];
+    return argument === undefined ? [] : [{ negated: field.negated, file: planFile(argument, field.span, analyses) }];
   });
 }
 
@@ -53,7 +53,7 @@ function fileArgument({ name, value, predicate }: FieldNode): FileArgument | und
 }
 
 /** Case is ignored, as by every filter on repositories. */
-function planFile({ path, content }: FileArgument, place: Place, analyses: Analyses): RepositoryCondition["file"] {
+function planFile({ path, content }: FileArgument, span: Span, analyses: Analyses): RepositoryCondition["file"] {
   const pathFilters: PathFilter[] =
     path === ""
       ? []
@@ -64,7 +64,7 @@ function planFile({ path, content }: FileArgument, place: Place, analyses: Analy
             foldCase: true,
             highlighted: false,
             label: `file:/${path}/i`,
-            analysis: analyses.regexp(path, true, place),
+            analysis: analyses.regexp(path, true, span),
           },
         ];
   const leaves: Leaf[] =
@@ -78,7 +78,7 @@ function planFile({ path, content }: FileArgument, place: Place, analyses: Analy
             inContent: true,
             inPath: false,
             highlighted: false,
-            analysis: analyses.regexp(content, true, place),
+            analysis: analyses.regexp(content, true, span),
           },
         ];
   return {

@@ -2,16 +2,16 @@ import { TrawlError } from "../base/errors.js";
 import { analyseRegexp } from "../regexp/analyse.js";
 import type { FieldNode } from "./ast.js";
 import { queryLimits } from "./limits.js";
-import type { FactText, MetadataTest, RepositoryPredicate } from "./plan.js";
+import type { TextPredicate, MetadataTest, RepositoryPredicate } from "./plan.js";
 
 /*
  * Predicates on what is known about a repository without its content: `repo:has.topic(go)`. Readers of their arguments
  * throw a `TrawlError` of code `bad-query`; the validator adds the place.
  */
 
-type Reader = (argument: string) => FactTest;
+type Reader = (argument: string) => PredicateTest;
 
-type FactTest = RepositoryPredicate["test"];
+type PredicateTest = RepositoryPredicate["test"];
 
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["has.description", (argument) => ({ kind: "description", source: readDescription(argument) })],
@@ -30,7 +30,7 @@ export function isFact({ name, predicate }: FieldNode): boolean {
 }
 
 /** The condition that a predicate's argument stands for. */
-export function readFact(name: string, argument: string): FactTest {
+export function readFact(name: string, argument: string): PredicateTest {
   const read = readers.get(name);
   if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on facts`);
   return read(argument);
@@ -97,7 +97,7 @@ function endOfPiece(source: string, from: number): number {
 }
 
 /** `key:value`, both bare. */
-function readPair(argument: string): FactTest {
+function readPair(argument: string): PredicateTest {
   const colon = argument.indexOf(":");
   if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
   if (colon === 0) throw bad("key cannot be empty");
@@ -105,7 +105,7 @@ function readPair(argument: string): FactTest {
 }
 
 /** `key`, `key:` or `key:value`; each part bare, quoted or a regexp between slashes. */
-function readMetadata(argument: string): FactTest {
+function readMetadata(argument: string): PredicateTest {
   const text = argument.trim();
   const keyPart = leadingPart(text);
   const rest = text.slice(keyPart.length);
@@ -123,7 +123,7 @@ function leadingPart(text: string): string {
   return part.exec(text)?.[0] ?? "";
 }
 
-function readPart(text: string, what: string): FactText {
+function readPart(text: string, what: string): TextPredicate {
   const [delimiter = ""] = text;
   if (!"\"'/".includes(delimiter) || text.length < 2 || !text.endsWith(delimiter)) return plain(text);
   const inner = text.slice(1, -1);
@@ -133,11 +133,11 @@ function readPart(text: string, what: string): FactText {
   return { text: source, isRegexp: true };
 }
 
-function plain(text: string): FactText {
+function plain(text: string): TextPredicate {
   return { text, isRegexp: false };
 }
 
-function metadata(key: FactText, value: MetadataTest["value"]): MetadataTest {
+function metadata(key: TextPredicate, value: MetadataTest["value"]): MetadataTest {
   return { kind: "metadata", key, value };
 }
 

@@ -53,20 +53,20 @@ function ofAllRepositories(revisions: readonly RevisionSpec[]): RepositoryInclud
 }
 
 function planInclude(
-  { value, place }: FieldNode,
+  { value, span }: FieldNode,
   revisions: readonly RevisionSpec[],
   analyses: Analyses,
 ): RepositoryInclude {
   const { source } = splitRepository(value);
-  return { source, revisions, exactName: findExactName(source, place, analyses) };
+  return { source, revisions, exactName: findExactName(source, span, analyses) };
 }
 
 /** The text between `^` and `$` when it is literal, which a group is not. An escaped `\$` at the end is no anchor. */
-function findExactName(source: string, place: FieldNode["place"], analyses: Analyses): string | undefined {
+function findExactName(source: string, span: FieldNode["span"], analyses: Analyses): string | undefined {
   const inner = /^\^((?:[^\\(]|\\.)+)\$$/s.exec(source)?.[1];
   if (inner === undefined) return undefined;
   // The part between the anchors need not be a regexp where the whole is one, as in `^a)|(b$`.
-  return analyses.isRegexp(inner, false, place) ? analyses.regexp(inner, false, place).literal : undefined;
+  return analyses.isRegexp(inner, false, span) ? analyses.regexp(inner, false, span).literal : undefined;
 }
 
 function yesNoOnly(query: BasicQuery, name: "fork" | "archived"): YesNoOnly {

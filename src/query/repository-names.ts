@@ -71,5 +71,5 @@ function nameSource(pattern: PatternNode, foldCase: boolean, analyses: Analyses)
   const value = at < 0 ? pattern.value : pattern.value.slice(0, at);
   if (pattern.form === "literal") return value.length > nameLengthMax ? undefined : escapeRegexp(value);
   if (value.length > queryLimits.namePatternLengthMax) return undefined;
-  return at < 0 || analyses.isRegexp(value, foldCase, pattern.place) ? value : undefined;
+  return at < 0 || analyses.isRegexp(value, foldCase, pattern.span) ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import type { BasicQuery } from "./basic.js";
 import type { FieldName } from "./fields.js";
-import type { ResultRules } from "./plan.js";
+import type { ResultOptions } from "./plan.js";
 import { findField } from "./validate.js";
 import { readCount, readTimeoutMs } from "./values.js";
 
@@ -11,13 +11,13 @@ import { readCount, readTimeoutMs } from "./values.js";
  * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
  */
 export function planRules(queries: readonly BasicQuery[]): {
-  readonly rules: readonly ResultRules[];
+  readonly rules: readonly ResultOptions[];
   readonly numbers: readonly number[];
 } {
   const typed = queries.map(planOptions);
   if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
   const numberOf = new Map<string, number>();
-  const rules: ResultRules[] = [];
+  const rules: ResultOptions[] = [];
   const numbers = typed.map((one) => {
     const key = `${one.select} ${one.timeoutMs}`;
     const number = numberOf.get(key) ?? rules.push(one) - 1;
@@ -27,7 +27,7 @@ export function planRules(queries: readonly BasicQuery[]): {
   return { rules, numbers };
 }
 
-function planOptions(query: BasicQuery): ResultRules {
+function planOptions(query: BasicQuery): ResultOptions {
   const fieldValue = (name: FieldName): string | undefined => findField(query, name)?.value;
   const [count, timeout] = [fieldValue("count"), fieldValue("timeout")];
   return {

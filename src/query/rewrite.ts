@@ -31,8 +31,8 @@ function withoutFields(text: string, type: QueryType, names: readonly FieldName[
   let at = 0;
   for (const token of scan(text, type, false)) {
     if (token.kind !== "field" || !names.includes(token.name)) continue;
-    kept += text.slice(at, token.place.from).trimEnd();
-    at = token.place.to;
+    kept += text.slice(at, token.span.from).trimEnd();
+    at = token.span.to;
     // The blank before the field goes with it, unless it began something.
     if (kept === "" || kept.endsWith("(")) while (text[at] === " ") at++;
   }

@@ -1,14 +1,14 @@
 import { BalancedScanner } from "./balanced.js";
-import { isSpaceAt, nextSpace, skipSpaces, type Place } from "./characters.js";
+import { isSpaceAt, nextSpace, skipSpaces, type Span } from "./characters.js";
 import { scanDelimited } from "./delimited.js";
 import { fieldAt, fields, type FieldName, type FieldStart } from "./fields.js";
 import type { QueryType } from "./query-type.js";
 
 export type Token =
-  | { readonly kind: "open" | "close" | "and" | "or" | "not"; readonly place: Place }
+  | { readonly kind: "open" | "close" | "and" | "or" | "not"; readonly span: Span }
   | FieldToken
   | PatternToken
-  | { readonly kind: "broken"; readonly message: string; readonly place: Place };
+  | { readonly kind: "broken"; readonly message: string; readonly span: Span };
 
 export interface FieldToken {
   readonly kind: "field";
@@ -19,7 +19,7 @@ export interface FieldToken {
   readonly value: string;
   /** Set when the value is a predicate such as `has.path(re)`. */
   readonly predicate: Predicate | undefined;
-  readonly place: Place;
+  readonly span: Span;
 }
 
 export interface Predicate {
@@ -31,7 +31,7 @@ export interface PatternToken {
   readonly kind: "pattern";
   readonly form: "literal" | "regexp";
   readonly value: string;
-  readonly place: Place;
+  readonly span: Span;
 }
 
 /**
@@ -79,20 +79,20 @@ class Scanner {
   #parenthesis(afterNot: boolean): Token | undefined {
     if (this.#parenthesesAreText) return undefined;
     const character = this.#text[this.#at];
-    if (character === ")") return { kind: "close", place: this.#take(this.#at + 1) };
+    if (character === ")") return { kind: "close", span: this.#take(this.#at + 1) };
     if (character !== "(") return undefined;
     if (this.#type !== "keyword" && !afterNot) {
       const end = this.#balanced.wordEnd(this.#at);
       if (end !== undefined) return this.#word(end);
     }
-    return { kind: "open", place: this.#take(this.#at + 1) };
+    return { kind: "open", span: this.#take(this.#at + 1) };
   }
 
   #operator(): Token | undefined {
     for (const kind of ["and", "or", "not"] as const) {
       const end = this.#at + kind.length;
       if (this.#text.slice(this.#at, end).toLowerCase() !== kind) continue;
-      if (this.#mayPrecede(kind) && this.#mayFollow(kind, end)) return { kind, place: this.#take(end) };
+      if (this.#mayPrecede(kind) && this.#mayFollow(kind, end)) return { kind, span: this.#take(end) };
     }
     return undefined;
   }
@@ -112,10 +112,10 @@ class Scanner {
     const start = fieldAt(this.#text, from);
     if (start === undefined) return undefined;
     const value = this.#fieldValue(start);
-    const place = this.#take(value.end);
-    if (value.broken !== undefined) return { kind: "broken", message: value.broken, place };
+    const span = this.#take(value.end);
+    if (value.broken !== undefined) return { kind: "broken", message: value.broken, span };
     const { name, typed, negated } = start;
-    return { kind: "field", name, typed, negated, value: value.text, predicate: value.predicate, place };
+    return { kind: "field", name, typed, negated, value: value.text, predicate: value.predicate, span };
   }
 
   #fieldValue({ name, valueFrom }: FieldStart): FieldValue {
@@ -152,7 +152,7 @@ class Scanner {
     const found = scanDelimited(this.#text, this.#at, false);
     if (found.kind === "broken" || !this.#endsPattern(found.end)) return undefined;
     const form = first === "/" ? "regexp" : "literal";
-    return { kind: "pattern", form, value: found.value, place: this.#take(found.end) };
+    return { kind: "pattern", form, value: found.value, span: this.#take(found.end) };
   }
 
   #endsPattern(index: number): boolean {
@@ -179,15 +179,15 @@ class Scanner {
   }
 
   #word(end: number): Token {
-    const place = this.#take(end);
+    const span = this.#take(end);
     const form = this.#type === "regexp" ? "regexp" : "literal";
-    return { kind: "pattern", form, value: this.#text.slice(place.from, place.to), place };
+    return { kind: "pattern", form, value: this.#text.slice(span.from, span.to), span };
   }
 
-  #take(end: number): Place {
-    const place = { from: this.#at, to: end };
+  #take(end: number): Span {
+    const span = { from: this.#at, to: end };
     this.#at = end;
-    return place;
+    return span;
   }
 }
 

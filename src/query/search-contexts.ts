@@ -2,7 +2,7 @@ import { globalContextName, type ContextRepository, type SearchContext } from ".
 import { Analyses } from "./analyses.js";
 import { combine, isOperator, collectLeaves, type FieldNode, type QueryNode, type QueryTree } from "./ast.js";
 import { basicQueries, type BasicQuery } from "./basic.js";
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import type { FieldName } from "./fields.js";
 import { parseQuery } from "./parse.js";
 import { QueryError } from "./query-error.js";
@@ -35,17 +35,17 @@ const yieldingFields: ReadonlySet<FieldName> = new Set(["rev", "fork", "archived
  */
 export function checkContextQuery(text: string, nowMs: number): void {
   const tree = parseQuery(text, "regexp");
-  const refuse = (message: string, place: Place): never => {
-    throw new QueryError(message, text, place);
+  const refuse = (message: string, span: Span): never => {
+    throw new QueryError(message, text, span);
   };
   if (tree.root === undefined) return refuse("the query of a context needs a filter", { from: 0, to: 0 });
   for (const leaf of collectLeaves(tree.root)) {
-    if (leaf.kind === "pattern") refuse("the query of a context holds filters only, no pattern", leaf.place);
+    if (leaf.kind === "pattern") refuse("the query of a context holds filters only, no pattern", leaf.span);
     else if (!contextFields.has(leaf.name))
-      refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.place);
-    else if (leaf.predicate !== undefined) refuse("the query of a context cannot hold predicates", leaf.place);
+      refuse(`the query of a context cannot hold ${leaf.name}:, only ${[...contextFields].join(", ")}`, leaf.span);
+    else if (leaf.predicate !== undefined) refuse("the query of a context cannot hold predicates", leaf.span);
     else if (readRevisions(leaf).some(isRevisionGlob))
-      refuse("the query of a context cannot hold globs of revisions", leaf.place);
+      refuse("the query of a context cannot hold globs of revisions", leaf.span);
   }
   const validator = new Validator(text, new Analyses(text), nowMs);
   for (const query of basicQueries(tree)) validator.check(query);
@@ -56,22 +56,22 @@ export function checkContextQuery(text: string, nowMs: number): void {
  * where an error is shown. Throws a `QueryError` for a name that nobody defined.
  */
 export function placeContexts(tree: QueryTree, contexts: SearchContexts | undefined): QueryTree {
-  const place = (node: QueryNode): QueryNode => {
-    if (isOperator(node)) return combine(node.kind, node.children.map(place));
+  const span = (node: QueryNode): QueryNode => {
+    if (isOperator(node)) return combine(node.kind, node.children.map(span));
     if (node.kind !== "field" || node.name !== "context" || node.negated || isGlobal(node.value)) return node;
     const context = (contexts ?? noContexts).get(node.value);
     if (context === undefined)
-      throw new QueryError(`search context ${JSON.stringify(node.value)} not found`, tree.text, node.place);
+      throw new QueryError(`search context ${JSON.stringify(node.value)} not found`, tree.text, node.span);
     if (context.query === "") return node;
     const { root } = parseQuery(context.query, "regexp");
-    return root === undefined ? node : combine("and", [node, moveTo(root, node.place)]);
+    return root === undefined ? node : combine("and", [node, moveTo(root, node.span)]);
   };
-  return tree.root === undefined ? tree : { ...tree, root: place(tree.root) };
+  return tree.root === undefined ? tree : { ...tree, root: span(tree.root) };
 }
 
-function moveTo(node: QueryNode, place: Place): QueryNode {
-  if (isOperator(node)) return { ...node, children: node.children.map((child) => moveTo(child, place)) };
-  return node.kind === "field" ? { ...node, place, fromContext: true } : { ...node, place };
+function moveTo(node: QueryNode, span: Span): QueryNode {
+  if (isOperator(node)) return { ...node, children: node.children.map((child) => moveTo(child, span)) };
+  return node.kind === "field" ? { ...node, span, fromContext: true } : { ...node, span };
 }
 
 /**

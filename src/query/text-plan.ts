@@ -5,7 +5,7 @@ import { escapeRegexp } from "../regexp/escape.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import { requiredLiterals, trigramBytes } from "./leaf-literals.js";
 import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "./plan.js";
 import { readResultTypes, type ResultTypes } from "./result-types.js";
@@ -63,8 +63,8 @@ function isContentFilter({ predicate }: FieldNode): boolean {
 }
 
 /** One more condition beside the pattern, so that the cheaper of the two is tried first. */
-function planContentFilter({ predicate, negated, place }: FieldNode, leaves: Leaves): TextNode {
-  const leaf: TextNode = { kind: "leaf", leaf: leaves.addFilter(predicate?.argument ?? "", place) };
+function planContentFilter({ predicate, negated, span }: FieldNode, leaves: Leaves): TextNode {
+  const leaf: TextNode = { kind: "leaf", leaf: leaves.addFilter(predicate?.argument ?? "", span) };
   return negated ? { kind: "not", child: leaf } : leaf;
 }
 
@@ -80,12 +80,12 @@ function distinctFields(fields: readonly FieldNode[]): readonly FieldNode[] {
 }
 
 function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): PathFilter {
-  const { name, value, negated, place } = field;
+  const { name, value, negated, span } = field;
   const minus = negated ? "-" : "";
   if (name === "lang") {
     const language = readLanguage(value);
     const source = languagePathRegexp(language);
-    const analysis = analyses.regexp(source, true, place);
+    const analysis = analyses.regexp(source, true, span);
     return { negated, source, foldCase: true, highlighted: false, label: `${minus}lang:${language.name}`, analysis };
   }
   const label = `${minus}file:/${value}/${foldCase ? "i" : ""}`;
@@ -95,7 +95,7 @@ function planFilter(field: FieldNode, foldCase: boolean, analyses: Analyses): Pa
     foldCase,
     highlighted: true,
     label,
-    analysis: analyses.regexp(value, foldCase, place),
+    analysis: analyses.regexp(value, foldCase, span),
   };
 }
 
@@ -244,8 +244,8 @@ class Leaves {
   }
 
   /** A condition on contents, whatever types of results are asked for. */
-  addFilter(source: string, place: Place): number {
-    const analysis = this.#analyses.regexp(source, this.#foldCase, place);
+  addFilter(source: string, span: Span): number {
+    const analysis = this.#analyses.regexp(source, this.#foldCase, span);
     return this.#once(`filter${source}`, {
       source,
       either: [],

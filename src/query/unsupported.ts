@@ -38,7 +38,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
       throw new UnsupportedError(
         `The filter ${what} is understood but not built yet. Remove it to search without it.`,
         text,
-        field.place,
+        field.span,
       );
     }
   }

@@ -5,7 +5,7 @@ import { languageByName, type Language } from "../model/language.js";
 import type { Analyses } from "./analyses.js";
 import { collectLeaves, type FieldNode } from "./ast.js";
 import type { BasicQuery } from "./basic.js";
-import type { Place } from "./characters.js";
+import type { Span } from "./characters.js";
 import { readDateMs } from "./dates.js";
 import { fields, type FieldName } from "./fields.js";
 import { queryLimits } from "./limits.js";
@@ -60,7 +60,7 @@ export class Validator {
   *#checkFields(query: BasicQuery): Generator<undefined, void> {
     const seen = new Set<FieldName>();
     for (const field of query.fields) {
-      locateErrors(this.#text, field.place, () => this.#checkField(field, seen.has(field.name)));
+      locateErrors(this.#text, field.span, () => this.#checkField(field, seen.has(field.name)));
       seen.add(field.name);
       yield;
     }
@@ -76,7 +76,7 @@ export class Validator {
     this.#checked.add(field);
   }
 
-  #checkValue({ name, value, place }: FieldNode): void {
+  #checkValue({ name, value, span }: FieldNode): void {
     const kind = fields[name].value;
     switch (kind) {
       case "boolean":
@@ -101,12 +101,12 @@ export class Validator {
         readDateMs(value, this.#nowMs);
         return;
       case "regexp":
-        this.#analyses.regexp(value, true, place);
+        this.#analyses.regexp(value, true, span);
         return;
       case "repository":
         if (value.length > queryLimits.repositoryFilterLengthMax)
           throw bad(`a repo: filter is longer than ${queryLimits.repositoryFilterLengthMax} characters; write several`);
-        this.#analyses.regexp(splitRepository(value).source, true, place);
+        this.#analyses.regexp(splitRepository(value).source, true, span);
         return;
       case "refused":
         throw bad(`unrecognized field "${name}"`);
@@ -134,21 +134,21 @@ export class Validator {
     if (revision === undefined) return;
     const repositories = query.fields.filter(({ name, negated }) => name === "repo" && !negated);
     const withRevision = repositories.find(({ value, predicate }) => predicate === undefined && value.includes("@"));
-    if (withRevision !== undefined) throw this.#error(bothRevisions, withRevision.place);
-    if (repositories.length === 0) throw this.#error(revisionWithoutRepository, revision.place);
-    if (repositories.every(({ value }) => value === "")) throw this.#error(revisionOfNothing, revision.place);
+    if (withRevision !== undefined) throw this.#error(bothRevisions, withRevision.span);
+    if (repositories.length === 0) throw this.#error(revisionWithoutRepository, revision.span);
+    if (repositories.every(({ value }) => value === "")) throw this.#error(revisionOfNothing, revision.span);
   }
 
   #checkRevisionSyntax(query: BasicQuery): void {
     for (const field of query.fields) {
       const wrong = readRevisions(field).find((revision) => !isRevision(revision));
-      if (wrong !== undefined) throw new RevisionSyntaxError(wrong, this.#text, field.place);
+      if (wrong !== undefined) throw new RevisionSyntaxError(wrong, this.#text, field.span);
     }
   }
 
   #checkSymbolType(query: BasicQuery): void {
     const field = findField(query, "repohasfile");
-    if (field !== undefined && hasType(query, "symbol")) throw this.#error(symbolWithFile, field.place);
+    if (field !== undefined && hasType(query, "symbol")) throw this.#error(symbolWithFile, field.span);
   }
 
   #checkCommitFields(query: BasicQuery): void {
@@ -156,13 +156,13 @@ export class Validator {
     const last = query.fields.findLast(({ name }) => commitFields.has(name));
     if (last === undefined) return;
     const message = `your query contains the field '${last.name}', which requires type:commit or type:diff in the query`;
-    throw this.#error(message, last.place);
+    throw this.#error(message, last.span);
   }
 
   #checkIndexedGlobs(query: BasicQuery): void {
     const index = findField(query, "index");
     if (index === undefined || readYesNoOnly("index", index.value) !== "only") return;
-    if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.place);
+    if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.span);
   }
 
   /**
@@ -175,16 +175,16 @@ export class Validator {
         if (revision.startsWith("^") && !isOfHistory)
           throw this.#error(
             `the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`,
-            field.place,
+            field.span,
           );
         if (revision.startsWith("*!") && !revision.startsWith("*!refs/"))
-          throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.place);
+          throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.span);
       }
     }
   }
 
-  #error(message: string, place: Place): QueryError {
-    return new QueryError(message, this.#text, place);
+  #error(message: string, span: Span): QueryError {
+    return new QueryError(message, this.#text, span);
   }
 }
 

@@ -91,15 +91,15 @@ export class PlainForm {
     if (start < 0) return false;
     let from = start + texts[0].length;
     for (let i = 1; i < gaps.length; i++) {
-      const place = text.indexOf(texts[i], from + gaps[i - 1]);
-      if (place < from + gaps[i - 1]) return false; // "" is found at the end of the text by a search from behind it, too.
-      from = place + texts[i].length;
+      const position = text.indexOf(texts[i], from + gaps[i - 1]);
+      if (position < from + gaps[i - 1]) return false; // "" is found at the end of the text by a search from behind it, too.
+      from = position + texts[i].length;
     }
     if (gaps.length > 0) {
       const last = texts[gaps.length];
-      const place = atEnd ? placeAtEnd(last, text) : text.lastIndexOf(last);
-      if (place < from + gaps[gaps.length - 1]) return false;
-      from = place + last.length;
+      const position = atEnd ? placeAtEnd(last, text) : text.lastIndexOf(last);
+      if (position < from + gaps[gaps.length - 1]) return false;
+      from = position + last.length;
     }
     this.#start = start;
     this.#end = from;
@@ -111,8 +111,8 @@ function placeOfFirst(first: string, text: string, at: number, atStart: boolean,
   if (atStart && (at > 0 || (atEnd && text.length > first.length))) return -1;
   if (atStart) return text.startsWith(first) ? 0 : -1;
   if (!atEnd) return text.indexOf(first, at);
-  const place = placeAtEnd(first, text);
-  return place < at ? -1 : place;
+  const position = placeAtEnd(first, text);
+  return position < at ? -1 : position;
 }
 
 function placeAtEnd(last: string, text: string): number {

@@ -14,12 +14,12 @@ export function printSource(regexp: Regexp, foldCase: boolean): string {
 const precedence = { alternate: 0, concat: 1, repeat: 2, atom: 3 } as const;
 type Precedence = (typeof precedence)[keyof typeof precedence];
 
-function printNode(regexp: Regexp, foldCase: boolean, place: Precedence): string {
+function printNode(regexp: Regexp, foldCase: boolean, context: Precedence): string {
   switch (regexp.kind) {
     case "empty":
       return "(?:)";
     case "literal":
-      return literalSource(regexp, foldCase, place);
+      return literalSource(regexp, foldCase, context);
     case "class":
       return regexp.fold === foldCase ? classSource(regexp) : caseGroup(classSource(regexp), regexp.fold);
     case "any":
@@ -30,38 +30,38 @@ function printNode(regexp: Regexp, foldCase: boolean, place: Precedence): string
       return grouped(
         printNode(regexp.child, foldCase, precedence.atom) + repeatSource(regexp),
         precedence.repeat,
-        place,
+        context,
       );
     case "concat":
       return grouped(
         regexp.children.map((child) => printNode(child, foldCase, precedence.repeat)).join(""),
         precedence.concat,
-        place,
+        context,
       );
     case "alternate":
       return grouped(
         regexp.children.map((child) => printNode(child, foldCase, precedence.concat)).join("|"),
         precedence.alternate,
-        place,
+        context,
       );
     default:
       return unreachable(regexp);
   }
 }
 
-function grouped(source: string, form: Precedence, place: Precedence): string {
-  return form < place ? `(?:${source})` : source;
+function grouped(source: string, form: Precedence, context: Precedence): string {
+  return form < context ? `(?:${source})` : source;
 }
 
 function caseGroup(source: string, fold: boolean): string {
   return fold ? `(?i:${source})` : `(?-i:${source})`;
 }
 
-function literalSource({ text, fold }: LiteralNode, foldCase: boolean, place: Precedence): string {
+function literalSource({ text, fold }: LiteralNode, foldCase: boolean, context: Precedence): string {
   const characters = Array.from(text, characterSource);
   if (fold !== foldCase) return caseGroup(characters.join(""), fold);
   // A run of characters is part of the sequence around it, hence needs a group only under a repetition.
-  return place === precedence.atom && characters.length > 1 ? `(?:${characters.join("")})` : characters.join("");
+  return context === precedence.atom && characters.length > 1 ? `(?:${characters.join("")})` : characters.join("");
 }
 
 function characterSource(character: string): string {

@@ -57,8 +57,8 @@ export function commitKey({ repositoryId, commit }: CommitOfRepository): string 
  */
 export class CommitAttributeReader {
   readonly #pool: Pick<ReadPool, "run">;
-  readonly #short: Turns;
-  readonly #long: Turns;
+  readonly #short: FairLimit;
+  readonly #long: FairLimit;
   readonly #kept = new BoundedMap<string, KnownAttribute>(
     keptBytesMax,
     ({ bytes }) => answerBytesMin + (bytes?.length ?? 0),
@@ -66,8 +66,8 @@ export class CommitAttributeReader {
 
   constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
     this.#pool = pool;
-    this.#short = new Turns(readerCount);
-    this.#long = new Turns(Math.max(1, readerCount - 1));
+    this.#short = new FairLimit(readerCount);
+    this.#long = new FairLimit(Math.max(1, readerCount - 1));
   }
 
   async ask(
@@ -142,7 +142,7 @@ function splitBatches<T>(items: readonly T[], size: number): (readonly T[])[] {
 }
 
 /** Lets so many run at a time, the others clients in turn. */
-class Turns {
+class FairLimit {
   readonly countMax: number;
   readonly #waiting = new FairQueue<(isTurn: boolean) => void>();
   #running = 0;

@@ -18,7 +18,7 @@ import {
   type SearchOptions,
   type SearchStats,
 } from "../task/search-options.js";
-import { makeRuleLimits } from "../task/rule-limits.js";
+import { makeResultLimits } from "../task/rule-limits.js";
 import { firstSlotWord } from "../worker/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
@@ -132,7 +132,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       lineBytesMax: 1000,
       matchCountMax: countAll,
       displayCountMax: 0,
-      ruleLimits: plan.rules.length === 1 ? undefined : makeRuleLimits(plan.rules.map(() => undefined)),
+      ruleLimits: plan.rules.length === 1 ? undefined : makeResultLimits(plan.rules.map(() => undefined)),
       people,
       selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
       useIndex: true,
@@ -151,7 +151,7 @@ async function explainShards(
   control: Int32Array,
   { pool, scheduler, maxTimeoutMs }: ExplainEnvironment,
 ): Promise<string[]> {
-  const places = Uint32Array.from(view.shards.keys());
+  const shardRows = Uint32Array.from(view.shards.keys());
   const sum = noStats();
   const byShard = new Map<number, SearchStats>();
   const failures: string[] = [];
@@ -168,7 +168,7 @@ async function explainShards(
               options,
               table: view.table.memory,
               filter: view.filter.memory,
-              places,
+              rows: shardRows,
               cached: [],
               control,
               slot: 0,

@@ -25,7 +25,7 @@ export interface FindContext {
  * answers are not complete; then nobody wants them.
  */
 export async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
-  const { places } = chooseShards(
+  const { rows } = chooseShards(
     context.view,
     conditions.map(({ file, selection }) => ({ text: file, selection })),
   );
@@ -37,7 +37,7 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
         conditions,
         table: context.view.table.memory,
         filter: context.view.filter.memory,
-        places,
+        rows,
         next,
         control: context.control,
         lane: context.lane,
@@ -48,7 +48,7 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
       resume = result.resume;
     } while (resume !== undefined && !isStopped(context.control));
   };
-  const sliceCount = Math.min(context.pool.workerCount, places.length);
+  const sliceCount = Math.min(context.pool.workerCount, rows.length);
   await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
 }
 

@@ -21,7 +21,7 @@ const keptBytesMax = 16 * 1024 * 1024;
 const questionBytes = 256;
 
 /** By table, then by what is asked. They go with the table. */
-const keptMarks = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
+const cachedBitmaps = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
 
 /**
  * Marks with 1, by place, the repositories whose name matches. They are kept, so to ask again costs nothing. Yields
@@ -32,7 +32,9 @@ export function* matchingNames(
   source: string,
   foldCase: boolean,
 ): Generator<undefined, Uint8Array> {
-  return yield* keepMarks(table, cacheKey(source, foldCase), () => scanNames(table, compileRegexp(source, foldCase)));
+  return yield* cachedBitmap(table, cacheKey(source, foldCase), () =>
+    scanNames(table, compileRegexp(source, foldCase)),
+  );
 }
 
 /**
@@ -43,12 +45,12 @@ export function* matchingPredicate(
   table: RepositoryTable,
   fact: RepositoryPredicate,
 ): Generator<undefined, Uint8Array> {
-  return yield* keepMarks(table, `fact ${fact.label}`, () =>
+  return yield* cachedBitmap(table, `fact ${fact.label}`, () =>
     markEach(table, new Uint8Array(table.count), 0, compilePredicate(table, fact)),
   );
 }
 
-function* keepMarks(
+function* cachedBitmap(
   table: RepositoryTable,
   key: string,
   make: () => Generator<undefined, Uint8Array>,
@@ -75,16 +77,16 @@ export function* placesByName(
   source: string,
   foldCase: boolean,
   wanted: boolean,
-  places: readonly number[],
+  rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
-  if (places.length * 16 >= table.count || isKept(table, source, foldCase)) {
+  if (rows.length * 16 >= table.count || isKept(table, source, foldCase)) {
     const marks = yield* matchingNames(table, source, foldCase);
-    return places.filter((place) => (marks[place] === 1) === wanted);
+    return rows.filter((row) => (marks[row] === 1) === wanted);
   }
   const matcher = compileRegexp(source, foldCase);
   const kept: number[] = [];
-  for (const [i, place] of places.entries()) {
-    if (matcher.test(table.nameAt(place)) === wanted) kept.push(place);
+  for (const [i, row] of rows.entries()) {
+    if (matcher.test(table.nameAt(row)) === wanted) kept.push(row);
     if (i % placesOfStep === 0) yield;
   }
   return kept;
@@ -99,8 +101,8 @@ export function* placesByName(
  */
 function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefined, Uint8Array> {
   const marks = new Uint8Array(table.count);
-  const place = matcher.isLocal ? yield* scanTogether(table, matcher, marks) : 0;
-  return yield* markEach(table, marks, place, (at) => matcher.test(table.nameAt(at)));
+  const row = matcher.isLocal ? yield* scanTogether(table, matcher, marks) : 0;
+  return yield* markEach(table, marks, row, (at) => matcher.test(table.nameAt(at)));
 }
 
 /**
@@ -109,41 +111,42 @@ function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefin
  */
 function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Array): Generator<undefined, number> {
   const bytesMax = Math.min(matcher.windowBytesMax, bytesOfStep);
-  let place = 0;
-  for (let matchCount = 0; place < table.count; ) {
-    const next = table.placeAtByte(Math.min(table.nameStart[place] + bytesMax, table.names.length - 1), place) + 1;
-    const start = matcher.startFrom(table.names.subarray(0, table.nameStart[next]), table.nameStart[place]);
+  let row = 0;
+  for (let matchCount = 0; row < table.count; ) {
+    const next = table.placeAtByte(Math.min(table.nameStart[row] + bytesMax, table.names.length - 1), row) + 1;
+    const start = matcher.startFrom(table.names.subarray(0, table.nameStart[next]), table.nameStart[row]);
     // An empty match may stand behind the last newline.
     if (start < 0 || start >= table.nameStart[next]) {
-      place = next;
+      row = next;
     } else {
-      place = table.placeAtByte(start, place);
-      if (!matcher.test(table.nameAt(place))) return place;
-      marks[place++] = 1;
-      if (++matchCount > 16 && matchCount * denseEvery > place) return place;
+      row = table.placeAtByte(start, row);
+      if (!matcher.test(table.nameAt(row))) return row;
+      marks[row++] = 1;
+      if (++matchCount > 16 && matchCount * denseEvery > row) return row;
     }
     yield;
   }
-  return place;
+  return row;
 }
 
 function* markEach(
   table: RepositoryTable,
   marks: Uint8Array,
   from: number,
-  holds: (place: number) => boolean,
+  holds: (row: number) => boolean,
 ): Generator<undefined, Uint8Array> {
-  for (let place = from; place < table.count; place++) {
-    marks[place] = holds(place) ? 1 : 0;
-    if (place % placesOfStep === 0) yield;
+  for (let row = from; row < table.count; row++) {
+    marks[row] = holds(row) ? 1 : 0;
+    if (row % placesOfStep === 0) yield;
   }
   return marks;
 }
 
 function tableCache(table: RepositoryTable): BoundedMap<string, Uint8Array> {
   const kept =
-    keptMarks.get(table) ?? new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
-  keptMarks.set(table, kept);
+    cachedBitmaps.get(table) ??
+    new BoundedMap<string, Uint8Array>(keptBytesMax, (marks) => questionBytes + marks.length);
+  cachedBitmaps.set(table, kept);
   return kept;
 }
 

@@ -6,7 +6,7 @@ import { matchingPredicate, matchingNames, placesByName } from "./repository-bit
 /** What a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
   /** Places of the table: those with more stars first, then the newer ones. */
-  readonly places: Places;
+  readonly rows: Rows;
   /** The same as bits, by id. */
   readonly idBits: Uint32Array;
   /** Ids of repositories that matched but for being forks resp. archived, where the query says nothing of these. */
@@ -76,21 +76,21 @@ function tableCache(table: RepositoryTable): Map<string, RepositoryChoice> {
 function* decide(table: RepositoryTable, filter: RepositoryFilter): Generator<undefined, RepositoryChoice> {
   const named = filter.include.filter(({ source }) => source !== "");
   const isExact = named.length === 1 && named[0].exactName !== undefined;
-  const kept = (place: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
-    (isExact && !given) || accepts(choice, (table.flags[place] & flag) !== 0);
-  const places: number[] = [];
+  const kept = (row: number, flag: number, choice: YesNoOnly, given: boolean): boolean =>
+    (isExact && !given) || accepts(choice, (table.flags[row] & flag) !== 0);
+  const rows: number[] = [];
   const excludedForks: number[] = [];
   const excludedArchived: number[] = [];
-  for (const place of yield* placesOfFilter(table, filter)) {
-    if (!hasVisibility(table.flags[place], filter.visibility)) continue;
-    const forkKept = kept(place, repositoryFlags.fork, filter.fork, filter.forkGiven);
-    const archivedKept = kept(place, repositoryFlags.archived, filter.archived, filter.archivedGiven);
-    if (forkKept && archivedKept) places.push(place);
-    else if (archivedKept && !filter.forkGiven) excludedForks.push(table.at(place).id);
-    else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(place).id);
+  for (const row of yield* placesOfFilter(table, filter)) {
+    if (!hasVisibility(table.flags[row], filter.visibility)) continue;
+    const forkKept = kept(row, repositoryFlags.fork, filter.fork, filter.forkGiven);
+    const archivedKept = kept(row, repositoryFlags.archived, filter.archived, filter.archivedGiven);
+    if (forkKept && archivedKept) rows.push(row);
+    else if (archivedKept && !filter.forkGiven) excludedForks.push(table.at(row).id);
+    else if (forkKept && !filter.archivedGiven) excludedArchived.push(table.at(row).id);
   }
   yield;
-  return { places, idBits: toBitmap(places.map((place) => table.at(place).id)), excludedForks, excludedArchived };
+  return { rows, idBits: toBitmap(rows.map((row) => table.at(row).id)), excludedForks, excludedArchived };
 }
 
 /** The ids as bits. */
@@ -104,7 +104,7 @@ export function toBitmap(ids: readonly number[]): Uint32Array {
 function* placesOfFilter(
   table: RepositoryTable,
   { among, include, exclude, predicates: facts }: RepositoryFilter,
-): Generator<undefined, Places> {
+): Generator<undefined, Rows> {
   const named = [
     ...include
       .map(({ source }) => source)
@@ -112,32 +112,32 @@ function* placesOfFilter(
       .map((source) => ({ source, wanted: true })),
     ...exclude.map((source) => ({ source, wanted: false })),
   ];
-  let places: Places | undefined = among === undefined ? undefined : placesOfNames(table, among);
+  let rows: Rows | undefined = among === undefined ? undefined : placesOfNames(table, among);
   for (const { source, wanted } of named) {
-    if (places === undefined) places = placesOf(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
-    else if (places.length > 0) places = yield* placesByName(table, source, true, wanted, places);
+    if (rows === undefined) rows = placesOf(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
+    else if (rows.length > 0) rows = yield* placesByName(table, source, true, wanted, rows);
     yield;
   }
   for (const fact of facts) {
-    if (places?.length === 0) break;
-    places = placesOf(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, places);
+    if (rows?.length === 0) break;
+    rows = placesOf(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, rows);
     yield;
   }
-  return places ?? Array.from({ length: table.count }, (_, place) => place);
+  return rows ?? Array.from({ length: table.count }, (_, row) => row);
 }
 
-type Places = readonly number[];
+type Rows = readonly number[];
 
 function placesOfNames(table: RepositoryTable, names: readonly string[]): readonly number[] {
   return names.flatMap((name) => table.findRowByName(name) ?? []).sort((a, b) => a - b);
 }
 
 /** Those of the places, or of all, that are marked as wanted. */
-function placesOf(marks: Uint8Array, wanted: 0 | 1, among: Places | undefined): Places {
-  if (among !== undefined) return among.filter((place) => marks[place] === wanted);
-  const places: number[] = [];
-  for (let place = marks.indexOf(wanted); place >= 0; place = marks.indexOf(wanted, place + 1)) places.push(place);
-  return places;
+function placesOf(marks: Uint8Array, wanted: 0 | 1, among: Rows | undefined): Rows {
+  if (among !== undefined) return among.filter((row) => marks[row] === wanted);
+  const rows: number[] = [];
+  for (let row = marks.indexOf(wanted); row >= 0; row = marks.indexOf(wanted, row + 1)) rows.push(row);
+  return rows;
 }
 
 function accepts(choice: YesNoOnly, isSo: boolean): boolean {

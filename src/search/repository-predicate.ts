@@ -1,24 +1,24 @@
 import { unreachable } from "../base/assert.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
-import type { FactText, MetadataTest, RepositoryPredicate } from "../query/plan.js";
+import type { TextPredicate, MetadataTest, RepositoryPredicate } from "../query/plan.js";
 import { compileRegexp } from "../regexp/compile.js";
 
-type PlaceTest = (place: number) => boolean;
+type RowTest = (row: number) => boolean;
 
 type TextTest = (text: string) => boolean;
 
 /** Compiles a predicate on facts for the repositories of the table. */
-export function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): PlaceTest {
+export function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): RowTest {
   switch (test.kind) {
     case "description": {
       const matcher = compileRegexp(test.source, true);
-      return (place) => {
-        const description = table.descriptionAt(place);
+      return (row) => {
+        const description = table.descriptionAt(row);
         return description.length > 0 && matcher.test(description);
       };
     }
     case "topic":
-      return (place) => table.at(place).topics.includes(test.topic);
+      return (row) => table.at(row).topics.includes(test.topic);
     case "metadata":
       return compileMetadata(table, test);
     default:
@@ -26,17 +26,17 @@ export function compilePredicate(table: RepositoryTable, { test }: RepositoryPre
   }
 }
 
-function compileMetadata(table: RepositoryTable, { key, value }: MetadataTest): PlaceTest {
+function compileMetadata(table: RepositoryTable, { key, value }: MetadataTest): RowTest {
   const valueHolds = compileValue(value);
   if (!key.isRegexp) {
-    return (place) => {
-      const content = table.at(place).metadata[key.text] as string | null | undefined;
-      return content !== undefined && Object.hasOwn(table.at(place).metadata, key.text) && valueHolds(content);
+    return (row) => {
+      const content = table.at(row).metadata[key.text] as string | null | undefined;
+      return content !== undefined && Object.hasOwn(table.at(row).metadata, key.text) && valueHolds(content);
     };
   }
   const keyHolds = compileText(key);
-  return (place) => {
-    const { metadata } = table.at(place);
+  return (row) => {
+    const { metadata } = table.at(row);
     return Object.keys(metadata).some((name) => keyHolds(name) && valueHolds(metadata[name]));
   };
 }
@@ -49,7 +49,7 @@ function compileValue(value: MetadataTest["value"]): (content: string | null) =>
 }
 
 /** Repositories have many keys and values in common, so each text is tried once. */
-function compileText({ text, isRegexp }: FactText): TextTest {
+function compileText({ text, isRegexp }: TextPredicate): TextTest {
   if (!isRegexp) return (content) => content === text;
   const matcher = compileRegexp(text, false);
   const verdicts = new Map<string, boolean>();

@@ -50,7 +50,7 @@ export function* resolveInSteps(
 ): Generator<undefined, readonly Resolution[]> {
   const records = table.records();
   const choices = yield* chooseRepositories(table, filters);
-  const lookupCount = choices.reduce((sum, { places }, i) => sum + places.length * revisionCount(filters[i]), 0);
+  const lookupCount = choices.reduce((sum, { rows }, i) => sum + rows.length * revisionCount(filters[i]), 0);
   if (lookupCount > revisionLookupsMax) {
     throw new TrawlError(
       "bad-query",
@@ -81,7 +81,7 @@ function* resolve(
   choice: RepositoryChoice,
   filter: RepositoryFilter,
 ): Generator<undefined, Resolution> {
-  const repositories = choice.places.map((place) => records[place]);
+  const repositories = choice.rows.map((row) => records[row]);
   const { revisions, open, missing, without } = yield* resolveInMemory(repositories, filter);
   const chosen = without.size === 0 ? repositories : repositories.filter((repository) => !without.has(repository.id));
   const unindexed = chosen.filter(({ generation }) => generation === 0);

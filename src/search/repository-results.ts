@@ -42,23 +42,23 @@ function* repositoriesByName(
   repositories: readonly Repository[],
 ): Generator<undefined, readonly Repository[]> {
   if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
-  const places = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
-  const kept = new Set(yield* keepPlaces(plan, table, places));
+  const rows = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
+  const kept = new Set(yield* filterRows(plan, table, rows));
   return repositories.filter(({ id }) => kept.has(table.placeOf(id) ?? -1));
 }
 
-function* keepPlaces(
+function* filterRows(
   plan: RepositoryNamePlan,
   table: RepositoryTable,
-  places: readonly number[],
+  rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
   const hasPositive = plan.sources.length + plan.groups.length > 0;
-  let kept = places;
+  let kept = rows;
   if (plan.combine === "or" && hasPositive) {
-    kept = yield* keepAny(plan, table, places);
+    kept = yield* keepAny(plan, table, rows);
   } else {
     for (const source of plan.sources) kept = yield* keepMatching([source], true, plan, table, kept);
-    for (const group of plan.groups) kept = yield* keepPlaces(group, table, kept);
+    for (const group of plan.groups) kept = yield* filterRows(group, table, kept);
   }
   return yield* keepMatching(plan.exclude, false, plan, table, kept);
 }
@@ -66,11 +66,11 @@ function* keepPlaces(
 function* keepAny(
   plan: RepositoryNamePlan,
   table: RepositoryTable,
-  places: readonly number[],
+  rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
-  const found = new Set(yield* keepMatching(plan.sources, true, plan, table, places));
-  for (const group of plan.groups) for (const place of yield* keepPlaces(group, table, places)) found.add(place);
-  return places.filter((place) => found.has(place));
+  const found = new Set(yield* keepMatching(plan.sources, true, plan, table, rows));
+  for (const group of plan.groups) for (const row of yield* filterRows(group, table, rows)) found.add(row);
+  return rows.filter((row) => found.has(row));
 }
 
 /** The places whose name any of the sources matches; with `wanted` false, those that none does. */
@@ -79,15 +79,15 @@ function* keepMatching(
   wanted: boolean,
   { foldCase }: RepositoryNamePlan,
   table: RepositoryTable,
-  places: readonly number[],
+  rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
-  if (places.length === 0 || sources.length === 0) return wanted ? [] : places;
+  if (rows.length === 0 || sources.length === 0) return wanted ? [] : rows;
   const marks = new Uint8Array(table.count);
   for (const union of yield* buildUnions(sources, foldCase)) {
-    for (const place of yield* placesByName(table, union, foldCase, true, places)) marks[place] = 1;
+    for (const row of yield* placesByName(table, union, foldCase, true, rows)) marks[row] = 1;
     yield;
   }
-  return places.filter((place) => (marks[place] === 1) === wanted);
+  return rows.filter((row) => (marks[row] === 1) === wanted);
 }
 
 /** Ranges in names that the patterns of a search match, for highlights. */

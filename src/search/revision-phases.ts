@@ -1,7 +1,7 @@
 import { setBit } from "../base/bits.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
-import { encodeCards } from "../catalog/repository-cards.js";
+import { encodeSummaries } from "../catalog/repository-cards.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../model/repository.js";
 import type { TextPlan } from "../query/plan.js";
@@ -25,7 +25,7 @@ export interface SearchPhase {
   readonly selections: readonly RepositorySelection[];
   readonly commitSets: CommitSets;
   /** Places in the view's table, then those of `cached`. */
-  readonly places: Uint32Array;
+  readonly rows: Uint32Array;
   readonly cached: readonly CachedShardRange[];
   /** To be called once, when nobody reads the shards any more. */
   release(): void;
@@ -120,7 +120,7 @@ function commitsByRepository(selections: readonly RepositorySelection[]): Map<nu
   return new Map([...commits].map(([id, set]) => [id, [...set]]));
 }
 
-type KeptWithSets = RevisionBatch["cached"][number];
+type CachedWithSets = RevisionBatch["cached"][number];
 
 /** The waves of one repository. */
 class RevisionBatches {
@@ -135,10 +135,10 @@ class RevisionBatches {
     this.#repository = repository;
     this.#selections = selections;
     this.#context = context;
-    this.#cards = encodeCards([repository]);
+    this.#cards = encodeSummaries([repository]);
     this.#live = new Map(
-      context.view.shards.flatMap(({ record }, place) =>
-        record.repositoryIds.includes(repository.id) ? [[record.id, place] as const] : [],
+      context.view.shards.flatMap(({ record }, row) =>
+        record.repositoryIds.includes(repository.id) ? [[record.id, row] as const] : [],
       ),
     );
   }
@@ -154,7 +154,7 @@ class RevisionBatches {
     }
     const { wave, parts } = await this.#find(commits);
     yield this.#round(wave, wave.cached);
-    const made: KeptWithSets[] = [];
+    const made: CachedWithSets[] = [];
     for await (const cached of this.#readAhead(parts)) {
       made.push(cached);
       yield this.#round({ ...wave, live: [] }, [cached]);
@@ -191,10 +191,10 @@ class RevisionBatches {
           base: indexedBase(this.#repository),
           commits,
           limits,
-          live: [...this.#live].map(([id, place]) => ({
+          live: [...this.#live].map(([id, row]) => ({
             id,
-            checksum: view.shards[place].record.checksum,
-            tombstones: view.shards[place].tombstones,
+            checksum: view.shards[row].record.checksum,
+            tombstones: view.shards[row].tombstones,
           })),
           cached: cached.map(({ id, from, to }) => ({ id, from, to })),
         },
@@ -216,8 +216,8 @@ class RevisionBatches {
   }
 
   /** Makes the shards of the parts, in order, some ahead of the one that is asked for. Each comes pinned. */
-  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<KeptWithSets, undefined> {
-    const ahead: Promise<KeptWithSets>[] = [];
+  async *#readAhead(parts: readonly MissingPart[]): AsyncGenerator<CachedWithSets, undefined> {
+    const ahead: Promise<CachedWithSets>[] = [];
     let begun = 0;
     try {
       for (let i = 0; i < parts.length; i++) {
@@ -226,7 +226,7 @@ class RevisionBatches {
           made.catch(() => undefined);
           ahead.push(made);
         }
-        yield await (ahead.shift() as Promise<KeptWithSets>);
+        yield await (ahead.shift() as Promise<CachedWithSets>);
       }
     } finally {
       for (const made of ahead)
@@ -237,7 +237,7 @@ class RevisionBatches {
     }
   }
 
-  async #keep({ entries, shardBytesMax }: MissingPart): Promise<KeptWithSets> {
+  async #keep({ entries, shardBytesMax }: MissingPart): Promise<CachedWithSets> {
     const { cache, reads, limits, timeoutMs, control, client } = this.#context;
     let shard = cache.reserve(this.#repository.id, shardBytesMax);
     while (shard === undefined) {
@@ -248,7 +248,7 @@ class RevisionBatches {
     try {
       const { id, from, to } = shard;
       const { byteCount, sets, missingCount } = await reads.run<"cache-documents">(
-        { kind: "cache-documents", repositoryId: this.#repository.id, entries, place: { id, from, to }, limits },
+        { kind: "cache-documents", repositoryId: this.#repository.id, entries, bytes: { id, from, to }, limits },
         { timeoutMs, stop: control, client },
       );
       cache.settle(shard, byteCount);
@@ -260,7 +260,7 @@ class RevisionBatches {
     }
   }
 
-  #round(wave: RevisionBatch, cached: readonly KeptWithSets[]): SearchPhase {
+  #round(wave: RevisionBatch, cached: readonly CachedWithSets[]): SearchPhase {
     const { view, cache } = this.#context;
     const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
     if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);
@@ -273,7 +273,7 @@ class RevisionBatches {
         wave,
         [...live, ...cached].map(({ sets }) => sets),
       ),
-      places: Uint32Array.from([
+      rows: Uint32Array.from([
         ...live.map(({ id }) => this.#live.get(id) ?? 0),
         ...cached.map((_, i) => view.shards.length + i),
       ]),
@@ -291,8 +291,8 @@ class RevisionBatches {
     const choices = this.#context.texts.flatMap((text, i) =>
       text === undefined ? [] : [{ text, selection: selections[i] }],
     );
-    const places = new Set(chooseShards(this.#context.view, choices).places);
-    return live.filter(({ id }) => places.has(this.#live.get(id) ?? -1));
+    const rows = new Set(chooseShards(this.#context.view, choices).rows);
+    return live.filter(({ id }) => rows.has(this.#live.get(id) ?? -1));
   }
 
   /** The repository alone, at those of its revisions that are commits of the wave. */

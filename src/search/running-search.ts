@@ -285,7 +285,7 @@ export class RunningSearch {
     this.#runRepositoryWork(this.#repositoryWork);
     this.#slices.start({
       options: this.#options,
-      places: this.#isStopped ? new Uint32Array(0) : this.#choosePlaces(),
+      rows: this.#isStopped ? new Uint32Array(0) : this.#chooseRows(),
       cached: [],
     });
     this.#slices.release();
@@ -296,13 +296,13 @@ export class RunningSearch {
     work.run();
   }
 
-  #choosePlaces(): Uint32Array {
+  #chooseRows(): Uint32Array {
     const choices = this.#plan.basicQueries.flatMap(({ text }, i) =>
       text === undefined ? [] : [{ text, selection: this.#options.selections[i] }],
     );
-    const { places, ruledOutCount } = chooseShards(this.#view, choices);
+    const { rows, ruledOutCount } = chooseShards(this.#view, choices);
     this.#slices.stats.shardsRuledOut += ruledOutCount;
-    return places;
+    return rows;
   }
 
   /** Goes on to the next round when it is ready. */
@@ -318,7 +318,7 @@ export class RunningSearch {
       return this.#endIfDone();
     }
     this.#options = { ...this.#options, selections: round.selections, commitSets: round.commitSets };
-    this.#slices.start({ options: this.#options, places: round.places, cached: round.cached });
+    this.#slices.start({ options: this.#options, rows: round.rows, cached: round.cached });
   }
 
   /** Lets what waits for the client go on, as far as it has read. */

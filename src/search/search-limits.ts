@@ -1,6 +1,6 @@
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan.js";
-import { makeRuleLimits, type RuleLimits } from "../task/rule-limits.js";
+import { makeResultLimits, type ResultLimits } from "../task/rule-limits.js";
 import type { RepositorySelection, SearchOptions } from "../task/search-options.js";
 import type { Lane } from "../worker/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
@@ -18,7 +18,7 @@ export interface SearchLimits {
   /** True when a larger count is of use to all alternatives alike. */
   readonly isSuggestible: boolean;
   /** Undefined where one set of rules holds for all results. */
-  readonly ruleLimits: RuleLimits | undefined;
+  readonly ruleLimits: ResultLimits | undefined;
   /** By rules of the plan; the search ends after the longest. */
   readonly timeoutsMs: readonly number[];
   readonly lane: Lane;
@@ -39,7 +39,7 @@ export function searchLimits(
     ruleLimits:
       counts.length === 1
         ? undefined
-        : makeRuleLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
+        : makeResultLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
     timeoutsMs: plan.rules.map(({ timeoutMs, count }) =>
       Math.min(
         timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),

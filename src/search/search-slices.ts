@@ -43,7 +43,7 @@ export function makeControl(workerCount: number): Int32Array {
 export interface SlicedWork {
   readonly options: SearchOptions;
   /** Of the shards: in the view's table, then in the kept ones. */
-  readonly places: Uint32Array;
+  readonly rows: Uint32Array;
   readonly cached: readonly CachedShardRange[];
 }
 
@@ -82,7 +82,7 @@ export class SearchSlices {
   #work: SlicedWork | undefined;
   /** Slices that have a worker or wait for one, and whatever else holds the search. */
   #activeCount = 0;
-  readonly #parked: { readonly slot: number; readonly place: ResumePosition }[] = [];
+  readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
   /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
   readonly #missingBatches = new Map<number, number>();
@@ -135,7 +135,7 @@ export class SearchSlices {
     const { control, environment } = this.#search;
     this.#work = work;
     Atomics.store(control, controlWords.nextShard, 0);
-    const sliceCount = isStopped(control) ? 0 : Math.min(environment.pool.workerCount, work.places.length);
+    const sliceCount = isStopped(control) ? 0 : Math.min(environment.pool.workerCount, work.rows.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
     this.#search.onRest();
   }
@@ -151,7 +151,7 @@ export class SearchSlices {
   /** Lets parked slices go on, if there is credit. */
   goOn(): void {
     if (this.#work === undefined || Atomics.load(this.#search.control, controlWords.credit) <= 0) return;
-    for (const { slot, place } of this.#parked.splice(0)) this.#schedule(slot, this.#work, place);
+    for (const { slot, row } of this.#parked.splice(0)) this.#schedule(slot, this.#work, row);
   }
 
   /** Gives up what is parked. */
@@ -182,15 +182,15 @@ export class SearchSlices {
     environment.log.error({ shard: shardId, error: errorMessage(error) }, "a search worker died; it is replaced");
   }
 
-  #schedule(slot: number, work: SlicedWork, place: ResumePosition | undefined): void {
+  #schedule(slot: number, work: SlicedWork, row: ResumePosition | undefined): void {
     const { environment, lane, client, onScheduled } = this.#search;
     this.#activeCount++;
     onScheduled();
-    environment.scheduler.schedule(lane, client, () => this.#run(slot, work, place));
+    environment.scheduler.schedule(lane, client, () => this.#run(slot, work, row));
   }
 
-  async #run(slot: number, work: SlicedWork, place: ResumePosition | undefined): Promise<void> {
-    if (!this.#isWanted(place)) return this.release();
+  async #run(slot: number, work: SlicedWork, row: ResumePosition | undefined): Promise<void> {
+    if (!this.#isWanted(row)) return this.release();
     const { id, environment, view, control, lane } = this.#search;
     const slice = this.#sliceCount++;
     try {
@@ -203,7 +203,7 @@ export class SearchSlices {
         control,
         slot,
         lane,
-        resume: place,
+        resume: row,
         explain: false,
       });
       this.#countBatches(slice, result.batchCount);
@@ -218,16 +218,16 @@ export class SearchSlices {
    * False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is
    * written.
    */
-  #isWanted(place: ResumePosition | undefined): boolean {
+  #isWanted(row: ResumePosition | undefined): boolean {
     const reason = Atomics.load(this.#search.control, controlWords.stop);
-    return reason === stopReasons.none || (reason === stopReasons.limit && place?.position.counted !== undefined);
+    return reason === stopReasons.none || (reason === stopReasons.limit && row?.position.counted !== undefined);
   }
 
   #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
     this.addWork(result);
     if (result.resume === undefined || !this.#isWanted(result.resume)) return;
     if (Atomics.load(this.#search.control, controlWords.credit) > 0) return this.#schedule(slot, work, result.resume);
-    this.#parked.push({ slot, place: result.resume });
+    this.#parked.push({ slot, row: result.resume });
     this.#search.onProgress();
   }
 
@@ -238,16 +238,16 @@ export class SearchSlices {
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
-    const hasMore = Atomics.load(control, controlWords.nextShard) < work.places.length;
+    const hasMore = Atomics.load(control, controlWords.nextShard) < work.rows.length;
     if (hasMore && !isStopped(control)) this.#schedule(slot, work, undefined);
   }
 
   /** The shard that the slice of a slot is in. */
-  #shardId(slot: number, { places, cached: kept }: SlicedWork): number | undefined {
+  #shardId(slot: number, { rows, cached: kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
-    const place = places[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
-    if (place === undefined) return undefined;
-    return place < table.count ? table.shardId(place) : kept[place - table.count]?.id;
+    const row = rows[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
+    if (row === undefined) return undefined;
+    return row < table.count ? table.shardId(row) : kept[row - table.count]?.id;
   }
 
   #countBatches(slice: number, count: number): void {

@@ -1,6 +1,6 @@
 import { errorTable, errorMessage, TrawlError } from "../base/errors.js";
 import { FairSemaphore, refusalMessage, type Release, type ShareLimits } from "../base/fair-semaphore.js";
-import { resultInTurns } from "../base/yielding.js";
+import { resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
@@ -130,7 +130,7 @@ export class Searcher {
     onEnd: ((end: SearchEnd) => void) | undefined,
     release: Release,
   ): void {
-    void resultInTurns(
+    void resultWhileYielding(
       this.#startInSteps(request, sink, (end) => {
         onEnd?.(end);
         release();

@@ -13,7 +13,7 @@ export interface TextChoice {
 
 export interface ChosenShards {
   /** In the view's order: places of the shards to open. */
-  readonly places: Uint32Array;
+  readonly rows: Uint32Array;
   /** Shards with a chosen repository that the filter rules out. */
   readonly ruledOutCount: number;
 }
@@ -28,23 +28,23 @@ export interface ShardsInView {
 /** The shards that may hold a result: those with a chosen repository and with all trigrams that the query requires. */
 export function chooseShards(view: ShardsInView, choices: readonly TextChoice[]): ChosenShards {
   const masks = choices.map(({ text }) => shardMask(text, view.filter));
-  const places = new Uint32Array(view.shards.length);
+  const rows = new Uint32Array(view.shards.length);
   let placeCount = 0;
   let ruledOutCount = 0;
   // Nothing is made for a shard, as there may be 100,000.
-  for (let place = 0; place < view.shards.length; place++) {
-    const column = view.table.columnOf(place);
+  for (let row = 0; row < view.shards.length; row++) {
+    const column = view.table.columnOf(row);
     let isChosen = false;
     let mayHold = false;
     for (let i = 0; i < choices.length && !mayHold; i++) {
-      if (!holdsChosen(view.shards[place], choices[i].selection)) continue;
+      if (!holdsChosen(view.shards[row], choices[i].selection)) continue;
       isChosen = true;
       mayHold = column === noColumn || hasBit(masks[i], column);
     }
-    if (mayHold) places[placeCount++] = place;
+    if (mayHold) rows[placeCount++] = row;
     else if (isChosen) ruledOutCount++;
   }
-  return { places: places.slice(0, placeCount), ruledOutCount };
+  return { rows: rows.slice(0, placeCount), ruledOutCount };
 }
 
 function holdsChosen({ record }: ShardsInView["shards"][number], { repositoryIds }: RepositorySelection): boolean {

@@ -51,7 +51,7 @@ const longS = Buffer.from("\u017f");
 export class ShardBuilder {
   readonly #kernel: Kernel;
   /** Where the shard is to lie, if that is known before it is made. */
-  readonly #place: Buffer | undefined;
+  readonly #target: Buffer | undefined;
   #text: Buffer;
   #textBytes = 0;
   #contentStart: number[] = [];
@@ -63,10 +63,10 @@ export class ShardBuilder {
    * With a `place`, from a multiple of 8 on, contents are copied right to where they will be in the shard. The caller
    * sees to it that the shard fits.
    */
-  constructor(kernel: Kernel, place: Buffer | undefined) {
+  constructor(kernel: Kernel, target: Buffer | undefined) {
     this.#kernel = kernel;
-    this.#place = place;
-    this.#text = place?.subarray(headerBytes) ?? uninitializedBytes(textBytesMin);
+    this.#target = target;
+    this.#text = target?.subarray(headerBytes) ?? uninitializedBytes(textBytesMin);
   }
 
   get contentBytes(): number {
@@ -120,12 +120,12 @@ export class ShardBuilder {
    * The shard, in the memory that `place` gives for its size; what is longer there is filled with zeros. The builder is
    * empty afterwards.
    */
-  build(place: (byteCount: number) => Buffer): Buffer {
+  build(allocate: (byteCount: number) => Buffer): Buffer {
     assert(!this.isEmpty, "a shard holds at least one document");
-    assert(this.#place === undefined, "the shard has no other place");
+    assert(this.#target === undefined, "the shard has no target buffer");
     const parts = this.#makeSections("with-postings");
     const offsets = layOut(sections, parts);
-    const bytes = place(offsets.totalBytes);
+    const bytes = allocate(offsets.totalBytes);
     assemble(bytes, parts, offsets, sections, crc32);
     bytes.fill(0, offsets.totalBytes);
     this.#reset();
@@ -137,11 +137,11 @@ export class ShardBuilder {
    * of the work: it stays in memory and is searched a few times. Its text comes first.
    */
   buildInPlace(): number {
-    assert(!this.isEmpty && this.#place !== undefined, "a shard has a document and a place");
+    assert(!this.isEmpty && this.#target !== undefined, "a shard has a document and a target buffer");
     const parts = this.#makeSections("without-postings");
     const others = sections.filter((section) => section !== "content");
     const offsets = layOut(["content", ...others], parts);
-    assemble(this.#place, parts, offsets, others, () => 0);
+    assemble(this.#target, parts, offsets, others, () => 0);
     this.#reset();
     return offsets.totalBytes;
   }
@@ -149,14 +149,14 @@ export class ShardBuilder {
   #reserve(byteCount: number): void {
     const needed = this.#textBytes + byteCount + contentPaddingBytes;
     if (needed <= this.#text.length) return;
-    assert(this.#place === undefined, "the contents fit into the shard's place");
+    assert(this.#target === undefined, "the contents fit into the shard's target buffer");
     const grown = uninitializedBytes(Math.max(needed, Math.min(this.#text.length * 2, this.#text.length + 2 ** 27)));
     this.#text.copy(grown, 0, 0, this.#textBytes);
     this.#text = grown;
   }
 
   #reset(): void {
-    if (this.#place !== undefined) this.#text = this.#place.subarray(0, 0);
+    if (this.#target !== undefined) this.#text = this.#target.subarray(0, 0);
     this.#textBytes = 0;
     this.#contentStart = [];
     this.#documentsOfContent = [];

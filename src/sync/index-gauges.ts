@@ -1,4 +1,4 @@
-import { eachInSteps, resultInTurns } from "../base/yielding.js";
+import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Quarantine } from "../model/quarantine.js";
@@ -19,7 +19,7 @@ export class IndexGauges {
 
   /** Counts in steps: 10,000 repositories take 5 ms. Called whenever somebody reads the metrics. */
   refresh(): Promise<void> {
-    return resultInTurns(this.#count());
+    return resultWhileYielding(this.#count());
   }
 
   *#count(): Generator<void, void> {

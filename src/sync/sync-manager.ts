@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { errorMessage, TrawlError, deserializeError } from "../base/errors.js";
-import { eachInSteps, filterInSteps, resultInTurns } from "../base/yielding.js";
+import { eachInSteps, filterInSteps, resultWhileYielding } from "../base/yielding.js";
 import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
@@ -10,7 +10,12 @@ import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/
 import { redactUrl } from "../git/remote-url.js";
 import { checkCredential, isSameOrigin } from "../git/url-secret.js";
 import type { MetadataChange } from "../model/metadata-change.js";
-import { factsIn, type Repository, type RepositoryConfig, type RepositoryFacts } from "../model/repository.js";
+import {
+  attributesIn,
+  type Repository,
+  type RepositoryConfig,
+  type RepositoryAttributes,
+} from "../model/repository.js";
 import { quarantineSentences, type Quarantine } from "../model/quarantine.js";
 import { repositoryState, type RepositoryStatus } from "../model/repository-status.js";
 import type {
@@ -174,7 +179,7 @@ export class SyncManager {
   }
 
   async #enqueueAll(): Promise<void> {
-    await resultInTurns(
+    await resultWhileYielding(
       eachInSteps([...this.#catalog.repositories()], ({ id }) => {
         const repository = this.#catalog.repository(id);
         if (repository?.removedAt === "") this.#enqueue(id, this.#isOutdated(repository));
@@ -248,7 +253,7 @@ export class SyncManager {
   }
 
   /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
-  async setFacts(name: string, facts: Partial<RepositoryFacts>): Promise<void> {
+  async setFacts(name: string, facts: Partial<RepositoryAttributes>): Promise<void> {
     await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...facts }] }));
   }
 
@@ -275,7 +280,7 @@ export class SyncManager {
 
   /** Programs before this one kept the secrets of URLs in the catalog. Resolves when none is there. */
   async moveSecrets(): Promise<void> {
-    const withSecret = await resultInTurns(
+    const withSecret = await resultWhileYielding(
       filterInSteps([...this.#catalog.repositories()], ({ url }) => url.includes("@")),
     );
     for (const repository of withSecret) {
@@ -388,7 +393,7 @@ export class SyncManager {
       contentBytes: repository.contentBytes,
       skippedCounts: repository.skippedCounts,
       quarantine: quarantineSentences(this.#judge.current(repository)),
-      ...factsIn(repository),
+      ...attributesIn(repository),
     }));
   }
 

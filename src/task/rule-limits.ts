@@ -4,7 +4,7 @@ import { controlWords } from "./search-options.js";
  * Limits that hold for some basic queries of a search only, by number of the rules in its plan. In shared memory, so
  * that all threads together keep to them.
  */
-export interface RuleLimits {
+export interface ResultLimits {
   /** Matches that the rules allow; undefined where the limit of the whole search is enough. */
   readonly countMax: readonly (number | undefined)[];
   /** Matches taken, also past the limit; `endedMark` or more when no more is wanted. */
@@ -14,13 +14,13 @@ export interface RuleLimits {
 /** More than any limit, and far enough from overflow that what was added at the same time does no harm. */
 const endedMark = 2 ** 30;
 
-export function makeRuleLimits(countMax: readonly (number | undefined)[]): RuleLimits {
+export function makeResultLimits(countMax: readonly (number | undefined)[]): ResultLimits {
   return { countMax, taken: new Int32Array(new SharedArrayBuffer(4 * countMax.length)) };
 }
 
 /** Takes up to `wanted` matches of what the rules leave, and notes in the control block when that is less. */
 export function takeMatches(
-  { countMax, taken }: RuleLimits,
+  { countMax, taken }: ResultLimits,
   rules: number,
   wanted: number,
   control: Int32Array,
@@ -36,11 +36,11 @@ export function takeMatches(
 }
 
 /** True when no further match will be taken. A search may be done when it is so of all its rules. */
-export function isOver({ countMax, taken }: RuleLimits, rules: number): boolean {
+export function isOver({ countMax, taken }: ResultLimits, rules: number): boolean {
   return Atomics.load(taken, rules) > (countMax[rules] ?? endedMark - 1);
 }
 
 /** The rules take no more, for a reason other than their limit. */
-export function endRules({ taken }: RuleLimits, rules: number): void {
+export function endRules({ taken }: ResultLimits, rules: number): void {
   Atomics.store(taken, rules, endedMark);
 }

@@ -1,4 +1,4 @@
-import type { RuleLimits } from "./rule-limits.js";
+import type { ResultLimits } from "./rule-limits.js";
 import type { SearchPlan, TextPlan } from "../query/plan.js";
 
 /** What the workers need to know of a search: plain data, the same for every shard. */
@@ -11,7 +11,7 @@ export interface SearchOptions {
   readonly matchCountMax: number;
   readonly displayCountMax: number;
   /** Undefined where one set of rules holds for all results. */
-  readonly ruleLimits: RuleLimits | undefined;
+  readonly ruleLimits: ResultLimits | undefined;
   /** Memory of a `PeopleTable` of all commits that are searched; undefined when nobody asks for people. */
   readonly people: SharedArrayBuffer | undefined;
   /** By alternative of the plan: which repositories it searches. */

@@ -31,7 +31,7 @@ export interface SearchTask {
   /** Memory of the `ShardFilter` of the search's view. */
   readonly filter: SharedArrayBuffer;
   /** The shards to search, as places in the table. */
-  readonly places: Uint32Array;
+  readonly rows: Uint32Array;
   /** Shards of the revision cache: they have the places after those of the table. */
   readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;
@@ -69,7 +69,7 @@ export interface FindTask {
   /** This and the filter are as of a `SearchTask`. */
   readonly table: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
-  readonly places: Uint32Array;
+  readonly rows: Uint32Array;
   /** Word 0: the next index into `places` to take, shared by the slices. */
   readonly next: Int32Array;
   /** Control block of the search, whose stop word ends the slice. */

@@ -15,7 +15,7 @@ export interface ReadKinds extends GitReadKinds {
     readonly request: HighlightTexts;
     readonly answer: { readonly texts: readonly HighlightedText[] };
   };
-  "cache-documents": { readonly request: CacheDocuments; readonly answer: KeptDocuments };
+  "cache-documents": { readonly request: CacheDocuments; readonly answer: CachedDocuments };
 }
 
 export type ReadKind = keyof ReadKinds;
@@ -119,12 +119,12 @@ export interface FindDocuments {
   /** Live shards that hold documents of the repository. */
   readonly live: readonly SyncShard[];
   /** The same of the revision cache: where they are in its memory. */
-  readonly cached: readonly KeptPlace[];
+  readonly cached: readonly CachedShardBytes[];
   readonly limits: IndexLimits;
 }
 
 /** A shard in the memory of the revision cache. */
-export interface KeptPlace {
+export interface CachedShardBytes {
   readonly id: number;
   /** Byte offsets. */
   readonly from: number;
@@ -161,11 +161,11 @@ export interface CacheDocuments {
   readonly kind: "cache-documents";
   readonly repositoryId: number;
   readonly entries: Uint8Array;
-  readonly place: KeptPlace;
+  readonly bytes: CachedShardBytes;
   readonly limits: IndexLimits;
 }
 
-export interface KeptDocuments {
+export interface CachedDocuments {
   /** Bytes of the shard. */
   readonly byteCount: number;
   /** Blobs that were read from the mirror. */

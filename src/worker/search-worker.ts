@@ -130,18 +130,18 @@ class FindSlice {
 
   #nextShard(): FindPosition | undefined {
     const shard = Atomics.add(this.#task.next, 0, 1);
-    return shard < this.#task.places.length ? { shard, condition: 0, content: 0 } : undefined;
+    return shard < this.#task.rows.length ? { shard, condition: 0, content: 0 } : undefined;
   }
 
   /** Where to go on in this shard; undefined when it is done. */
   #findInShard(snapshot: ShardSnapshot, from: FindPosition): FindPosition | undefined {
-    const place = this.#task.places[from.shard];
+    const row = this.#task.rows[from.shard];
     const faultCount = store.guard.faultCount;
     try {
-      const reader = openShard(snapshot, this.#table, place, this.#task.filter);
+      const reader = openShard(snapshot, this.#table, row, this.#task.filter);
       const visibility = {
-        cards: this.#table.repositorySummaries(place),
-        tombstones: this.#table.tombstones(place),
+        cards: this.#table.repositorySummaries(row),
+        tombstones: this.#table.tombstones(row),
         sets: undefined,
       };
       for (let condition = from.condition; condition < this.#task.conditions.length; condition++) {
@@ -150,17 +150,16 @@ class FindSlice {
           reader,
           visibility,
           kernel,
-          () => verifyOnce(reader, this.#table, place, "content", contentVerified),
+          () => verifyOnce(reader, this.#table, row, "content", contentVerified),
           this.#stop,
           (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
         );
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
       }
-      requireFaultCount(faultCount, this.#table.shardId(place));
+      requireFaultCount(faultCount, this.#table.shardId(row));
     } catch (error) {
-      if (!isCancelled(error))
-        this.#failures.push({ shardId: this.#table.shardId(place), error: serializeError(error) });
+      if (!isCancelled(error)) this.#failures.push({ shardId: this.#table.shardId(row), error: serializeError(error) });
     }
     return undefined;
   }
@@ -256,7 +255,7 @@ class Slice {
   run(snapshot: ShardSnapshot): SearchTaskResult {
     let shard = this.#task.resume?.shard ?? this.#takeShard();
     let position = this.#task.resume?.position ?? shardStart;
-    while (shard < this.#task.places.length && this.#isWanted(position)) {
+    while (shard < this.#task.rows.length && this.#isWanted(position)) {
       const next = this.#searchShard(snapshot, shard, position);
       if (next !== undefined) return this.#result({ shard, position: next });
       if (this.#mustPause()) return this.#result({ shard: this.#takeShard(), position: shardStart });
@@ -278,7 +277,7 @@ class Slice {
   #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
     this.#writer.close();
-    const isEnd = resume === undefined || resume.shard >= this.#task.places.length || !this.#isWanted(resume.position);
+    const isEnd = resume === undefined || resume.shard >= this.#task.rows.length || !this.#isWanted(resume.position);
     return {
       resume: isEnd ? undefined : resume,
       stats: this.#stats,
@@ -290,16 +289,16 @@ class Slice {
   }
 
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
-    const place = this.#task.places[index];
+    const row = this.#task.rows[index];
     Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
     const stats = noStats();
-    const shardId = place < this.#table.count ? this.#table.shardId(place) : this.#cachedAt(place).id;
+    const shardId = row < this.#table.count ? this.#table.shardId(row) : this.#cachedAt(row).id;
     this.#dropUntrusted();
     const faultCount = this.#faultCount;
     this.#unsent.push(shardId);
     try {
       const { reader, cards, tombstones, checkContent } =
-        place < this.#table.count ? this.#openLive(snapshot, place) : openCached(this.#cachedAt(place));
+        row < this.#table.count ? this.#openLive(snapshot, row) : openCached(this.#cachedAt(row));
       const visibility = { cards, tombstones, sets: this.#documentSets(index, reader.documentCount) };
       const search = new ShardSearch(
         reader,
@@ -311,7 +310,7 @@ class Slice {
         (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
       );
       const next = search.run(position, stats, () => this.#mustPause());
-      if (place < this.#table.count) requireFaultCount(faultCount, shardId);
+      if (row < this.#table.count) requireFaultCount(faultCount, shardId);
       return next;
     } catch (error) {
       if (!isCancelled(error)) this.#recordFailure(shardId, error);
@@ -322,18 +321,18 @@ class Slice {
     }
   }
 
-  #openLive(snapshot: ShardSnapshot, place: number): OpenShard {
-    const reader = openShard(snapshot, this.#table, place, this.#task.filter);
+  #openLive(snapshot: ShardSnapshot, row: number): OpenShard {
+    const reader = openShard(snapshot, this.#table, row, this.#task.filter);
     return {
       reader,
-      cards: this.#table.repositorySummaries(place),
-      tombstones: this.#table.tombstones(place),
-      checkContent: () => verifyOnce(reader, this.#table, place, "content", contentVerified),
+      cards: this.#table.repositorySummaries(row),
+      tombstones: this.#table.tombstones(row),
+      checkContent: () => verifyOnce(reader, this.#table, row, "content", contentVerified),
     };
   }
 
-  #cachedAt(place: number): CachedShardRange {
-    return this.#task.cached[place - this.#table.count];
+  #cachedAt(row: number): CachedShardRange {
+    return this.#task.cached[row - this.#table.count];
   }
 
   /** The sets of commits of the documents of the shard at this index of the places. */
@@ -367,8 +366,8 @@ function openCached({ id, from, to, cards }: CachedShardRange): OpenShard {
   return { reader, cards, tombstones: undefined, checkContent: () => undefined };
 }
 
-function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, filter: SharedArrayBuffer): ShardReader {
-  const id = table.shardId(place);
+function openShard(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: SharedArrayBuffer): ShardReader {
+  const id = table.shardId(row);
   const bytes = snapshot.get(id);
   if (bytes === undefined)
     throw new TrawlError(
@@ -376,9 +375,9 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, place: number, fi
       `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`,
     );
   const reader = readers.open(id, bytes, store.guard.faultCount);
-  reader.requireChecksum(table.checksum(place));
-  verifyOnce(reader, table, place, "index", indexVerified);
-  fillColumnOnce(reader, table.columnOf(place), new ShardFilter(filter));
+  reader.requireChecksum(table.checksum(row));
+  verifyOnce(reader, table, row, "index", indexVerified);
+  fillColumnOnce(reader, table.columnOf(row), new ShardFilter(filter));
   return reader;
 }
 
@@ -394,15 +393,15 @@ function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter
 function verifyOnce(
   reader: ShardReader,
   table: ShardTable,
-  place: number,
+  row: number,
   part: "index" | "content",
   mark: number,
 ): void {
   const { faultCount } = store.guard;
-  if (table.isVerified(place, mark, faultCount)) return;
+  if (table.isVerified(row, mark, faultCount)) return;
   reader.verify(part);
   requireFaultCount(faultCount, reader.id);
-  table.setVerified(place, mark, faultCount);
+  table.setVerified(row, mark, faultCount);
 }
 
 /** Throws `corrupt-shard` when the store has had a fault meanwhile. */

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { encodeCards } from "../../src/catalog/repository-cards.js";
+import { encodeSummaries } from "../../src/catalog/repository-cards.js";
 import { TrawlError } from "../../src/base/errors.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import { loadKernel } from "../../src/kernel/load.js";
@@ -113,7 +113,7 @@ function search(input: Buffer): void {
     reader.verify("index");
     reader.verify("content");
     reader.documentsAt(9, Buffer.from("empty"));
-    const cards = encodeCards(
+    const cards = encodeSummaries(
       [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id) ?? repositories[0]),
     );
     const shard = { reader, cards, tombstones: undefined, sets: undefined };

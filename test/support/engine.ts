@@ -1,5 +1,5 @@
 import { setBit } from "../../src/base/bits.js";
-import { encodeCards } from "../../src/catalog/repository-cards.js";
+import { encodeSummaries } from "../../src/catalog/repository-cards.js";
 import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
 import {
   controlWordCount,
@@ -11,7 +11,7 @@ import {
   type SearchStats,
 } from "../../src/task/search-options.js";
 import { StopCheck } from "../../src/task/stop-check.js";
-import { makeRuleLimits, type RuleLimits } from "../../src/task/rule-limits.js";
+import { makeResultLimits, type ResultLimits } from "../../src/task/rule-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
 import type { Kernel } from "../../src/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
@@ -101,7 +101,7 @@ export function testShard(
   );
   reader.verify("index");
   reader.verify("content");
-  const cards = encodeCards(
+  const cards = encodeSummaries(
     [...reader.repositories].map((id) => repositories.find((repository) => repository.id === id)),
   );
   const tombstones = dead.size === 0 ? undefined : new Uint32Array(Math.ceil(reader.documentCount / 32));
@@ -160,11 +160,11 @@ export interface EngineOptions {
 const all = 99_999_999;
 
 /** As the daemon has them: the limit of the whole search is the largest. */
-function ruleLimitsOf({ rules }: SearchPlan): RuleLimits | undefined {
+function ruleLimitsOf({ rules }: SearchPlan): ResultLimits | undefined {
   const counts = rules.map(({ count }) => count ?? all);
   return rules.length === 1
     ? undefined
-    : makeRuleLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
+    : makeResultLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
 }
 
 /** Runs a plan over shards in this thread, going on from each pause as the daemon does. */

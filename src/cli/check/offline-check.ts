@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { resultInTurns } from "../../base/yielding.js";
+import { resultWhileYielding } from "../../base/yielding.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";
@@ -102,7 +102,7 @@ class OfflineCheck {
     const store = new RecordStore(folder);
     try {
       const catalog = new Catalog(store, () => undefined);
-      await resultInTurns(catalog.load());
+      await resultWhileYielding(catalog.load());
       return catalog;
     } catch (error) {
       this.#note(`the catalog cannot be read: ${errorMessage(error)}; restore a backup`);

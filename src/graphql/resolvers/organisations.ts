@@ -26,7 +26,7 @@ export const organisationQueries: Pick<Query, "organization" | "organizations" |
       filterInSteps(accounts.organisations(), namesHold(query)),
     );
     const { nodes, totalCount } = paginate(found, first, after);
-    await context.takeTurn(nodes.length);
+    await context.yieldAfter(nodes.length);
     return { nodes: nodes.map((organisation) => new OrganisationSource(organisation)), totalCount };
   },
   namespace: (_, { id }, context) => {

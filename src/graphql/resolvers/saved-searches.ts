@@ -26,7 +26,7 @@ export const savedSearchQueries: Pick<ResolversOf<"Query">, "savedSearches"> = {
       wantedSearches(wanted, context),
     );
     const { nodes, totalCount, pageInfo } = paginateBothWays(found, { first, last, after, before });
-    await context.takeTurn(nodes.length);
+    await context.yieldAfter(nodes.length);
     return { nodes: nodes.flatMap((search) => savedSearchSource(search, context) ?? []), totalCount, pageInfo };
   },
 };

@@ -50,7 +50,7 @@ export const team: ResolversOf<"Team"> = {
       ),
     );
     const page = paginate(users, first, after);
-    await context.takeTurn(page.nodes.length);
+    await context.yieldAfter(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
   parentTeam: ({ team: { parentId } }, _, { services: { accounts } }) => {
@@ -210,7 +210,7 @@ async function teamPage(
   context: RequestContext,
 ) {
   const page = paginate(teams, first, after);
-  await context.takeTurn(page.nodes.length);
+  await context.yieldAfter(page.nodes.length);
   return { ...page, nodes: page.nodes.map((found) => new TeamSource(found)) };
 }
 

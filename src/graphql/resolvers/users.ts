@@ -37,7 +37,7 @@ export const userQueries: Pick<Query, "currentUser" | "user" | "users"> = {
       first,
       after,
     );
-    await context.takeTurn(page.nodes.length);
+    await context.yieldAfter(page.nodes.length);
     return { ...page, nodes: page.nodes.map((user) => new UserSource(user)) };
   },
 };
@@ -75,7 +75,7 @@ export const user: ResolversOf<"User"> = {
     } = context;
     const all = await work.once(`teams of ${id}`, 1, () => inOneStep(() => teams.ofUser(id)));
     const page = paginate(await work.run(all.length, filterInSteps(all, namesHold(search))), first, after);
-    await context.takeTurn(page.nodes.length);
+    await context.yieldAfter(page.nodes.length);
     return { ...page, nodes: page.nodes.map((team) => new TeamSource(team)) };
   },
   usageStatistics: ({ user: { id } }, _, context) => {

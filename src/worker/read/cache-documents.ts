@@ -11,7 +11,7 @@ import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../messages.js";
-import type { CacheDocuments, KeptDocuments } from "../read-messages.js";
+import type { CacheDocuments, CachedDocuments } from "../read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 
@@ -30,8 +30,8 @@ export function largestContentBytes(limits: IndexLimits, arena: SharedArrayBuffe
 /**
  * Makes one shard of the entries. Each blob is taken from a live shard that has it, else read from the mirror, once.
  */
-export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<KeptDocuments> {
-  const { from, to } = request.place;
+export async function answerKeepDocuments(request: CacheDocuments, context: ReadContext): Promise<CachedDocuments> {
+  const { from, to } = request.bytes;
   const shard = new CachedShardBuilder(
     request.repositoryId,
     contentLimitsFor(request.limits),
@@ -114,11 +114,11 @@ class CachedShardBuilder {
   /** Documents whose blob is missing from the mirror. */
   missingCount = 0;
 
-  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, place: Buffer) {
+  constructor(repositoryId: number, limits: ContentLimits, context: ReadContext, buffer: Buffer) {
     this.#repositoryId = repositoryId;
     this.#limits = limits;
     this.#context = context;
-    this.#builder = new ShardBuilder(context.kernel, place);
+    this.#builder = new ShardBuilder(context.kernel, buffer);
   }
 
   /** The set of each document; those without content come last. */
