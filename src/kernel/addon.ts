@@ -17,7 +17,7 @@ export interface Addon {
   /** Returns the number of connections. */
   widenSendBuffers(port: number, bytes: number): number;
   /** Returns a descriptor, 0 for none. */
-  findListener(port: number): number;
+  listenerOf(port: number): number;
   /** Returns a port, 0 when nothing has changed. */
   replaceListener(port: number, descriptor: number): number;
   /**

@@ -24,7 +24,7 @@ export function widenSendBuffers(port: number, bytes: number): number {
  * built.
  */
 export function findListener(port: number): number | undefined {
-  return addonIfBuilt()?.findListener(port) || undefined;
+  return addonIfBuilt()?.listenerOf(port) || undefined;
 }
 
 /**
