@@ -157,7 +157,7 @@ function findInShard(condition: FindCondition, shard: TestShard, kernel: Kernel,
 }
 
 function holds(text: TextPlan, documents: readonly { path: string; content: string }[]): boolean {
-  const plan = { ...planQuery("", "standard"), alternatives: [{ ...planQuery("", "standard").basicQueries[0], text }] };
+  const plan = { ...planQuery("", "standard"), basicQueries: [{ ...planQuery("", "standard").basicQueries[0], text }] };
   return (
     naiveSearch(
       plan,
