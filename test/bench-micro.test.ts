@@ -6,7 +6,7 @@ import { measureBench, ratioTo, tableOf, timed, type MicroBench } from "../nativ
 import { Fixture } from "../native-bench/micro/fixture.js";
 import { scanGroup } from "../native-bench/micro/scan.js";
 import { sampleText, type MicroText } from "../native-bench/micro/text.js";
-import { measureMicro } from "../native-bench/parts/micro.js";
+import { measureMicro } from "../native-bench/suites/micro.js";
 
 const words = [
   "return",

@@ -6,15 +6,15 @@ import t, { type Test } from "tap";
 import { openRepository, type Corpus } from "../native-bench/corpus/corpus.js";
 import { commitFolder } from "../native-bench/corpus/repositories.js";
 import { NullServer } from "../native-bench/load/null-server.js";
-import { measureClients, trawlRequests } from "../native-bench/parts/clients.js";
-import { exponentOf } from "../native-bench/parts/exponent.js";
-import { describePeers, type PeersMeasured } from "../native-bench/parts/peers-record.js";
-import { areComparable, measureSearch, type SearchOutcome } from "../native-bench/parts/searches.js";
-import { Causes } from "../native-bench/peers/causes.js";
+import { measureClients, trawlRequests } from "../native-bench/suites/clients.js";
+import { exponentOf } from "../native-bench/suites/exponent.js";
+import { reportPeers, type PeersMeasured } from "../native-bench/suites/peers-report.js";
+import { areComparable, measureSearch, type SearchOutcome } from "../native-bench/suites/searches.js";
+import { KnownDifferences } from "../native-bench/peers/known-differences.js";
 import { LineReader } from "../native-bench/peers/line-output.js";
 import type { Found, Peer } from "../native-bench/peers/peer.js";
 import { openPeers } from "../native-bench/peers/peers.js";
-import { trawlQuery, type BenchQuery, type Target } from "../native-bench/peers/queries.js";
+import { trawlQuery, type BenchQuery, type QueryLimits } from "../native-bench/peers/queries.js";
 import { ResultSet, type Place } from "../native-bench/peers/result-set.js";
 import { openRipgrep } from "../native-bench/peers/ripgrep.js";
 import { ZoektAnswerReader } from "../native-bench/peers/zoekt-answer.js";
@@ -82,10 +82,10 @@ function foundOf<T>(found: Found<T>): T {
 async function outcomeOf(
   t: Test,
   peers: readonly Peer[],
-  must: Target = {},
+  must: QueryLimits = {},
 ): Promise<{ readonly outcome: SearchOutcome; readonly measured: PeersMeasured }> {
   const corpus = await corpusOf(t);
-  const outcome = await measureSearch(peers, new Causes(corpus, undefined), queryOf("kmalloc", { must }), 3);
+  const outcome = await measureSearch(peers, new KnownDifferences(corpus, undefined), queryOf("kmalloc", { must }), 3);
   const memory = { residentBytes: 1, anonymousBytes: 1, childrenBytes: 0 };
   const measured: PeersMeasured = {
     corpus,
@@ -113,9 +113,9 @@ t.test("equal results give a ratio", async (t) => {
   );
   t.ok(areComparable(outcome, "rg", "trawl"));
   t.same(outcome.peers.get("trawl")?.timesMs, [2, 2, 2]);
-  const { tables, claims, plots, notes } = describePeers(measured);
+  const { tables, targets, plots, notes } = reportPeers(measured);
   t.same(tables[1]?.rows, [["`kmalloc`", "5x", "5x", ""]], "the column of a peer that is missing is empty");
-  t.match(claims, [
+  t.match(targets, [
     { what: "kmalloc: time of rg ÷ ours", value: 5, must: 3 },
     { value: undefined, note: "zoekt is not measured" },
   ]);
@@ -161,10 +161,10 @@ t.test("a wrong result is caught, and gives no ratio", async (t) => {
       csearch: 2,
     });
     t.notOk(areComparable(outcome, "csearch", "trawl"), name);
-    const { tables, claims } = describePeers(measured);
+    const { tables, targets } = reportPeers(measured);
     t.same(tables[1]?.rows, [["`kmalloc`", ...ratios]], name);
     t.match(tables[2]?.rows, [["`kmalloc`", "csearch with rg", /^[12]$/, "", example]], name);
-    t.match(claims, [{ value: undefined, note: "the results differ" }], name);
+    t.match(targets, [{ value: undefined, note: "the results differ" }], name);
   }
 });
 
@@ -174,9 +174,9 @@ t.test("a wrong result of ours leaves no ratio at all", async (t) => {
     [fakePeer("rg", "a:1 b:2"), fakePeer("csearch", "a:1 b:2"), fakePeer("trawl", "a:1")],
     { rg: 2 },
   );
-  const { tables, claims, plots } = describePeers(measured);
+  const { tables, targets, plots } = reportPeers(measured);
   t.same(tables[1]?.rows, [["`kmalloc`", "differs", "differs", ""]]);
-  t.match(claims, [{ value: undefined }]);
+  t.match(targets, [{ value: undefined }]);
   t.same(
     plots[1]?.series.flatMap(({ points }) => points),
     [],
@@ -192,14 +192,14 @@ t.test("a difference with a known cause is counted by it and allowed", async (t)
     fakePeer("trawl", "a:1 b:2 b:3"),
   ]);
   t.ok(areComparable(outcome, "csearch", "trawl"));
-  t.same(describePeers(measured).tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
+  t.same(reportPeers(measured).tables[2]?.rows, [["`kmalloc`", "csearch with rg", "0", "2: file that it skips", ""]]);
 });
 
 t.test("a peer that declines is not asked, and the report says why", async (t) => {
   const huge = fakePeer("csearch", "", { declines: () => "too much" });
   const { outcome, measured } = await outcomeOf(t, [fakePeer("rg", "a:1"), huge, fakePeer("trawl", "a:1")]);
   t.notOk(outcome.peers.has("csearch"));
-  t.ok(describePeers(measured).notes.includes("csearch is not asked for kmalloc: too much."));
+  t.ok(reportPeers(measured).notes.includes("csearch is not asked for kmalloc: too much."));
 });
 
 t.test("files with a NUL byte and matches over lines explain a difference", async (t) => {
@@ -213,7 +213,7 @@ t.test("files with a NUL byte and matches over lines explain a difference", asyn
     { peer: found.peer, lines: setOf("") },
     { peer: fakePeer("other", ""), lines: setOf("text.txt:1 binary.bin:1 over.txt:1 over.txt:2") },
   ];
-  const causeOf = await new Causes(corpus, found.peer).of(
+  const causeOf = await new KnownDifferences(corpus, found.peer).of(
     queryOf("err\\s*=", { kind: "regexp", spansLines: true }),
     other,
     rg,

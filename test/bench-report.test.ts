@@ -5,17 +5,26 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { TrawlError } from "../src/base/errors.js";
 import { run } from "../native-bench/main.js";
-import type { Part } from "../native-bench/parts/part.js";
-import { verdictOf } from "../native-bench/report/claims.js";
+import type { Suite } from "../native-bench/suites/suite.js";
+import { verdictOf } from "../native-bench/report/targets.js";
 import { compareRuns, mergeRuns, type Change } from "../native-bench/report/compare.js";
 import { renderReport } from "../native-bench/report/markdown.js";
 import { renderPlot } from "../native-bench/report/plot.js";
-import type { Axis, Claim, PartRecord, Plot, RunRecord, Sample, Series } from "../native-bench/report/record.js";
+import type {
+  Axis,
+  Findings,
+  Target,
+  SuiteReport,
+  Plot,
+  RunReport,
+  Sample,
+  Series,
+} from "../native-bench/report/run-report.js";
 import { markdownTable, terminalTable } from "../native-bench/report/render-table.js";
 import { machineSlug, newRunFolder, readRun, withReplaced, writeRun } from "../native-bench/report/run-folder.js";
 import { secondsLeft } from "../native-bench/run/progress.js";
-import { runParts } from "../native-bench/run/runner.js";
-import { pageCacheBytes } from "../native-bench/system/environment.js";
+import { runSuites } from "../native-bench/run/runner.js";
+import { pageCacheBytes } from "../native-bench/run/environment.js";
 import { makeWorkFolder } from "../native-bench/system/folders.js";
 import { waitForQuiet } from "../native-bench/system/quiet.js";
 
@@ -69,9 +78,9 @@ const plots: readonly Plot[] = [
   plotOf("nothing", axis("x", "log"), axis("y", "log")),
 ];
 
-const claim: Claim = { what: "a figure", unit: "ms", value: 3, better: "less", must: 4, aim: 2, note: "a|note" };
+const target: Target = { what: "a figure", unit: "ms", value: 3, better: "less", must: 4, aim: 2, note: "a|note" };
 
-function partOf(samples: readonly Sample[]): PartRecord {
+function suiteOf(samples: readonly Sample[]): SuiteReport {
   const table = {
     title: "A table",
     head: ["query", "ms"],
@@ -81,18 +90,18 @@ function partOf(samples: readonly Sample[]): PartRecord {
     ],
   };
   return {
-    part: "one",
-    title: "Part one",
+    suite: "one",
+    title: "Suite one",
     seconds: 75,
     notes: ["A peer is not installed."],
     samples,
     tables: [table],
     plots,
-    claims: [claim],
+    targets: [target],
   };
 }
 
-function runOf(...samples: Sample[]): RunRecord {
+function runOf(...samples: Sample[]): RunReport {
   const machine = {
     processor: "AMD EPYC 7B13",
     cores: 2,
@@ -105,7 +114,7 @@ function runOf(...samples: Sample[]): RunRecord {
     date: "2026-11-21T08:00:00.000Z",
     command: "trawl-bench all",
     environment: { machine, versions: { node: "v20" } },
-    parts: [partOf(samples)],
+    suites: [suiteOf(samples)],
   };
 }
 
@@ -187,7 +196,7 @@ t.test("tables", async (t) => {
 });
 
 t.test("verdicts", async (t) => {
-  const rows: readonly (readonly [Partial<Claim>, string])[] = [
+  const rows: readonly (readonly [Partial<Target>, string])[] = [
     [{ value: 2 }, "meets aim"],
     [{ value: 4 }, "meets must"],
     [{ value: 4.1 }, "MISSES MUST"],
@@ -199,7 +208,7 @@ t.test("verdicts", async (t) => {
     [{ must: undefined, value: 3 }, "misses aim"],
     [{ aim: undefined }, "meets must"],
   ];
-  for (const [change, verdict] of rows) t.equal(verdictOf({ ...claim, ...change }), verdict, JSON.stringify(change));
+  for (const [change, verdict] of rows) t.equal(verdictOf({ ...target, ...change }), verdict, JSON.stringify(change));
 });
 
 t.test("a run is written, read and written again: report, pictures, record", async (t) => {
@@ -207,8 +216,10 @@ t.test("a run is written, read and written again: report, pictures, record", asy
   const folder = newRunFolder(temporaryFolder(t), record, "");
   t.match(folder, /2026-11-21-epyc-7b13-2core$/);
   writeRun(folder, record);
-  t.same(readRun(folder).parts[0]?.samples[0]?.values, [1.23457, 2, 3]);
-  t.same(readRun(folder).parts[0]?.plots, plots);
+  t.same(readRun(folder).suites[0]?.samples[0]?.values, [1.23457, 2, 3]);
+  t.same(readRun(folder).suites[0]?.plots, plots);
+  const file = JSON.parse(readFileSync(join(folder, "run.json"), "utf8")) as { parts: Record<string, unknown>[] };
+  t.match(file.parts, [{ part: "one", claims: [{ what: "a figure" }] }], "the file keeps the keys of older runs");
   const report = readFileSync(join(folder, "report.md"), "utf8");
   t.equal(report, renderReport(record));
   for (const part of [
@@ -225,7 +236,7 @@ t.test("a run is written, read and written again: report, pictures, record", asy
   t.match(newRunFolder(join(folder, ".."), record, ""), /2core-2$/, "the next run of the day gets a folder of its own");
 });
 
-t.test("an interrupted run keeps the parts that it has measured, and says what is missing", async (t) => {
+t.test("an interrupted run keeps the suites that it has measured, and says what is missing", async (t) => {
   const [cache, out] = [temporaryFolder(t), join(temporaryFolder(t), "run")];
   const former = process.env["XDG_CACHE_HOME"];
   process.env["XDG_CACHE_HOME"] = cache;
@@ -233,22 +244,22 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
     if (former === undefined) delete process.env["XDG_CACHE_HOME"];
     else process.env["XDG_CACHE_HOME"] = former;
   });
-  const partNamed = (name: string, measure: () => PartRecord): Part => ({
+  const suiteNamed = (name: string, measure: () => Findings): Suite => ({
     name,
     title: name,
-    estimateSeconds: () => 1,
+    estimateSeconds: { quick: 1, full: 1 },
     measure: async () => measure(),
   });
-  let between: RunRecord | undefined;
+  let between: RunReport | undefined;
   const parts = [
-    partNamed("one", () => partOf([sampleOf("search", "less", 1)])),
-    partNamed("two", () => {
+    suiteNamed("one", () => suiteOf([sampleOf("search", "less", 1)])),
+    suiteNamed("two", () => {
       between = readRun(out);
       throw new TrawlError("internal", "two cannot be measured");
     }),
   ];
   const quiet = t.capture(process.stdout, "write", () => true);
-  const failed = await runParts(parts, {
+  const failed = await runSuites(parts, {
     command: "trawl-bench all",
     isQuick: true,
     rounds: 1,
@@ -257,10 +268,10 @@ t.test("an interrupted run keeps the parts that it has measured, and says what i
     quietLimitMs: 0,
     versions: {},
   }).finally(() => quiet.restore());
-  t.same([between?.parts.map(({ part }) => part), between?.notRun], [["one"], ["two"]]);
+  t.same([between?.suites.map(({ suite }) => suite), between?.notRun], [["one"], ["two"]]);
   t.match(between === undefined ? "" : renderReport(between), /is not whole:\*\* it was interrupted before `two`/);
   const whole = readRun(out);
-  t.same([whole.parts.map(({ part }) => part), whole.notRun, failed], [["one", "two"], undefined, ["two"]]);
+  t.same([whole.suites.map(({ suite }) => suite), whole.notRun, failed], [["one", "two"], undefined, ["two"]]);
   t.notMatch(renderReport(whole), /not whole/);
 });
 
@@ -342,7 +353,7 @@ t.test("repetitions of a run are put together", async (t) => {
     runOf(sampleOf("search", "less", 3)),
     runOf(sampleOf("other", "less", 9)),
   ]);
-  t.same(merged.parts[0]?.samples[0]?.values, [1, 2, 3]);
+  t.same(merged.suites[0]?.samples[0]?.values, [1, 2, 3]);
 });
 
 t.test("the time left follows what the parts took so far", async (t) => {
@@ -365,8 +376,8 @@ t.test("a killed run's folder goes with the next run", async (t) => {
 t.test("the command refuses nonsense in clear words", async (t) => {
   const folder = temporaryFolder(t);
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
-    [["all", "--only", "nope"], /there is no part "nope"; there are .*index/],
-    [["all", "--only", ","], /there is no part/],
+    [["all", "--only", "nope"], /there is no suite "nope"; there are .*index/],
+    [["all", "--only", ","], /there is no suite/],
     [["all", "--rounds", "2"], /--rounds 2 is too few/],
     [["quick", "--rounds", "many"], /--rounds takes a whole number from 1 to 100, not "many"/],
     [["report", folder], /is not the folder of a run: there is no run.json in it/],

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { grouped, short } from "../report/numbers.js";
-import type { Table } from "../report/record.js";
+import type { Table } from "../report/run-report.js";
 import { terminalTable } from "../report/render-table.js";
 import { defaultCacheFolder, madeCorpus, openCorpus } from "./corpus.js";
 import { corpora } from "./table.js";

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { TrawlError } from "../../src/base/errors.js";
 import { run } from "../system/processes.js";
-import { madeOne, type Made } from "./made.js";
+import { madeOne, type Made } from "./manifest.js";
 import { headOf } from "./repositories.js";
 import { corpora, type CorpusDefinition } from "./table.js";
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { randomFrom } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Made } from "./made.js";
+import type { Made } from "./manifest.js";
 import { placeOf } from "./chance.js";
 import {
   borrowObjects,

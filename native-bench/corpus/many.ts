@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { randomFrom, type Random } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Made, MadeRepository } from "./made.js";
+import type { Made, MadeRepository } from "./manifest.js";
 import { initBare, moveNewest, readSource, smallFiles, type Source } from "./repositories.js";
 
 const filesEach = 20;

@@ -2,7 +2,7 @@ import { makeAdversarial } from "./adversarial.js";
 import { makeCommits } from "./commits.js";
 import { makeForks } from "./forks.js";
 import { archiveChecksum, makeHistory, makeLinux } from "./linux.js";
-import { madeOne, type Made } from "./made.js";
+import { madeOne, type Made } from "./manifest.js";
 import { makeMany } from "./many.js";
 import { installedChecksum, makeModules } from "./modules.js";
 import type { Source } from "./repositories.js";

@@ -8,19 +8,19 @@ import type { SecondRow } from "./result.js";
 export interface LoadOptions {
   /** `http://HOST:PORT`, with the path that the server's own paths come after, if it has one. */
   readonly url: string;
-  /** Sent as `Authorization: token …`; "" for none. */
-  readonly token: string;
+  /** Sent as `Authorization: token …`; none by default. */
+  readonly token?: string;
   readonly classes: readonly LoadClass[];
   readonly pace: Pace;
   /** At most so many connections. A request that finds all of them busy waits, and its latency counts from before. */
   readonly connections: number;
   readonly limits: LoadLimits;
-  /** Two runs with the same seed choose the same requests in the same order. */
-  readonly seed: number;
+  /** Two runs with the same seed choose the same requests in the same order; 1 by default. */
+  readonly seed?: number;
   /** Called once a second with what happened in it. */
-  readonly onSecond: (row: SecondRow) => void;
-  /** Ends the run before its time; undefined for no such way. */
-  readonly signal: AbortSignal | undefined;
+  readonly onSecond?: (row: SecondRow) => void;
+  /** Ends the run early. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Clients of one kind. */
@@ -54,7 +54,7 @@ export interface LoadLimits {
 }
 
 /** Throws `bad-config` for what the generator does not do. */
-export function requireLoadOptions({ url, token, classes, pace, connections, limits }: LoadOptions): void {
+export function requireLoadOptions({ url, token = "", classes, pace, connections, limits }: LoadOptions): void {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT or https://HOST`);
   if (/[^\x21-\x7e]/.test(token)) throw new TrawlError("bad-config", "the token has a character that no token has");

@@ -56,12 +56,8 @@ export async function measureOverhead(seconds: number): Promise<Overhead> {
 async function load(url: string, pace: Pace, query: string, durationSeconds: number): Promise<LoadResult> {
   const result = await runLoad({
     url,
-    token: "",
     pace,
     connections: 64,
-    seed: 1,
-    onSecond: () => {},
-    signal: undefined,
     classes: [
       {
         name: "null",

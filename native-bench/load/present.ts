@@ -1,5 +1,5 @@
 import { durationText, grouped, short } from "../report/numbers.js";
-import type { Axis, Plot, Series, Table } from "../report/record.js";
+import type { Axis, Plot, Series, Table } from "../report/run-report.js";
 import { failureTable } from "./failure.js";
 import type { Pace } from "./options.js";
 import type { ClassResult, LoadResult } from "./result.js";

@@ -67,7 +67,7 @@ class LoadRun {
   #seen: Counts = { due: 0, good: 0, failed: 0, bytes: 0 };
 
   constructor(options: LoadOptions) {
-    const { url, token, classes, connections, seed } = options;
+    const { url, token = "", classes, connections, seed = 1 } = options;
     const { origin, pathname } = new URL(url);
     this.#options = options;
     this.#connections = new Connections(origin, connections);
@@ -104,7 +104,7 @@ class LoadRun {
     const runMs = this.#elapsedMs();
     this.#endSecond();
     const { user, system } = process.cpuUsage(cpuBefore);
-    const { url, pace, connections, seed } = this.#options;
+    const { url, pace, connections, seed = 1 } = this.#options;
     const { origin } = new URL(url);
     return {
       startedAt,
@@ -261,7 +261,7 @@ class LoadRun {
     };
     this.#seen = now;
     this.#timeline.push(row);
-    this.#options.onSecond(row);
+    this.#options.onSecond?.(row);
   }
 
   get #inFlight(): number {

@@ -1,14 +1,14 @@
 import { monotonicMs } from "../../src/base/deadline.js";
-import { short, spreadText } from "../report/numbers.js";
-import type { Sample, Table } from "../report/record.js";
-import { spreadOf, type Spread } from "../system/measure.js";
+import { more, ratio, table, type Column } from "../report/build.js";
+import { short } from "../report/numbers.js";
+import type { Sample, Table } from "../report/run-report.js";
 
 /** One piece of work, done in several ways. */
 export interface MicroBench {
   readonly task: string;
   /** Of `Trial.amount`, a second. */
   readonly unit: string;
-  /** Ours first; the others are what it is compared with. */
+  /** Ours first; the others are compared with it. */
   readonly subjects: readonly Subject[];
 }
 
@@ -16,8 +16,8 @@ export interface MicroBench {
 export interface Subject {
   readonly name: string;
   /**
-   * What it finds or writes, to be compared with the others' before any time counts. Behind the first one a subject
-   * without a result is a limit: what the machine does at most when there is nothing to find.
+   * What it finds or writes, compared with the others' before any time counts. After the first one, a subject without a
+   * result is a limit: the most that the machine can do.
    */
   readonly result: (() => Promise<string> | string) | undefined;
   /** Does the work once. */
@@ -32,7 +32,7 @@ export interface Trial {
 export interface BenchGroup {
   readonly title: string;
   readonly benches: readonly MicroBench[];
-  /** Ends what the benches started; they are measured before. */
+  /** Ends what the benches started, after they were measured. */
   readonly close: () => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface BenchResult {
   readonly disagreement: string | undefined;
 }
 
-/** Times work that says how much it did. */
+/** Times work that returns its amount. */
 export function timed(work: () => number): Trial {
   const fromMs = monotonicMs();
   const amount = work();
@@ -58,17 +58,26 @@ export async function timedAsync(work: () => Promise<number>): Promise<Trial> {
   return { amount, seconds: (monotonicMs() - fromMs) / 1000 };
 }
 
+/** A subject's work that always has the same amount; `find` returns what is compared. */
+export function working(amount: number, find: () => number | string): Omit<Subject, "name"> {
+  const run = (): Trial =>
+    timed(() => {
+      find();
+      return amount;
+    });
+  return { result: () => String(find()), run };
+}
+
 /**
- * Compares what the subjects find, then measures them in turn, round after round, so that what else loads the machine
- * meets each alike. The first round does not count. In a round each subject works for `roundMs` or once, whichever is
- * longer.
+ * Compares what the subjects find, then measures them in turn, round after round, so that other load on the machine
+ * affects each alike. The first round does not count. In a round each subject works once, and until `roundMs` are over.
  */
 export async function measureBench(bench: MicroBench, rounds: number, roundMs: number): Promise<BenchResult> {
   const disagreement = await compareResults(bench.subjects);
   const rates = bench.subjects.map((): number[] => []);
   for (let round = 0; round <= rounds; round++) {
     for (const [i, subject] of bench.subjects.entries()) {
-      const rate = await rateOf(subject, roundMs);
+      const rate = await measureRate(subject, roundMs);
       if (round > 0) rates[i]?.push(rate);
     }
   }
@@ -82,7 +91,7 @@ async function compareResults(subjects: readonly Subject[]): Promise<string | un
   return results.map(({ name, result }) => `${name}: ${result}`).join(", ");
 }
 
-async function rateOf(subject: Subject, roundMs: number): Promise<number> {
+async function measureRate(subject: Subject, roundMs: number): Promise<number> {
   let amount = 0;
   let seconds = 0;
   do {
@@ -94,49 +103,34 @@ async function rateOf(subject: Subject, roundMs: number): Promise<number> {
 }
 
 export function samplesOf(group: string, results: readonly BenchResult[]): Sample[] {
-  return results.flatMap(({ bench, rates }) =>
-    bench.subjects.map(({ name }, i) => ({
-      task: `${group}: ${bench.task}`,
-      subject: name,
-      unit: `${bench.unit}/s`,
-      better: "more" as const,
-      values: rates[i] ?? [],
-    })),
+  return results.flatMap(({ bench: { task, unit, subjects }, rates }) =>
+    subjects.map(({ name }, i) => more(`${group}: ${task}`, name, `${unit}/s`, rates[i] ?? [])),
   );
 }
 
 /**
- * A row for each bench; a subject that has no part in it is a dash. Ratios are those of medians. What the first subject
- * reaches of the limit has a column of its own, for there is one limit at most in a row.
+ * A row for each bench, with a dash where a subject is not part of it. Ratios are those of medians. The last column is
+ * the share that the first subject reaches of the limit: a row has at most one limit.
  */
 export function tableOf(title: string, results: readonly BenchResult[]): Table {
-  const names = [...new Set(results.flatMap(({ bench }) => bench.subjects.map(({ name }) => name)))];
-  const peers = names
-    .slice(1)
-    .filter((name) =>
-      results.some(({ bench }) =>
-        bench.subjects.some((subject) => subject.name === name && subject.result !== undefined),
-      ),
-    );
-  const hasLimits = results.some(({ bench }) => limitOf(bench) !== undefined);
-  const rows = results.map((result) => [
-    result.bench.task,
-    `${result.bench.unit}/s`,
-    ...names.map((name) => rangeText(spreadAt(result, name))),
-    ...peers.map((name) => ratioText(ratioTo(result, name), result.disagreement)),
-    ...(hasLimits ? [shareText(result)] : []),
+  const subjects = results.flatMap(({ bench }) => bench.subjects);
+  const names = [...new Set(subjects.map(({ name }) => name))];
+  const hasResult = (name: string): boolean => subjects.some((each) => each.name === name && each.result !== undefined);
+  const limit: Column<BenchResult> = ["of the limit", (row) => shareText(row)];
+  return table(title, results, [
+    ["", ({ bench }) => bench.task],
+    ["unit", ({ bench }) => `${bench.unit}/s`],
+    ...names.map((name): Column<BenchResult> => [name, (row) => (hasSubject(row, name) ? ratesOf(row, name) : "–")]),
+    ...names
+      .slice(1)
+      .filter(hasResult)
+      .map((name): Column<BenchResult> => [`${names[0] ?? ""} ÷ ${name}`, (row) => ratioText(row, name)]),
+    ...(results.some(({ bench }) => limitOf(bench) !== undefined) ? [limit] : []),
   ]);
-  return {
-    title,
-    head: [
-      "",
-      "unit",
-      ...names,
-      ...peers.map((name) => `${names[0] ?? ""} ÷ ${name}`),
-      ...(hasLimits ? ["of the limit"] : []),
-    ],
-    rows,
-  };
+}
+
+function hasSubject({ bench }: BenchResult, name: string): boolean {
+  return bench.subjects.some((subject) => subject.name === name);
 }
 
 /** The name of the bench's limit. */
@@ -144,30 +138,24 @@ export function limitOf({ subjects }: MicroBench): string | undefined {
   return subjects.slice(1).find(({ result }) => result === undefined)?.name;
 }
 
-export function spreadAt({ bench, rates }: BenchResult, name: string): Spread | undefined {
-  const values = rates[bench.subjects.findIndex((subject) => subject.name === name)];
-  return values === undefined ? undefined : spreadOf(values);
+/** The rates of a subject; [] when it is not part of the bench. */
+export function ratesOf({ bench, rates }: BenchResult, name: string): readonly number[] {
+  return rates[bench.subjects.findIndex((subject) => subject.name === name)] ?? [];
 }
 
-/** How many times the rate of that subject ours is; undefined when it has no part in it or found something else. */
-export function ratioTo(result: BenchResult, name: string): number | undefined {
-  const ours = spreadAt(result, result.bench.subjects[0]?.name ?? "");
-  const other = spreadAt(result, name);
-  if (ours === undefined || other === undefined || result.disagreement !== undefined) return undefined;
-  return ours.median / other.median;
+/** Our rate as a multiple of that subject's; undefined when it is not part of the bench or the results differ. */
+export function ratioTo(row: BenchResult, name: string): number | undefined {
+  if (!hasSubject(row, name) || row.disagreement !== undefined) return undefined;
+  return ratio(ratesOf(row, row.bench.subjects[0]?.name ?? ""), ratesOf(row, name));
 }
 
-function rangeText(spread: Spread | undefined): string {
-  return spread === undefined ? "–" : spreadText(spread);
+function shareText(row: BenchResult): string {
+  const share = ratioTo(row, limitOf(row.bench) ?? "");
+  return share === undefined ? "–" : `${short(100 * share)} %`;
 }
 
-function shareText(result: BenchResult): string {
-  const limit = limitOf(result.bench);
-  const ratio = limit === undefined ? undefined : ratioTo(result, limit);
-  return ratio === undefined ? "–" : `${short(100 * ratio)} %`;
-}
-
-function ratioText(ratio: number | undefined, disagreement: string | undefined): string {
-  if (disagreement !== undefined) return "differs";
-  return ratio === undefined ? "–" : `${short(ratio)}x`;
+function ratioText(row: BenchResult, name: string): string {
+  if (row.disagreement !== undefined) return "differs";
+  const value = ratioTo(row, name);
+  return value === undefined ? "–" : `${short(value)}x`;
 }

@@ -1,5 +1,5 @@
 /** What a measured search is held to. Ratios are times of a peer divided by ours. */
-export interface Target {
+export interface QueryLimits {
   readonly rg?: number;
   readonly csearch?: number;
   readonly zoekt?: number;
@@ -17,8 +17,8 @@ export interface BenchQuery {
   readonly spansLines: boolean;
   /** The answer has gigabytes. */
   readonly isHuge: boolean;
-  readonly must: Target;
-  readonly aim: Target;
+  readonly must: QueryLimits;
+  readonly aim: QueryLimits;
 }
 
 /**
@@ -57,15 +57,15 @@ export const quickQueries: readonly BenchQuery[] = [
   regexp("create(Hash|Hmac|Server)", untargeted),
 ];
 
-function literal(pattern: string, targets: Targets): BenchQuery {
+export function literal(pattern: string, targets: QueryTargets): BenchQuery {
   return { pattern, kind: "literal", ignoreCase: false, spansLines: false, isHuge: false, ...targets };
 }
 
-function regexp(pattern: string, targets: Targets): BenchQuery {
+export function regexp(pattern: string, targets: QueryTargets): BenchQuery {
   return { ...literal(pattern, targets), kind: "regexp" };
 }
 
-type Targets = Pick<BenchQuery, "must" | "aim">;
+type QueryTargets = Pick<BenchQuery, "must" | "aim">;
 
 export function nameOf({ pattern, ignoreCase }: BenchQuery): string {
   return `${ignoreCase ? "-i " : ""}${/^ +$/.test(pattern) ? `${pattern.length} spaces` : pattern}`;

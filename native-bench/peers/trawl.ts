@@ -9,7 +9,8 @@ import { SseDecoder } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
 import { ended, start } from "../system/processes.js";
 import { curlMs, openAnswer } from "./http.js";
-import type { Answer } from "./peer.js";
+import type { Answer, Peer } from "./peer.js";
+import { streamParams } from "./queries.js";
 import { ResultSet } from "./result-set.js";
 
 const command = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
@@ -153,6 +154,18 @@ export class Trawl {
   #open(params: URLSearchParams): Promise<AsyncIterable<Buffer>> {
     return openAnswer({ url: this.#searchUrl(params), body: undefined });
   }
+}
+
+/** Our daemon as one of those that are measured. */
+export function trawlPeer(trawl: Trawl): Peer {
+  return {
+    name: "trawl",
+    version: "this checkout",
+    time: (query) => trawl.curlMs(streamParams(query)),
+    results: (query) => trawl.results(streamParams(query)),
+    causeOf: () => undefined,
+    declines: () => undefined,
+  };
 }
 
 interface StreamMatch {

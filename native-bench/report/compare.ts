@@ -1,6 +1,6 @@
 import { quantileOf, spreadOf, type Spread } from "../system/measure.js";
 import { short, spreadText } from "./numbers.js";
-import type { RunRecord, Sample, Table } from "./record.js";
+import type { RunReport, Sample, Table } from "./run-report.js";
 
 export type Change = "better" | "worse" | "same within noise" | "too few values";
 
@@ -34,7 +34,7 @@ before to the reverse. Two samples differ when that span leaves out 1 and the me
 the same within noise. With fewer than ${valuesMin} values on a side nothing is said.`.replaceAll("\n", " ");
 
 /** Compares what both runs measured: equal task, subject and unit. */
-export function compareRuns(before: RunRecord, after: RunRecord): Comparison {
+export function compareRuns(before: RunReport, after: RunReport): Comparison {
   const [old, now] = [samplesOf(before), samplesOf(after)];
   const rows: ComparedSample[] = [];
   for (const [name, sample] of now) {
@@ -65,17 +65,17 @@ export function comparisonTable({ rows }: Comparison): Table {
 }
 
 /** Several runs of the same thing as one: their samples one after the other. */
-export function mergeRuns(first: RunRecord, more: readonly RunRecord[]): RunRecord {
+export function mergeRuns(first: RunReport, more: readonly RunReport[]): RunReport {
   const others = more.map(samplesOf);
   const merge = (sample: Sample): Sample => ({
     ...sample,
     values: [...sample.values, ...others.flatMap((samples) => samples.get(nameOf(sample))?.values ?? [])],
   });
-  return { ...first, parts: first.parts.map((part) => ({ ...part, samples: part.samples.map(merge) })) };
+  return { ...first, suites: first.suites.map((suite) => ({ ...suite, samples: suite.samples.map(merge) })) };
 }
 
-function samplesOf({ parts }: RunRecord): Map<string, Sample> {
-  return new Map(parts.flatMap(({ samples }) => samples).map((sample) => [nameOf(sample), sample]));
+function samplesOf({ suites }: RunReport): Map<string, Sample> {
+  return new Map(suites.flatMap(({ samples }) => samples).map((sample) => [nameOf(sample), sample]));
 }
 
 function nameOf({ task, subject, unit }: Sample): string {

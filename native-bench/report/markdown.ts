@@ -1,74 +1,67 @@
-import { claimsSummary, claimsTable } from "./claims.js";
+import { quietShareMax } from "../system/quiet.js";
+import { rowTable } from "./build.js";
 import { durationText, grouped, short } from "./numbers.js";
 import { markdownTable } from "./render-table.js";
-import { quietShareMax } from "../system/quiet.js";
-import type { PartRecord, Plot, RunRecord, Table } from "./record.js";
+import type { RunReport, SuiteReport, Table } from "./run-report.js";
+import { targetsSummary, targetsTable } from "./targets.js";
 
-/**
- * Above this load of the last minute others are at work on the machine, as far as a run tells that has not looked
- * closer.
- */
+/** A run that did not measure the share in use was on a busy machine when the load average was above this. */
 const quietLoadMax = 0.5;
 
-/** The report of a run: `report.md`, beside `run.json` and the pictures. */
-export function renderReport(record: RunRecord): string {
+/** The written report of a run: `report.md`, beside `run.json` and the plots. */
+export function renderReport(run: RunReport): string {
+  const targets = targetsTable(run.suites);
   const blocks = [
-    `# Run of ${record.date.slice(0, 10)}`,
-    `\`${record.command}\``,
-    "Made from [run.json](run.json), which holds every measured value. Ratios of one run mean something; times of different machines do not.",
-    interruptionText(record),
-    ...environmentBlocks(record),
+    `# Run of ${run.date.slice(0, 10)}`,
+    `\`${run.command}\``,
+    "Made from [run.json](run.json), which holds every measured value. Compare ratios within one run; times of different machines do not compare.",
+    interruptionText(run),
+    ...environmentBlocks(run),
     "## Figures",
-    ...claimsBlocks(record.parts),
-    ...record.parts.flatMap(partBlocks),
+    targetsSummary(run.suites),
+    targets.rows.length === 0 ? "" : markdownTable(targets),
+    ...run.suites.flatMap(suiteBlocks),
   ];
   return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 }
 
-function interruptionText({ notRun = [] }: RunRecord): string {
-  return notRun.length === 0
-    ? ""
-    : `**This run is not whole:** it was interrupted before ${notRun.map((name) => `\`${name}\``).join(", ")}.`;
+function interruptionText({ notRun = [] }: RunReport): string {
+  const names = notRun.map((name) => `\`${name}\``).join(", ");
+  return names === "" ? "" : `**This run is not whole:** it was interrupted before ${names}.`;
 }
 
-function environmentBlocks({ date, environment: { machine, versions } }: RunRecord): string[] {
+function environmentBlocks({ date, environment: { machine, versions } }: RunReport): string[] {
   const { processor, cores, memoryBytes, kernel, loadBefore, busyBefore, pageCacheBytes } = machine;
-  const rows = [
-    ["begun", date],
-    ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`],
-    ["memory", `${short(memoryBytes / 1e9)} GB`],
-    ["kernel", kernel],
-    ["load before", short(loadBefore)],
-    ...(busyBefore === undefined ? [] : [["in use before", `${short(busyBefore * 100)} %`]]),
-    ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
-    ...Object.entries(versions),
-  ];
-  const busy = (busyBefore === undefined ? loadBefore > quietLoadMax : busyBefore > quietShareMax)
-    ? "The machine was busy when the run began: look at the ratios, not at the times."
-    : "";
-  return ["## Environment", markdownTable({ title: "", head: ["what", "value"], rows }), busy];
+  const table = rowTable(
+    "",
+    ["what", "value"],
+    [
+      ["begun", date],
+      ["processor", `${processor}, ${cores} ${cores === 1 ? "core" : "cores"}`],
+      ["memory", `${short(memoryBytes / 1e9)} GB`],
+      ["kernel", kernel],
+      ["load before", loadBefore],
+      ...(busyBefore === undefined ? [] : [["in use before", `${short(busyBefore * 100)} %`]]),
+      ["page cache before", `${short(pageCacheBytes / 1e9)} GB`],
+      ...Object.entries(versions),
+    ],
+  );
+  const isBusy = busyBefore === undefined ? loadBefore > quietLoadMax : busyBefore > quietShareMax;
+  const warning = isBusy ? "The machine was busy when the run began: trust the ratios, not the times." : "";
+  return ["## Environment", markdownTable(table), warning];
 }
 
-function claimsBlocks(parts: readonly PartRecord[]): string[] {
-  const table = claimsTable(parts);
-  return [claimsSummary(parts), table.rows.length === 0 ? "" : markdownTable(table)];
-}
-
-function partBlocks({ part, title, seconds, notes, samples, tables, plots }: PartRecord): string[] {
+function suiteBlocks({ suite, title, seconds, notes, samples, tables, plots }: SuiteReport): string[] {
   const valueCount = samples.reduce((sum, { values }) => sum + values.length, 0);
   return [
     `## ${title}`,
-    `Part \`${part}\`, ${durationText(seconds)}${valueCount === 0 ? "" : `, ${grouped(valueCount)} values`}.`,
+    `Suite \`${suite}\`, ${durationText(seconds)}${valueCount === 0 ? "" : `, ${grouped(valueCount)} values`}.`,
     notes.map((note) => `- ${note.replaceAll("\n", "\n  ")}`).join("\n"),
     ...tables.flatMap(tableBlocks),
-    ...plots.map(plotBlock),
+    ...plots.map((plot) => `![${plot.title.replaceAll(/[[\]]/g, "")}](${plot.name}.svg)`),
   ];
 }
 
 function tableBlocks(table: Table): string[] {
   return [`### ${table.title}`, table.rows.length === 0 ? "Nothing." : markdownTable(table)];
-}
-
-function plotBlock({ name, title }: Plot): string {
-  return `![${title.replaceAll(/[[\]]/g, "")}](${name}.svg)`;
 }

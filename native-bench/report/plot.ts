@@ -5,7 +5,7 @@ import type { EChartsOption } from "echarts";
 import { SVGRenderer } from "echarts/renderers";
 import { bar, dodgedMark, whisker } from "./marks.js";
 import { compact } from "./numbers.js";
-import type { Axis, Plot, PlotPoint, Series } from "./record.js";
+import type { Axis, Plot, PlotPoint, Series } from "./run-report.js";
 
 use([CustomChart, LineChart, ScatterChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 

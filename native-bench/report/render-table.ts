@@ -1,4 +1,4 @@
-import type { Table } from "./record.js";
+import type { Table } from "./run-report.js";
 
 /** As Markdown whose columns also line up when it is read as text. */
 export function markdownTable(table: Table): string {

@@ -3,57 +3,71 @@ import { join } from "node:path";
 import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import { renderReport } from "./markdown.js";
 import { renderPlot } from "./plot.js";
-import type { Environment, RunRecord } from "./record.js";
+import type { Environment, RunReport, SuiteReport, Target } from "./run-report.js";
 
-const recordFile = "run.json";
+const runFile = "run.json";
 const reportFile = "report.md";
 
 /** A folder below `parent` that is not there yet: `DATE-MACHINE`, then the same with a number. */
-export function newRunFolder(parent: string, record: Pick<RunRecord, "date" | "environment">, suffix: string): string {
-  const name = [record.date.slice(0, 10), machineSlug(record.environment.machine), suffix]
-    .filter((part) => part !== "")
-    .join("-");
+export function newRunFolder(parent: string, run: Pick<RunReport, "date" | "environment">, suffix: string): string {
+  const words = [run.date.slice(0, 10), machineSlug(run.environment.machine), suffix];
+  const name = words.filter((word) => word !== "").join("-");
   let folder = join(parent, name);
   for (let n = 2; existsSync(folder); n++) folder = join(parent, `${name}-${n}`);
   return folder;
 }
 
-/** Writes the record, its report and its pictures. */
-export function writeRun(folder: string, record: RunRecord): void {
+/** Writes `run.json`, the report and the plots. */
+export function writeRun(folder: string, run: RunReport): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, recordFile), jsonOf(record));
-  renderRun(folder, record);
+  writeFileSync(join(folder, runFile), jsonText(toFile(run)));
+  renderRun(folder, run);
 }
 
-/** Writes what is made from a record again. */
-export function renderRun(folder: string, record: RunRecord): void {
-  writeFileSync(join(folder, reportFile), renderReport(record));
-  for (const plot of record.parts.flatMap(({ plots }) => plots))
+/** Writes the report and the plots again. */
+export function renderRun(folder: string, run: RunReport): void {
+  writeFileSync(join(folder, reportFile), renderReport(run));
+  for (const plot of run.suites.flatMap(({ plots }) => plots))
     writeFileSync(join(folder, `${plot.name}.svg`), renderPlot(plot));
 }
 
-/** Throws `not-found` and `bad-request` in words that a person understands. */
-export function readRun(folder: string): RunRecord {
-  const file = join(folder, recordFile);
+/** Throws `not-found` and `bad-request` with a message for the user. */
+export function readRun(folder: string): RunReport {
+  const file = join(folder, runFile);
   if (!isRunFolder(folder))
-    throw new TrawlError("not-found", `${folder} is not the folder of a run: there is no ${recordFile} in it`);
-  let value: Partial<RunRecord>;
+    throw new TrawlError("not-found", `${folder} is not the folder of a run: there is no ${runFile} in it`);
+  let value: Partial<RunFile>;
   try {
-    value = JSON.parse(readFileSync(file, "utf8")) as Partial<RunRecord>;
+    value = JSON.parse(readFileSync(file, "utf8")) as Partial<RunFile>;
   } catch (error) {
     throw new TrawlError("bad-request", `${file} is not JSON: ${errorMessage(error)}`);
   }
-  if (!Array.isArray(value.parts) || typeof value.date !== "string" || value.environment?.machine === undefined) {
+  if (!Array.isArray(value.parts) || typeof value.date !== "string" || value.environment?.machine === undefined)
     throw new TrawlError("bad-request", `${file} is not the record of a run: it lacks date, environment or parts`);
-  }
-  return value as RunRecord;
+  return fromFile(value as RunFile);
+}
+
+/** The file's own keys are older than today's names; they stay, so that runs of any version can be compared. */
+interface RunFile extends Omit<RunReport, "suites"> {
+  readonly parts: readonly (Omit<SuiteReport, "suite" | "targets"> & {
+    readonly part: string;
+    readonly claims: readonly Target[];
+  })[];
+}
+
+function toFile({ suites, ...run }: RunReport): RunFile {
+  return { ...run, parts: suites.map(({ suite, targets, ...rest }) => ({ part: suite, ...rest, claims: targets })) };
+}
+
+function fromFile({ parts, ...run }: RunFile): RunReport {
+  return { ...run, suites: parts.map(({ part, claims, ...rest }) => ({ suite: part, ...rest, targets: claims })) };
 }
 
 export function isRunFolder(folder: string): boolean {
-  return statSync(join(folder, recordFile), { throwIfNoEntry: false })?.isFile() ?? false;
+  return statSync(join(folder, runFile), { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** `epyc-2core`: says what was measured on, and not whose machine it is. */
+/** `epyc-2core`: the kind of machine, without its name. */
 export function machineSlug({ processor, cores }: Environment["machine"]): string {
   const words = processor
     .toLowerCase()
@@ -63,22 +77,19 @@ export function machineSlug({ processor, cores }: Environment["machine"]): strin
   return [...(words.length === 0 ? ["machine"] : words), `${cores}core`].join("-");
 }
 
-/** A series of numbers on one line, and digits that were measured. */
-function jsonOf(record: RunRecord): string {
+/** With each series of numbers on one line, and no more digits than were measured. */
+function jsonText(run: RunFile): string {
   const rounded = (_: string, value: unknown): unknown =>
     typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
-  const text = JSON.stringify(record, rounded, 1);
+  const text = JSON.stringify(run, rounded, 1);
   const series = /\[\s+(?:(?:-?[\d.]+(?:e[+-]?\d+)?|null),?\s+)+\]/g;
   const points = /\{\s+"x": [^{}]*\}/g;
   const onOneLine = (match: string): string => match.replace(/\s+/g, " ");
   return `${text.replace(series, onOneLine).replace(points, onOneLine)}\n`;
 }
 
-/**
- * The record with each of these strings, wherever it stands, in place of another: folders of this machine stay out of
- * it.
- */
-export function withReplaced(record: RunRecord, replacements: ReadonlyMap<string, string>): RunRecord {
+/** Replaces each of these strings everywhere in a run: folders of this machine stay out of what is written. */
+export function withReplaced(run: RunReport, replacements: ReadonlyMap<string, string>): RunReport {
   const longestFirst = [...replacements].filter(([from]) => from.length > 1).sort(([a], [b]) => b.length - a.length);
   const replace = (value: unknown): unknown => {
     if (typeof value === "string") return longestFirst.reduce((text, [from, to]) => text.replaceAll(from, to), value);
@@ -87,5 +98,5 @@ export function withReplaced(record: RunRecord, replacements: ReadonlyMap<string
       return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replace(inner)]));
     return value;
   };
-  return replace(record) as RunRecord;
+  return replace(run) as RunReport;
 }

@@ -3,8 +3,8 @@ import { callEvery, monotonicMs, type PendingCall } from "../../src/base/deadlin
 import { durationText } from "../report/numbers.js";
 
 /**
- * What is left of parts that were thought to take `estimates` seconds, when the first ones took `done` and the next has
- * run for `runningSeconds`. A machine that was slower so far is thought to be so from here on, within reason.
+ * Seconds left of suites estimated at `estimates`, when the first ones took `done` and the next has run for
+ * `runningSeconds`. A machine that was slower than estimated is expected to stay so, within bounds.
  */
 export function secondsLeft(estimates: readonly number[], done: readonly number[], runningSeconds: number): number {
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -19,25 +19,27 @@ type Out = Pick<WriteStream, "write"> & { readonly isTTY?: boolean; readonly col
 const linePeriodMs = 1_000;
 const statusPeriodMs = 500;
 
-/** Tells a person how far a run is: one moving line on a terminal, a line now and then elsewhere. */
+/** Shows how far a run is: one changing line on a terminal, a line at most once a second elsewhere. */
 export class Progress {
   readonly #out: Out;
-  readonly #parts: readonly { readonly name: string; readonly estimateSeconds: number }[];
+  readonly #estimates: readonly number[];
   readonly #done: number[] = [];
   readonly #timer: PendingCall;
   #startedMs = monotonicMs();
   #printedMs = -Infinity;
   #text = "";
 
-  constructor(out: Out, parts: readonly { readonly name: string; readonly estimateSeconds: number }[]) {
+  constructor(out: Out, estimates: readonly number[]) {
     this.#out = out;
-    this.#parts = parts;
+    this.#estimates = estimates;
     this.#timer = callEvery(statusPeriodMs, () => this.#drawStatus());
   }
 
   begin(title: string): void {
     this.#startedMs = monotonicMs();
-    this.line(`[${this.#done.length + 1}/${this.#parts.length}] ${title} (about ${durationText(this.#left())} left)`);
+    this.line(
+      `[${this.#done.length + 1}/${this.#estimates.length}] ${title} (about ${durationText(this.#left())} left)`,
+    );
   }
 
   say(text: string): void {
@@ -46,13 +48,13 @@ export class Progress {
     else if (monotonicMs() - this.#printedMs > linePeriodMs) this.line(`  ${text}`);
   }
 
-  /** Writes lines that stay. */
+  /** Writes lines that are not overwritten. */
   line(text: string): void {
     this.#printedMs = monotonicMs();
     this.#out.write(`${this.#out.isTTY ? clearLine : ""}${text}\n`);
   }
 
-  /** The seconds that the part took. */
+  /** Returns the seconds that the suite took. */
   end(): number {
     const seconds = this.#runningSeconds();
     this.#done.push(seconds);
@@ -70,11 +72,7 @@ export class Progress {
   }
 
   #left(): number {
-    return secondsLeft(
-      this.#parts.map(({ estimateSeconds }) => estimateSeconds),
-      this.#done,
-      this.#runningSeconds(),
-    );
+    return secondsLeft(this.#estimates, this.#done, this.#runningSeconds());
   }
 
   #drawStatus(): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { TrawlError } from "../../src/base/errors.js";
 import { defaultCacheFolder } from "../corpus/corpus.js";
 import { mergeRuns } from "../report/compare.js";
-import type { RunRecord } from "../report/record.js";
+import type { RunReport } from "../report/run-report.js";
 import { readRun } from "../report/run-folder.js";
 import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { ended, run, start } from "../system/processes.js";
@@ -33,7 +33,7 @@ export async function measureRevisions(
   before: string,
   after: string,
   settings: RevisionSettings,
-): Promise<{ readonly runs: readonly [RunRecord, RunRecord]; readonly notes: readonly string[] }> {
+): Promise<{ readonly runs: readonly [RunReport, RunReport]; readonly notes: readonly string[] }> {
   const folder = makeWorkFolder(defaultCacheFolder());
   const trees = [join(folder, "before"), join(folder, "after")] as const;
   // By then the folder is gone, and git forgets its work trees.
@@ -42,7 +42,7 @@ export async function measureRevisions(
     settings.say(`building ${commit.slice(0, 12)}`);
     await buildTree(trees[i] ?? "", commit);
   }
-  const records: [RunRecord[], RunRecord[]] = [[], []];
+  const records: [RunReport[], RunReport[]] = [[], []];
   for (let repeat = 1; repeat <= settings.repeats; repeat++) {
     for (const [i, tree] of trees.entries()) {
       settings.say(`round ${repeat} of ${settings.repeats}: ${i === 0 ? "before" : "after"}`);
@@ -62,7 +62,7 @@ async function buildTree(tree: string, commit: string): Promise<void> {
   await run("make", ["-C", tree, "-o", "install", "kernel", "typescript"], "");
 }
 
-async function runTree(tree: string, only: readonly string[]): Promise<RunRecord> {
+async function runTree(tree: string, only: readonly string[]): Promise<RunReport> {
   const out = join(tree, "build", "run");
   const args = [
     join(tree, "bin/trawl-bench"),
@@ -79,7 +79,7 @@ async function runTree(tree: string, only: readonly string[]): Promise<RunRecord
 
 const runLimitMs = 900_000;
 
-function merged([first, ...more]: readonly RunRecord[]): RunRecord {
+function merged([first, ...more]: readonly RunReport[]): RunReport {
   if (first === undefined) throw new TrawlError("bad-request", "each revision is run at least once");
   return mergeRuns(first, more);
 }

@@ -2,16 +2,16 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { errorMessage } from "../../src/base/errors.js";
 import { defaultCacheFolder } from "../corpus/corpus.js";
-import type { Part, PartContext } from "../parts/part.js";
-import { claimsSummary, claimsTable, verdictOf } from "../report/claims.js";
 import { durationText } from "../report/numbers.js";
-import type { PartRecord, RunRecord } from "../report/record.js";
 import { terminalTable } from "../report/render-table.js";
 import { newRunFolder, withReplaced, writeRun } from "../report/run-folder.js";
-import { readEnvironment } from "../system/environment.js";
+import type { Findings, RunReport, SuiteReport } from "../report/run-report.js";
+import { targetsSummary, targetsTable, verdictOf } from "../report/targets.js";
+import type { Suite, SuiteContext } from "../suites/suite.js";
 import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { endAll } from "../system/processes.js";
 import { waitForQuiet } from "../system/quiet.js";
+import { readEnvironment } from "./environment.js";
 import { Progress } from "./progress.js";
 
 export interface RunSettings {
@@ -19,80 +19,67 @@ export interface RunSettings {
   readonly command: string;
   readonly isQuick: boolean;
   readonly rounds: number;
-  /** The folder to write; undefined for `native-bench/runs/DATE-MACHINE`, with `suffix` behind it. */
+  /** The folder to write; undefined for `native-bench/runs/DATE-MACHINE-SUFFIX`. */
   readonly out: string | undefined;
   readonly suffix: string;
-  /** A machine that is busy is waited for so long. */
+  /** How long to wait for a busy machine. */
   readonly quietLimitMs: number;
   /** Versions of the peers, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
 /**
- * Runs the parts one after the other. The run is written after each, so that an interrupted one keeps what it has. A
- * part that fails is noted and the others go on; returns the names of those.
+ * Runs the suites one after the other. The run is written after each, so an interrupted one keeps what it has. A suite
+ * that fails is noted and the others go on; returns the names of those that failed.
  */
-export async function runParts(parts: readonly Part[], settings: RunSettings): Promise<readonly string[]> {
+export async function runSuites(suites: readonly Suite[], settings: RunSettings): Promise<readonly string[]> {
   const cacheFolder = defaultCacheFolder();
   const busyBefore = await waitForQuiet(settings.quietLimitMs, console.log);
-  const head = {
-    date: new Date().toISOString(),
-    command: settings.command,
-    environment: await readEnvironment(settings.versions, busyBefore),
-  };
+  const environment = await readEnvironment(settings.versions, busyBefore);
+  const head = { date: new Date().toISOString(), command: settings.command, environment };
   const workFolder = makeWorkFolder(cacheFolder);
-  const context = { isQuick: settings.isQuick, rounds: settings.rounds, workFolder, cacheFolder };
-  const records: PartRecord[] = [];
-  const failed: string[] = [];
-  const estimates = parts.map((part) => ({
-    name: part.name,
-    estimateSeconds: part.estimateSeconds({ ...context, progress: () => {} }),
-  }));
+  const { isQuick, rounds } = settings;
+  const estimates = suites.map(({ estimateSeconds: { quick, full } }) => (isQuick ? quick : full));
   const progress = new Progress(process.stdout, estimates);
+  const context = { isQuick, rounds, workFolder, cacheFolder, progress: (text: string) => progress.say(text) };
   const folder = settings.out ?? newRunFolder(join(checkoutFolder, "native-bench", "runs"), head, settings.suffix);
-  for (const part of parts) {
-    progress.begin(part.title);
-    const { record, isFailed } = await runPart(part, { ...context, progress: (text) => progress.say(text) });
+  const reports: SuiteReport[] = [];
+  const failed: string[] = [];
+  for (const { name, title, measure } of suites) {
+    progress.begin(title);
+    const { findings, isFailed } = await attempt(measure, context);
     const seconds = progress.end();
-    records.push({ ...record, seconds });
-    if (isFailed) failed.push(part.name);
-    writeRun(folder, withReplaced(runOf(head, records, parts), foldersOf(context)));
-    for (const text of [...record.tables.map(terminalTable), ...record.notes]) progress.line(`\n${text}`);
-    progress.line(`\n${part.name}: ${isFailed ? "FAILED after" : "done in"} ${durationText(seconds)}\n`);
+    reports.push({ suite: name, title, seconds, ...findings });
+    if (isFailed) failed.push(name);
+    const notRun = suites.slice(reports.length).map((suite) => suite.name);
+    const run: RunReport = { ...head, suites: reports, ...(notRun.length === 0 ? {} : { notRun }) };
+    writeRun(folder, withReplaced(run, folderNames(context)));
+    for (const text of [...findings.tables.map(terminalTable), ...findings.notes]) progress.line(`\n${text}`);
+    progress.line(`\n${name}: ${isFailed ? "FAILED after" : "done in"} ${durationText(seconds)}\n`);
   }
   progress.close();
-  printEnd(records, folder, failed);
+  printEnd(reports, folder, failed);
   return failed;
 }
 
-/** The run as far as it has come. */
-function runOf(head: Omit<RunRecord, "parts">, records: readonly PartRecord[], parts: readonly Part[]): RunRecord {
-  const notRun = parts.slice(records.length).map(({ name }) => name);
-  return { ...head, parts: records, ...(notRun.length === 0 ? {} : { notRun }) };
+interface Attempt {
+  readonly findings: Findings;
+  readonly isFailed: boolean;
 }
 
-async function runPart(
-  part: Part,
-  context: PartContext,
-): Promise<{ readonly record: PartRecord; readonly isFailed: boolean }> {
+async function attempt(measure: Suite["measure"], context: SuiteContext): Promise<Attempt> {
   try {
-    return { record: await part.measure(context), isFailed: false };
+    return { findings: await measure(context), isFailed: false };
   } catch (error) {
-    const notes = [`This part failed: ${errorMessage(error)}`];
-    return {
-      record: { part: part.name, title: part.title, seconds: 0, notes, samples: [], tables: [], plots: [], claims: [] },
-      isFailed: true,
-    };
+    const notes = [`This suite failed: ${errorMessage(error)}`];
+    return { findings: { notes, samples: [], tables: [], plots: [], targets: [] }, isFailed: true };
   } finally {
     await endAll();
   }
 }
 
-/** What stands for folders of this machine in what is written. */
-function foldersOf({
-  workFolder,
-  cacheFolder,
-}: Pick<PartContext, "workFolder" | "cacheFolder">): ReadonlyMap<string, string> {
+/** What replaces folders of this machine in what is written. */
+function folderNames({ workFolder, cacheFolder }: SuiteContext): ReadonlyMap<string, string> {
   return new Map([
     [workFolder, "$WORK"],
     [cacheFolder, "$CACHE"],
@@ -101,10 +88,9 @@ function foldersOf({
   ]);
 }
 
-function printEnd(parts: readonly PartRecord[], folder: string, failed: readonly string[]): void {
-  if (parts.some(({ claims }) => claims.some((claim) => verdictOf(claim) !== ""))) {
-    console.log(`${terminalTable(claimsTable(parts))}\n\n${claimsSummary(parts)}`);
-  }
-  if (failed.length > 0) console.log(`${failed.length} of ${parts.length} parts failed: ${failed.join(", ")}`);
+function printEnd(suites: readonly SuiteReport[], folder: string, failed: readonly string[]): void {
+  if (suites.some(({ targets }) => targets.some((target) => verdictOf(target) !== "")))
+    console.log(`${terminalTable(targetsTable(suites))}\n\n${targetsSummary(suites)}`);
+  if (failed.length > 0) console.log(`${failed.length} of ${suites.length} suites failed: ${failed.join(", ")}`);
   console.log(`The report is ${join(folder, "report.md")}`);
 }

@@ -7,14 +7,17 @@ import { descendantsOf } from "./processes.js";
 export interface Spread {
   readonly min: number;
   readonly median: number;
-  readonly p99: number;
   readonly max: number;
   readonly count: number;
 }
 
 export function spreadOf(values: readonly number[]): Spread {
   const at = (share: number): number => quantileOf(values, share);
-  return { min: at(0), median: at(0.5), p99: at(0.99), max: at(1), count: values.length };
+  return { min: at(0), median: at(0.5), max: at(1), count: values.length };
+}
+
+export function medianOf(values: readonly number[]): number {
+  return quantileOf(values, 0.5);
 }
 
 /**
@@ -38,6 +41,14 @@ export async function alternate<Value>(
     for (const [i, measure] of measures.entries()) values[i]?.push(await measure());
   }
   return values;
+}
+
+/** The same after one round that does not count. */
+export async function alternateWarm<Value>(
+  rounds: number,
+  measures: readonly (() => Promise<Value>)[],
+): Promise<Value[][]> {
+  return (await alternate(rounds + 1, measures)).map((values) => values.slice(1));
 }
 
 export interface Memory {

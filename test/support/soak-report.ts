@@ -1,7 +1,7 @@
 /** The report of a soak: docs/soak.md and its pictures. */
 import { writeFileSync } from "node:fs";
 import { renderPlot } from "../../native-bench/report/plot.js";
-import type { Axis, Plot, Series } from "../../native-bench/report/record.js";
+import type { Axis, Plot, Series } from "../../native-bench/report/run-report.js";
 import { conditions } from "../faults/results.js";
 import { quantile } from "./full-run.js";
 import type { Resources } from "./resources.js";

@@ -5,7 +5,10 @@ import { firstResults, zoektQuery } from "../peers/zoekt.js";
 
 export const clientCount = 32;
 
-/** What one round of many clients came to. */
+/** Results that each client asks for. */
+export const resultsWanted = 500;
+
+/** One round of many clients. */
 export interface ClientRound {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
@@ -13,36 +16,30 @@ export interface ClientRound {
   readonly failedCount: number;
   /** Why the first one failed; "" when none did. */
   readonly failure: string;
-  /** Of one core, what the generator took. */
+  /** CPU use of the generator, as a share of one core. */
   readonly generatorShare: number;
 }
 
-/** Results that each of the clients wants. */
-export const resultsWanted = 500;
-
 /**
- * What people type: words, and expressions that begin with one. Those that do not are left out also because one takes
- * zoekt seconds: with them in the mix it was a matter of these alone, 6.8 requests a second against our 448.
+ * What people type: words, and expressions that begin with one. Others are left out because zoekt takes seconds for a
+ * single one of them: with them the mix measured nothing else, 6.8 requests a second against our 448.
  */
-export function interactiveQueries(table: readonly BenchQuery[]): BenchQuery[] {
-  return table.filter(({ isHuge, spansLines, pattern }) => !isHuge && !spansLines && /^\w{3}/.test(pattern));
+export function interactiveQueries(queries: readonly BenchQuery[]): BenchQuery[] {
+  return queries.filter(({ isHuge, spansLines, pattern }) => !isHuge && !spansLines && /^\w{3}/.test(pattern));
 }
 
 export function trawlRequests(queries: readonly BenchQuery[]): LoadRequest[] {
-  return queries.map((query) => ({
-    kind: "stream",
-    query: trawlQuery(query, resultsWanted),
-    patternType: query.kind,
-    version: "",
-    display: undefined,
-  }));
+  return queries.map((query) => {
+    const text = trawlQuery(query, resultsWanted);
+    return { kind: "stream", query: text, patternType: query.kind, version: "", display: undefined };
+  });
 }
 
 export function zoektRequests(queries: readonly BenchQuery[]): LoadRequest[] {
   return queries.map((query) => ({ kind: "zoekt", query: zoektQuery(query), options: firstResults(resultsWanted) }));
 }
 
-/** 32 clients, each of which asks one of the requests when it has the answer to its last one. */
+/** 32 clients; each asks one of the requests as soon as it has the answer to its last one. */
 export async function measureClients(
   url: string,
   requests: readonly LoadRequest[],
@@ -50,12 +47,8 @@ export async function measureClients(
 ): Promise<ClientRound> {
   const result = await runLoad({
     url,
-    token: "",
     pace: { kind: "closed", concurrency: clientCount },
     connections: clientCount,
-    seed: 1,
-    onSecond: () => {},
-    signal: undefined,
     classes: [{ name: "interactive", weight: 1, reader: { kind: "steady" }, requests }],
     limits: { durationSeconds: seconds, requestsMax: 10_000_000, timeoutSeconds: 60, drainSeconds: 30 },
   });

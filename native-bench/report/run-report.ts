@@ -1,16 +1,14 @@
 /**
- * What a run of the harness leaves behind, as plain data: `runs/DATE-MACHINE/run.json`. The report and the comparison
- * of two runs read nothing else, so each part states its tables and plots here and draws nothing.
+ * What a run leaves behind, as plain data. The written report and the comparison of two runs read nothing else: a suite
+ * states its tables and plots here, and only this folder renders them.
  */
-export interface RunRecord {
+export interface RunReport {
   /** ISO 8601, when the run began. */
   readonly date: string;
   readonly command: string;
   readonly environment: Environment;
-  readonly parts: readonly PartRecord[];
-  /**
-   * Names of the parts that were still to come when this was written: an interrupted run. Absent when there are none.
-   */
+  readonly suites: readonly SuiteReport[];
+  /** Names of the suites that had not run when this was written: an interrupted run. Absent when there are none. */
   readonly notRun?: readonly string[];
 }
 
@@ -20,12 +18,9 @@ export interface Environment {
     readonly cores: number;
     readonly memoryBytes: number;
     readonly kernel: string;
-    /** Load of the last minute before the run began. */
+    /** Load average of the last minute before the run began. */
     readonly loadBefore: number;
-    /**
-     * Share of all processors that was in use right before. Above 0.05 others were at work, and only ratios mean
-     * something.
-     */
+    /** Share of all processors that was in use right before the run. Above 0.05 only ratios mean something. */
     readonly busyBefore?: number;
     readonly pageCacheBytes: number;
   };
@@ -33,20 +28,23 @@ export interface Environment {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** What one part of the harness (`peers`, `micro`, `scale`, …) measured. */
-export interface PartRecord {
-  readonly part: string;
+/** What one suite (`peers`, `micro`, …) measured. */
+export interface SuiteReport {
+  readonly suite: string;
   readonly title: string;
   readonly seconds: number;
-  /** Sentences: peers that are not installed, results that differ, what a reader must know. */
+  /** Sentences: peers that are not installed, results that differ, how the figures were measured. */
   readonly notes: readonly string[];
   readonly samples: readonly Sample[];
   readonly tables: readonly Table[];
   readonly plots: readonly Plot[];
-  readonly claims: readonly Claim[];
+  readonly targets: readonly Target[];
 }
 
-/** Every measured value of one subject at one task, in the order they were measured; two runs are compared by these. */
+/** What a suite itself returns; the runner knows the rest. */
+export type Findings = Omit<SuiteReport, "suite" | "title" | "seconds">;
+
+/** Every measured value of one subject at one task, in the order of measurement. Two runs are compared by these. */
 export interface Sample {
   readonly task: string;
   readonly subject: string;
@@ -74,7 +72,7 @@ export interface Axis {
   /** With its unit. */
   readonly label: string;
   readonly scale: "linear" | "log" | "category";
-  /** The names of the places on a category axis; [] on the others. */
+  /** The names along a category axis; [] on the others. */
   readonly categories: readonly string[];
 }
 
@@ -93,15 +91,18 @@ export interface PlotPoint {
   readonly high?: number;
 }
 
-/** One figure, and what it is held to. */
-export interface Claim {
+/** One figure, and the limits it is held to. */
+export interface Target extends Limits {
   readonly what: string;
   readonly unit: string;
   /** Undefined where it could not be measured; the note says why. */
   readonly value: number | undefined;
   readonly better: "less" | "more";
-  /** Undefined where nothing is asked of it. */
+  readonly note: string;
+}
+
+/** Undefined where there is no such limit. */
+export interface Limits {
   readonly must: number | undefined;
   readonly aim: number | undefined;
-  readonly note: string;
 }

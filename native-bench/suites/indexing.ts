@@ -1,20 +1,18 @@
 import { join } from "node:path";
 import { monotonicMs } from "../../src/base/deadline.js";
-import { diskBytes, waitForRest, watchMemory, type WatchedMemory } from "../system/measure.js";
 import type { Trawl } from "../peers/trawl.js";
+import { diskBytes, waitForRest, watchMemory, type WatchedMemory } from "../system/measure.js";
 
-/** One run from nothing to searchable. */
+/** One run from an empty daemon to a searchable repository. */
 export interface IndexRun extends WatchedMemory {
   readonly fetchSeconds: number;
-  /** From the start of the fetch until the first search could find something. */
+  /** From the start of the fetch until a search could find something. */
   readonly seconds: number;
-  /** What shards and catalog take on the disk once the daemon has come to rest. */
+  /** Size of shards and catalog on disk once the daemon is idle. */
   readonly dataBytes: number;
 }
 
-/**
- * Adds the repository at `url` as `name` to an empty daemon and waits until it is searchable and the daemon at rest.
- */
+/** Adds the repository at `url` as `name` to an empty daemon, and waits until it is searchable and the daemon idle. */
 export async function measureIndex(
   trawl: Trawl,
   name: string,
@@ -31,7 +29,7 @@ export async function measureIndex(
   });
   const seconds = (monotonicMs() - startedMs) / 1000;
   const watched = memory();
-  progress("waiting until the daemon is at rest");
+  progress("waiting until the daemon is idle");
   await waitForRest(trawl.pid, 120_000);
   const dataBytes = diskBytes(join(dataFolder, "shards")) + diskBytes(join(dataFolder, "catalog"));
   return { ...watched, fetchSeconds: ((fetchedMs ?? startedMs) - startedMs) / 1000, seconds, dataBytes };

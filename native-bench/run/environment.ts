@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../report/record.js";
-import { checkoutFolder } from "./folders.js";
-import { run } from "./processes.js";
+import type { Environment } from "../report/run-report.js";
+import { checkoutFolder } from "../system/folders.js";
+import { run } from "../system/processes.js";
 
 /**
- * What a run is measured on, as it is at the moment of the call. `peers`: their versions by name; `busyBefore`: what
- * `waitForQuiet` has returned.
+ * The machine as it is at the moment of the call. `peers` are their versions by name; `busyBefore` is what `waitForQuiet`
+ * returned.
  */
 export async function readEnvironment(
   peers: Readonly<Record<string, string>>,

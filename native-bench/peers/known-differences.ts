@@ -13,7 +13,7 @@ export interface Answered {
 }
 
 /** Why tools may well disagree about a place of the corpus, whichever they are. */
-export class Causes {
+export class KnownDifferences {
   readonly #folder: string;
   readonly #ripgrep: Ripgrep | undefined;
   readonly #binary = new Map<string, boolean>();
