@@ -43,11 +43,6 @@ class Site {
   #daemon: DaemonProcess | undefined;
   /** Ends by the daemon's own decision, as nobody knew what the disk had; and all others. */
   givenUp = 0;
-  /**
-   * Ends by LMDB's binding, which aborts the process after some writes that a full disk did not take: not understood,
-   * and as good as kill -9.
-   */
-  aborted = 0;
   readonly deaths: string[] = [];
 
   constructor(t: Test) {
@@ -63,7 +58,6 @@ class Site {
         (await this.#daemon.exit()) === 1 &&
         this.#daemon.log.some(({ msg }) => String(msg).startsWith("the disk failed while a store was written"));
       if (decided) this.givenUp++;
-      else if ((await this.#daemon.exit()) === "SIGABRT") this.aborted++;
       else
         this.deaths.push(
           `exit code ${await this.#daemon.exit()}: ${this.#daemon.log
@@ -186,7 +180,7 @@ for (const kind of kinds) {
       8,
       kind.name,
       `${counts.steps} syncs (each of some ${callCount} calls that write, in turn): ${counts.hit} met the error, ${counts.refused} told it, all others succeeded; ` +
-        `searches right meanwhile; ended by itself and was started again ${site.givenUp} times, as the outcome of the write was unknown; LMDB aborted it ${site.aborted} times; syncs again ${quantile(recoveriesMs, 0.5).toFixed(0)} ms after (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`,
+        `searches right meanwhile; ended by itself and was started again ${site.givenUp} times, as the outcome of the write was unknown; syncs again ${quantile(recoveriesMs, 0.5).toFixed(0)} ms after (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`,
     );
   });
 }

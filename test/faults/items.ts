@@ -83,8 +83,7 @@ export const items: readonly Item[] = [
     what: "The disk is full, or fails, at each write in turn",
     bound: "searches go on, the sync tells it, recovery unaided",
     tests: ["fault-disk", "daemon-lifecycle"],
-    notShown:
-      "that the process lives: after some writes that a full disk did not take, LMDB's binding aborts it, and the service manager starts it again",
+    notShown: "",
   },
   {
     number: 9,

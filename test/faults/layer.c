@@ -59,7 +59,7 @@ struct record {
 };
 
 #define FDS 65536
-static struct { ino_t inode; char tracked, syncs, isBootId; } fds[FDS];
+static struct { ino_t inode; dev_t device; char tracked, syncs, isBootId; } fds[FDS];
 
 static struct control *control;
 static char root[PATH_MAX], journalFolder[PATH_MAX];
@@ -190,7 +190,13 @@ static const char *within(int folder, const char *path, char *space) {
   return strncmp(space, root, rootBytes) == 0 ? space : NULL;
 }
 
-static int isTracked(int fd) { return control != NULL && fd >= 0 && fd < FDS && fds[fd].tracked; }
+/* Whether a descriptor is still the file that was opened. libuv closes by a system call of its own, which no library sees, and the number may
+ * be that of a pipe or an eventfd since then: libuv aborts the process when it cannot write to the eventfd that wakes a thread. */
+static int isStill(int fd) {
+  struct stat now;
+  return fstat(fd, &now) == 0 && now.st_ino == fds[fd].inode && now.st_dev == fds[fd].device;
+}
+static int isTracked(int fd) { return control != NULL && fd >= 0 && fd < FDS && fds[fd].tracked && isStill(fd); }
 
 /* Keeps what a path names alive under a number of its own; 0 where nothing is there. */
 static uint64_t bury(const char *path) {
@@ -315,15 +321,19 @@ LIBC(openat, int, int, const char *, int, ...)
 static int opened(int folder, const char *path, int flags, mode_t mode) {
   char space[PATH_MAX];
   const char *whole = within(folder, path, space);
+  struct stat before, after;
   if (whole == NULL) {
     int fd = real_openat(folder, path, flags, mode);
     if (isOurs(fd)) {
       fds[fd].tracked = 0;
       fds[fd].isBootId = bootId != NULL && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0;
+      if (fds[fd].isBootId && fstat(fd, &after) == 0) {
+        fds[fd].inode = after.st_ino;
+        fds[fd].device = after.st_dev;
+      }
     }
     return fd;
   }
-  struct stat before, after;
   int isThere = stat(whole, &before) == 0;
   int creates = (flags & O_CREAT) != 0 && !isThere, cuts = (flags & O_TRUNC) != 0 && isThere && before.st_size > 0;
   int changes = creates || cuts;
@@ -336,6 +346,7 @@ static int opened(int folder, const char *path, int flags, mode_t mode) {
   if (fd >= 0 && fstat(fd, &after) == 0) {
     if (fd < FDS) {
       fds[fd].inode = after.st_ino;
+      fds[fd].device = after.st_dev;
       fds[fd].tracked = S_ISREG(after.st_mode) || S_ISDIR(after.st_mode);
       fds[fd].syncs = (flags & O_DSYNC) != 0;
       fds[fd].isBootId = 0;
@@ -364,7 +375,7 @@ int close(int fd) {
 LIBC(read, ssize_t, int, void *, size_t)
 ssize_t read(int fd, void *bytes, size_t length) {
   ssize_t count = real_read(fd, bytes, length);
-  if (count > 0 && fd >= 0 && fd < FDS && fds[fd].isBootId) {
+  if (count > 0 && fd >= 0 && fd < FDS && fds[fd].isBootId && isStill(fd)) {
     size_t known = strlen(bootId);
     memcpy(bytes, bootId, known < (size_t)count ? known : (size_t)count);
   }
