@@ -1,6 +1,6 @@
 import t from "tap";
 import { loadBounds } from "../native-bench/load/bounds.js";
-import { classesOf } from "../native-bench/load/mix.js";
+import { parseMix } from "../native-bench/load/mix.js";
 import { requireLoadOptions, type LoadOptions, type Pace } from "../native-bench/load/options.js";
 import { parseQueries } from "../native-bench/load/queries-file.js";
 import { SseCheck } from "../native-bench/load/sse-check.js";
@@ -119,7 +119,7 @@ t.test("the file of queries", async (t) => {
 t.test("the mix", async (t) => {
   const queries = parseQueries('a\nb count:5\n{"graphql": "{ x }"}', "q");
   const shown = (mix: string | undefined): unknown =>
-    classesOf(mix, queries).map(({ name, weight, requests }) => [name, weight, requests.length]);
+    parseMix(mix, queries).map(({ name, weight, requests }) => [name, weight, requests.length]);
   t.same(
     shown(undefined),
     [
@@ -133,11 +133,11 @@ t.test("the mix", async (t) => {
     ["exhaustive", 0.5, 2],
   ]);
   t.same(
-    classesOf("exhaustive=1", queries)[0]?.requests.map((request) => request.kind === "stream" && request.query),
+    parseMix("exhaustive=1", queries)[0]?.requests.map((request) => request.kind === "stream" && request.query),
     ["count:all a", "b count:5"],
   );
   for (const bad of ["", "interactive", "fast=1", "interactive=1,interactive=2", "interactive=-1"]) {
-    t.throws(() => classesOf(bad, queries), { code: "bad-config" }, bad);
+    t.throws(() => parseMix(bad, queries), { code: "bad-config" }, bad);
   }
 });
 
@@ -145,7 +145,7 @@ t.test("what is beyond the documented bounds is refused", async (t) => {
   const options: LoadOptions = {
     url: "http://127.0.0.1:1",
     token: "",
-    classes: classesOf(undefined, parseQueries("x", "q")),
+    classes: parseMix(undefined, parseQueries("x", "q")),
     pace: { kind: "closed", concurrency: 1 },
     connections: 1,
     seed: 1,
@@ -172,8 +172,8 @@ t.test("what is beyond the documented bounds is refused", async (t) => {
     [{ url: "127.0.0.1:80" }, /url/],
     [{ token: "a\nb" }, /token/],
     [{ classes: [] }, /mix is empty/],
-    [{ classes: classesOf("graphql=1", parseQueries("x", "q")) }, /nothing to send for graphql/],
-    [{ classes: classesOf("interactive=0", parseQueries("x", "q")) }, /share of interactive/],
+    [{ classes: parseMix("graphql=1", parseQueries("x", "q")) }, /nothing to send for graphql/],
+    [{ classes: parseMix("interactive=0", parseQueries("x", "q")) }, /share of interactive/],
   ];
   t.doesNotThrow(() => requireLoadOptions(options));
   for (const [changed, message] of rows)

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { viewLines } from "../native-bench/load/live-view.js";
-import { classesOf } from "../native-bench/load/mix.js";
+import { parseMix } from "../native-bench/load/mix.js";
 import { NullServer, type NullBehaviour } from "../native-bench/load/null-server.js";
 import type { LoadOptions, Pace } from "../native-bench/load/options.js";
 import { loadPlots, loadTables, unfairness } from "../native-bench/load/present.js";
@@ -56,7 +56,7 @@ function load(
   const options: LoadOptions = {
     url,
     token,
-    classes: classesOf(mix, parseQueries(queries, "queries")),
+    classes: parseMix(mix, parseQueries(queries, "queries")),
     pace,
     connections,
     seed,

@@ -8,9 +8,9 @@ interface Bound {
 }
 
 /**
- * What one generator does at most. More is refused, because the answer would be about the generator and not about the
- * server: a small request costs it 80 µs of its one core (measured by overhead.ts, in each run of the harness).
- * Connections and clients stay below the usual limits of open files and of ports to one address.
+ * The limits of one generator. Beyond them the figures would describe the generator and not the server: a small request
+ * costs it 80 µs of its one core (measured by overhead.ts, in each run of the harness). Connections and clients stay
+ * below the usual limits of open files and of ports to one address.
  */
 export const loadBounds = {
   rate: { min: 0.01, max: 10_000, isWhole: false, unit: "requests a second" },
@@ -29,8 +29,6 @@ export type BoundName = keyof typeof loadBounds;
 export function requireWithin(name: BoundName, value: number): void {
   const { min, max, isWhole, unit } = loadBounds[name];
   if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
-  throw new TrawlError(
-    "bad-config",
-    `${name} ${value}: must be ${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`,
-  );
+  const range = `${isWhole ? "a whole number " : ""}from ${min} to ${max} ${unit}`;
+  throw new TrawlError("bad-config", `${name} ${value}: must be ${range}`);
 }

@@ -3,7 +3,7 @@ import type { Outcome } from "./exchange.js";
 import { failureTable, type FailureKind } from "./failure.js";
 import type { ClassResult, ClassSecond } from "./result.js";
 
-/** Counts what becomes of the requests of one class. */
+/** Counts the outcomes of the requests of one class. */
 export class ClassRecorder {
   due = 0;
   whole = 0;
@@ -30,57 +30,46 @@ export class ClassRecorder {
     return this.whole + this.left;
   }
 
-  /** No more requests will be due. What comes after counts, but not in the throughput. */
+  /** No more requests will be due. Later answers count, but not for the throughput. */
   endSending(): void {
     this.#sending = { good: this.good, bytes: this.bytes };
   }
 
-  firstMatches(ms: number): void {
+  recordFirstMatches(ms: number): void {
     this.#firstMatches.add(ms);
   }
 
-  /**
-   * What became of a request that was sent; `query` is its place among the labels, undefined where it says nothing of
-   * fairness.
-   */
-  ended(query: number | undefined, outcome: Outcome, ms: number): void {
-    switch (outcome.kind) {
-      case "failed": {
-        const { kind, message } = outcome.failure;
-        this.#countFailure(kind, message);
-        if (failureTable[kind].isWait) this.#addLatency(ms);
-        return;
-      }
-      case "left":
-        this.left++;
-        return this.#addLatency(ms);
-      case "whole":
-        this.whole++;
-        if (query !== undefined) this.#countQuery(query, ms);
-        return this.#addLatency(ms);
+  /** The outcome of a request that was sent. `query` is its label's index, undefined where fairness ignores it. */
+  recordOutcome(query: number | undefined, outcome: Outcome, ms: number): void {
+    if (outcome.kind === "failed") {
+      const { kind, message } = outcome.failure;
+      this.#countFailure(kind, message);
+      if (!failureTable[kind].isWait) return;
+    } else {
+      this[outcome.kind]++;
+      if (outcome.kind === "whole" && query !== undefined) this.#countQuery(query, ms);
     }
+    this.#latency.add(ms);
+    this.#thisSecond.add(ms);
   }
 
   /** A request that was due in this second of the run was not sent. */
-  notSent(second: number): void {
+  recordNotSent(second: number): void {
     this.#countFailure("not-sent", failureTable["not-sent"].meaning);
     this.#notSent[second] = (this.#notSent[second] ?? 0) + 1;
   }
 
-  /** What came in since the last call. */
+  /** What happened since the last call. */
   takeSecond(): ClassSecond {
     const { count, p50Ms, p99Ms, maxMs } = this.#thisSecond.distribution();
     this.#thisSecond.clear();
     return { name: this.name, count, p50Ms, p99Ms, maxMs };
   }
 
-  /**
-   * Called once, when the run has ended `runMs` after its beginning: until then at least, what was not sent has waited.
-   */
+  /** Called once, when the run has ended after `runMs`: what was not sent has waited at least until then. */
   result(runMs: number, sendingMs: number): ClassResult {
-    for (const [second, count] of this.#notSent.entries()) {
-      for (let i = 0; i < (count ?? 0); i++) this.#latency.add(runMs - (second + 1) * 1000);
-    }
+    for (const [second, count = 0] of this.#notSent.entries())
+      for (let i = 0; i < count; i++) this.#latency.add(runMs - (second + 1) * 1000);
     return {
       name: this.name,
       due: this.due,
@@ -95,11 +84,6 @@ export class ClassRecorder {
       firstMatches: this.#firstMatches.distribution(),
       queries: this.#queries.filter(({ whole }) => whole > 0),
     };
-  }
-
-  #addLatency(ms: number): void {
-    this.#latency.add(ms);
-    this.#thisSecond.add(ms);
   }
 
   #countQuery(query: number, ms: number): void {

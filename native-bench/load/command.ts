@@ -4,7 +4,7 @@ import { renderPlot } from "../report/plot.js";
 import { terminalTable } from "../report/render-table.js";
 import { loadBounds, type BoundName } from "./bounds.js";
 import { LiveView } from "./live-view.js";
-import { classesOf, clientKinds } from "./mix.js";
+import { clientKinds, parseMix } from "./mix.js";
 import type { LoadOptions, Pace } from "./options.js";
 import { generatorNotes, loadPlots, loadTables } from "./present.js";
 import { readQueriesFile } from "./queries-file.js";
@@ -31,71 +31,50 @@ interface Typed {
 }
 
 const defaultConcurrency = 8;
-/** Of a constant rate, where as many are opened as are needed. */
+/** With a constant rate, which opens only as many as it needs. */
 const defaultConnections = 256;
+
+const help = {
+  queries: "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)",
+  rate: "a constant rate; latency counts from when a request was due",
+  concurrency: `clients that each ask again when they are answered (default: ${defaultConcurrency})`,
+  connections: `the most to open (default: --concurrency, or ${defaultConnections} with --rate)`,
+  inFlight: "with --rate: a request beyond this is not sent and counts as a failure",
+  svg: "write a plot of latency by percentile, and one of latency over time to a second file beside it",
+};
 
 /** Adds `load`, whose exit code is 1 when a request failed. */
 export function addLoadCommand(program: Command, exit: (code: number) => void): void {
+  const kinds = Object.entries(clientKinds).map(([name, { meaning }]) => `${name} ${meaning}`);
   program
     .command("load")
-    .description("Put a load on a server that speaks the search interface, and measure how it bears it.")
+    .description("Puts a load on a server that speaks the search interface, and measures how it performs.")
     .requiredOption("--url <url>", "address of the server, http://HOST:PORT")
     .addOption(new Option("--token <token>", "access token").env("TRAWL_TOKEN").default("", "none"))
-    .requiredOption(
-      "--queries <file>",
-      "what to ask: a query a line; # begins a comment; { begins a JSON object (native-bench/load/README.md)",
-    )
-    .addOption(
-      bounded("--rate <n>", "rate", "a constant rate; latency counts from when a request was to begin").conflicts(
-        "concurrency",
-      ),
-    )
-    .addOption(
-      bounded(
-        "--concurrency <n>",
-        "concurrency",
-        `so many, each of which asks again when it is answered (default: ${defaultConcurrency})`,
-      ),
-    )
-    .addOption(
-      bounded(
-        "--connections <n>",
-        "connections",
-        `what was opened at most (default: --concurrency, or ${defaultConnections} with --rate)`,
-      ),
-    )
-    .addOption(
-      bounded(
-        "--in-flight <n>",
-        "in-flight",
-        "with --rate: one beyond these is not sent and counts as a failure",
-      ).default(10_000),
-    )
-    .addOption(bounded("--duration <s>", "duration", "how long requests are sent").default(10))
-    .addOption(bounded("--requests <n>", "requests", "end after so many").default(loadBounds.requests.max))
+    .requiredOption("--queries <file>", help.queries)
+    .addOption(bounded("--rate <n>", "rate", help.rate).conflicts("concurrency"))
+    .addOption(bounded("--concurrency <n>", "concurrency", help.concurrency))
+    .addOption(bounded("--connections <n>", "connections", help.connections))
+    .addOption(bounded("--in-flight <n>", "in-flight", help.inFlight).default(10_000))
+    .addOption(bounded("--duration <s>", "duration", "how long to send requests").default(10))
+    .addOption(bounded("--requests <n>", "requests", "end after this many").default(loadBounds.requests.max))
     .addOption(bounded("--timeout <s>", "timeout", "for one answer").default(60))
-    .addOption(bounded("--drain <s>", "drain", "how long answers are waited for at the end").default(10))
-    .option("--mix <mix>", `kinds of clients, as in interactive=9,exhaustive=1: ${mixHelp()}`)
-    .addOption(new Option("--seed <n>", "of the random choice of queries").argParser(toNumber).default(1))
+    .addOption(bounded("--drain <s>", "drain", "how long to wait for answers at the end").default(10))
+    .option("--mix <mix>", `kinds of clients, as in interactive=9,exhaustive=1: ${kinds.join("; ")}`)
+    .addOption(new Option("--seed <n>", "of the random choice of queries").argParser(parseNumber).default(1))
     .option("--json <file>", "write the result")
-    .option("--svg <file>", "write the latency by percentile; over time goes to a second file beside it")
+    .option("--svg <file>", help.svg)
     .action(async (typed: Typed) => exit(await load(typed)));
 }
 
 function bounded(flags: string, name: BoundName, description: string): Option {
   const { min, max, unit } = loadBounds[name];
-  return new Option(flags, `${unit}, ${min} to ${max}: ${description}`).argParser(toNumber);
+  return new Option(flags, `${unit}, ${min} to ${max}: ${description}`).argParser(parseNumber);
 }
 
-function toNumber(text: string): number {
+function parseNumber(text: string): number {
   if (/^-?[0-9.]+(e[0-9]+)?$/i.test(text)) return Number(text);
   throw new InvalidArgumentError("It must be a number.");
-}
-
-function mixHelp(): string {
-  return Object.entries(clientKinds)
-    .map(([name, { meaning }]) => `${name} ${meaning}`)
-    .join("; ");
 }
 
 /** Runs what was typed and returns the exit code. The first ^C ends the run early, with its result. */
@@ -103,42 +82,39 @@ async function load(typed: Typed): Promise<number> {
   const stop = new AbortController();
   const stopOnce = (): void => stop.abort();
   const view = new LiveView(process.stderr, typed.duration);
-  const options = optionsOf(typed, (row) => view.show(row), stop.signal);
+  const options = parseOptions(typed, (row) => view.show(row), stop.signal);
   process.once("SIGINT", stopOnce);
   const result = await runLoad(options);
   process.off("SIGINT", stopOnce);
-  print(result);
-  write(result, typed);
+  const tables = loadTables(result).map((table) => `${terminalTable(table)}\n`);
+  console.log(["", ...tables, ...generatorNotes(result)].join("\n"));
+  writeFiles(result, typed);
   return result.classes.some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
 
-function optionsOf(typed: Typed, onSecond: LoadOptions["onSecond"], signal: AbortSignal): LoadOptions {
+function parseOptions(typed: Typed, onSecond: LoadOptions["onSecond"], signal: AbortSignal): LoadOptions {
   const { url, token, mix, seed, duration, requests, timeout, drain } = typed;
-  const pace = paceOf(typed);
+  const pace = parsePace(typed);
   return {
     url,
     token,
     seed,
     pace,
-    onSecond,
+    ...(onSecond === undefined ? {} : { onSecond }),
     signal,
-    classes: classesOf(mix, readQueriesFile(typed.queries)),
+    classes: parseMix(mix, readQueriesFile(typed.queries)),
     connections: typed.connections ?? (pace.kind === "closed" ? pace.concurrency : defaultConnections),
     limits: { durationSeconds: duration, requestsMax: requests, timeoutSeconds: timeout, drainSeconds: drain },
   };
 }
 
-function paceOf({ rate, concurrency, inFlight }: Typed): Pace {
-  if (rate !== undefined) return { kind: "open", ratePerSecond: rate, inFlightMax: inFlight };
-  return { kind: "closed", concurrency: concurrency ?? defaultConcurrency };
+function parsePace({ rate, concurrency = defaultConcurrency, inFlight }: Typed): Pace {
+  return rate === undefined
+    ? { kind: "closed", concurrency }
+    : { kind: "open", ratePerSecond: rate, inFlightMax: inFlight };
 }
 
-function print(result: LoadResult): void {
-  const tables = loadTables(result).map((table) => `${terminalTable(table)}\n`);
-  console.log(["", ...tables, ...generatorNotes(result)].join("\n"));
-}
-
-function write(result: LoadResult, { json, svg }: Typed): void {
+function writeFiles(result: LoadResult, { json, svg }: Typed): void {
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, undefined, 2)}\n`);
   if (svg === undefined) return;
   const files = [svg, svg.replace(/(\.svg)?$/, "-time.svg")];

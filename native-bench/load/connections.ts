@@ -1,9 +1,9 @@
 import { Client } from "undici";
 
 /**
- * Up to `count` connections to one server, each of which carries one request at a time. Opened when first needed; what
- * was used last is used next, so a light load stays on few of them. undici's own pool looks through all of its
- * connections for each request, which costs more than the request when there are thousands.
+ * Up to `count` connections to one server, each of which carries one request at a time. They are opened on demand, and
+ * the last one used is used next, so a light load stays on a few of them. undici's own pool scans all of its connections
+ * for each request, which costs more than the request when there are thousands.
  */
 export class Connections {
   readonly #origin: string;
@@ -16,7 +16,7 @@ export class Connections {
     this.#count = count;
   }
 
-  /** An idle connection, the caller's until given back; undefined when all are busy. */
+  /** An idle connection, the caller's until `release`; undefined when all are busy. */
   take(): Client | undefined {
     const idle = this.#idle.pop();
     if (idle !== undefined || this.#all.length === this.#count) return idle;
@@ -30,11 +30,11 @@ export class Connections {
     return client;
   }
 
-  give(client: Client): void {
+  release(client: Client): void {
     this.#idle.push(client);
   }
 
-  /** Cuts all of them; requests that are under way fail. */
+  /** Closes all of them; requests in flight fail. */
   async close(): Promise<void> {
     await Promise.all(this.#all.map((client) => client.destroy()));
   }

@@ -1,4 +1,4 @@
-/** First in, first out; `shift` stays cheap however long it is. */
+/** First in, first out. `shift` takes constant time on average. */
 export class DueQueue<T> {
   #items: T[] = [];
   #first = 0;

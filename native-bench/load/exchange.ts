@@ -1,26 +1,27 @@
 import type { Client, Dispatcher } from "undici";
 import { callAfter, monotonicMs, type PendingCall } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import type { AnswerCheck, Exchangeable } from "./adapters/adapter.js";
+import type { AnswerCheck } from "./answer-check.js";
 import { connectionFailure, statusFailure, type Failure } from "./failure.js";
 import type { Reader } from "./reader.js";
+import type { Exchangeable } from "./request.js";
 
-/** How an exchange came out. */
+/** How an exchange ended. */
 export type Outcome =
   | { readonly kind: "whole" }
-  /** The client left, as it meant to. */
+  /** The client left, as intended. */
   | { readonly kind: "left" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
-/** Who is told what becomes of an exchange. */
+/** Is told about the progress of an exchange. */
 export interface ExchangeObserver {
-  /** So many bytes of the answer's body have come. */
+  /** This many more bytes of the answer's body have arrived. */
   received(byteCount: number): void;
-  /** The first matches have begun to come. At most once. */
+  /** The first matches have begun to arrive. At most once. */
   firstMatches(): void;
   /** Once, as soon as the outcome is certain. */
   ended(outcome: Outcome): void;
-  /** Once, with `ended` or after it: the connection may take another request. */
+  /** Once, with `ended` or after it: the connection is free again. */
   released(): void;
 }
 
@@ -39,7 +40,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #hasMatches = false;
   #hasPaused = false;
   #hasEnded = false;
-  /** The beginning of an answer that is not 200, for the message. */
+  /** The beginning of an answer with another status than 200, for the message. */
   #complaint = "";
 
   constructor(request: Exchangeable, reader: Reader, timeoutMs: number, observer: ExchangeObserver) {
@@ -47,9 +48,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#check = request.newCheck();
     this.#reader = reader;
     this.#observer = observer;
-    this.#timeout = callAfter(timeoutMs, () =>
-      this.fail({ kind: "timeout", message: `no whole answer in ${timeoutMs / 1000} s` }),
-    );
+    const failure: Failure = { kind: "timeout", message: `no whole answer in ${timeoutMs / 1000} s` };
+    this.#timeout = callAfter(timeoutMs, () => this.fail(failure));
   }
 
   /** Sends the request. `more` are headers that every request carries. */
@@ -78,10 +78,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     const contentType = String(headers["content-type"] ?? "");
     if (status !== 200 || contentType.startsWith(this.#request.contentType)) return;
-    this.fail({
-      kind: "grammar",
-      message: `the answer is ${contentType || "of no type"}, not ${this.#request.contentType}`,
-    });
+    const actual = contentType || "of no type";
+    this.fail({ kind: "grammar", message: `the answer is ${actual}, not ${this.#request.contentType}` });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -157,5 +155,5 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
 const complaintLength = 160;
 
-/** A slow reader is this far ahead before it stops, for each stop makes undici copy what has come meanwhile. */
+/** A slow reader stops when it is this far ahead. Each stop makes undici copy what arrives meanwhile. */
 const slowStepMs = 250;

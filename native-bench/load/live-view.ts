@@ -1,7 +1,7 @@
 import { grouped, short } from "../report/numbers.js";
 import type { SecondRow } from "./result.js";
 
-/** Shows a run while it lasts: a few lines drawn again each second on a terminal, else a line each second. */
+/** Shows a running load: on a terminal a few lines that are redrawn each second, otherwise a line each second. */
 export class LiveView {
   readonly #out: NodeJS.WriteStream;
   readonly #durationSeconds: number;
@@ -36,12 +36,10 @@ export function viewLines(row: SecondRow, durationSeconds: number): string[] {
     `in flight ${grouped(inFlight)}${waiting > 0 ? ` (${grouped(waiting)} wait for a connection)` : ""}`,
   ];
   const failures = Object.entries(failuresSoFar).map(([kind, count]) => `${kind} ${grouped(count)}`);
-  return [
-    head.join("   "),
-    ...classes.map(
-      ({ name, count, p50Ms, p99Ms }) =>
-        `  ${name.padEnd(12)}${count === 0 ? "–" : `p50 ${short(p50Ms)} ms   p99 ${short(p99Ms)} ms`}`,
-    ),
-    failures.length === 0 ? "  no failures" : `  failures: ${failures.join(", ")}`,
-  ];
+  const latencies = classes.map(({ name, count, p50Ms, p99Ms }) => {
+    const text = count === 0 ? "–" : `p50 ${short(p50Ms)} ms   p99 ${short(p99Ms)} ms`;
+    return `  ${name.padEnd(12)}${text}`;
+  });
+  const last = failures.length === 0 ? "  no failures" : `  failures: ${failures.join(", ")}`;
+  return [head.join("   "), ...latencies, last];
 }

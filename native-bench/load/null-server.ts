@@ -3,19 +3,19 @@ import { callAfter, monotonicMs } from "../../src/base/deadline.js";
 import { sseHeaders } from "../../src/http/sse.js";
 import { HttpServer, plainText, type ByteStream, type HttpResponse } from "../../src/http/uws.js";
 
-/** How long answers take, beside what a query asks for. */
+/** How long answers take. */
 export interface NullBehaviour {
   /** Before the answer to the request of this number, which counts from 0. */
   readonly delayMs: (request: number) => number;
-  /** The last `forMs` of every `everyMs` no answer goes out; undefined for never. */
+  /** In the last `forMs` of every `everyMs` no answer is sent; undefined for never. */
   readonly stall: { readonly everyMs: number; readonly forMs: number } | undefined;
 }
 
 /**
- * A server that searches nothing and answers when it was told to: what a generator measures of it is known beforehand,
- * and what is beyond that is the generator's own.
+ * A server that searches nothing and answers with a given delay. A generator should measure exactly that delay; whatever
+ * it measures beyond is its own cost.
  *
- * It has the routes that the generator knows. Words of a query say what the answer is: `bytes:N` at least so many of
+ * It has the routes that the generator knows. Words of a query choose the answer: `bytes:N` for at least N bytes of
  * matches, `status:N`, and `end:` with one of `endings`.
  */
 export class NullServer {
@@ -71,7 +71,7 @@ export class NullServer {
   }
 }
 
-/** How an answer ends. Those but the first two are for streams. */
+/** How an answer ends. All but the first two are for streams. */
 export const endings = ["done", "errors", "no-done", "cut", "hang", "breach", "alert", "error", "partial"] as const;
 type Ending = (typeof endings)[number];
 
@@ -107,7 +107,7 @@ function zoektAnswer({ ending }: Wish, response: HttpResponse): void {
 
 const json = { "Content-Type": "application/json" };
 
-/** At least one `matches` event, as fast as the client takes them, and the end. */
+/** At least one `matches` event, as fast as the client reads them, and the end. */
 function streamAnswer({ bytes, ending }: Wish, response: HttpResponse): void {
   const body = response.startStream(200, sseHeaders("identity"));
   let left = Math.max(1, Math.ceil(bytes / matchesEvent.length));

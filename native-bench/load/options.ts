@@ -6,13 +6,13 @@ import type { SecondRow } from "./result.js";
 
 /** What a run of the generator sends, how, and for how long. */
 export interface LoadOptions {
-  /** `http://HOST:PORT`, with the path that the server's own paths come after, if it has one. */
+  /** `http://HOST:PORT`, with a path if the server's own paths are below one. */
   readonly url: string;
   /** Sent as `Authorization: token …`; none by default. */
   readonly token?: string;
   readonly classes: readonly LoadClass[];
   readonly pace: Pace;
-  /** At most so many connections. A request that finds all of them busy waits, and its latency counts from before. */
+  /** The most connections. A request that finds all of them busy waits, and its latency includes the wait. */
   readonly connections: number;
   readonly limits: LoadLimits;
   /** Two runs with the same seed choose the same requests in the same order; 1 by default. */
@@ -26,7 +26,7 @@ export interface LoadOptions {
 /** Clients of one kind. */
 export interface LoadClass {
   readonly name: string;
-  /** How many of the requests are of this class, relative to the others'. */
+  /** The share of requests of this class, relative to the others'. */
   readonly weight: number;
   readonly reader: Reader;
   /** One of them is chosen at random each time. */
@@ -35,12 +35,12 @@ export interface LoadClass {
 
 export type Pace =
   /**
-   * Requests begin at a constant rate, whether earlier ones have been answered or not, and latency counts from when a
-   * request was to begin: as people come who do not know of each other. One that would be more than `inFlightMax` at
-   * a time is not sent and counts as a failure.
+   * Requests begin at a constant rate, whether earlier ones were answered or not, and latency counts from when a
+   * request was due: like users who are independent of each other. A request that would exceed `inFlightMax` is not
+   * sent and counts as a failure.
    */
   | { readonly kind: "open"; readonly ratePerSecond: number; readonly inFlightMax: number }
-  /** So many clients, each of which asks again when it has its answer. A server that stalls is asked less meanwhile. */
+  /** Clients that each ask again as soon as they have their answer. A server that stalls is asked less meanwhile. */
   | { readonly kind: "closed"; readonly concurrency: number };
 
 /** When a run ends; see `loadBounds`. */
@@ -49,26 +49,27 @@ export interface LoadLimits {
   readonly requestsMax: number;
   /** For one answer, from when its request was sent. */
   readonly timeoutSeconds: number;
-  /** How long answers are waited for when no more requests are sent. */
+  /** How long to wait for answers once no more requests are sent. */
   readonly drainSeconds: number;
 }
 
-/** Throws `bad-config` for what the generator does not do. */
+/** Throws `bad-config` for options that the generator does not support. */
 export function requireLoadOptions({ url, token = "", classes, pace, connections, limits }: LoadOptions): void {
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new TrawlError("bad-config", `url ${url}: must be http://HOST:PORT or https://HOST`);
-  if (/[^\x21-\x7e]/.test(token)) throw new TrawlError("bad-config", "the token has a character that no token has");
-  if (classes.length === 0) throw new TrawlError("bad-config", "nothing to send: the mix is empty");
+  const require = (condition: boolean, message: string): void => {
+    if (!condition) throw new TrawlError("bad-config", message);
+  };
+  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  require(isHttp, `url ${url}: must be http://HOST:PORT or https://HOST`);
+  require(!/[^\x21-\x7e]/.test(token), "the token has a character that no token has");
+  require(classes.length > 0, "nothing to send: the mix is empty");
   for (const { name, weight, requests } of classes) {
-    if (requests.length === 0) throw new TrawlError("bad-config", `nothing to send for ${name}`);
-    if (!(weight > 0)) throw new TrawlError("bad-config", `the share of ${name} must be a number above 0`);
+    require(requests.length > 0, `nothing to send for ${name}`);
+    require(weight > 0, `the share of ${name} must be a number above 0`);
   }
   if (pace.kind === "open") {
     requireWithin("rate", pace.ratePerSecond);
     requireWithin("in-flight", pace.inFlightMax);
-  } else {
-    requireWithin("concurrency", pace.concurrency);
-  }
+  } else requireWithin("concurrency", pace.concurrency);
   requireWithin("connections", connections);
   requireWithin("duration", limits.durationSeconds);
   requireWithin("requests", limits.requestsMax);

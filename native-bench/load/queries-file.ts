@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { TrawlError, errorMessage } from "../../src/base/errors.js";
+import { errorMessage, TrawlError } from "../../src/base/errors.js";
 import type { LoadRequest } from "./request.js";
 
 /**
- * Reads the requests of a load: one a line, empty lines and lines that begin with `#` aside.
+ * Reads the requests of a load: one a line, except for empty lines and lines that begin with `#`.
  *
  *     TODO lang:go                                                      a search at the stream
  *     {"stream": "foo.*bar", "patternType": "regexp", "display": 50}    the same with its parameters; also "version"
@@ -28,93 +28,79 @@ export function parseQueries(text: string, name: string): LoadRequest[] {
     return trimmed === "" || trimmed.startsWith("#") ? [] : [parseLine(trimmed, `${name}:${i + 1}`)];
   });
   if (requests.length === 0) throw new TrawlError("bad-config", `${name}: no queries`);
-  if (requests.length > requestsMax)
-    throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${requestsMax}`);
-  return requests;
+  if (requests.length <= requestsMax) return requests;
+  throw new TrawlError("bad-config", `${name}: ${requests.length} queries; at most ${requestsMax}`);
 }
 
 const requestsMax = 100_000;
 
-function parseLine(line: string, place: string): LoadRequest {
+function parseLine(line: string, position: string): LoadRequest {
   if (!line.startsWith("{")) return { kind: "stream", query: line, patternType: "", version: "", display: undefined };
-  const fields = new Fields(parseObject(line, place), place);
-  const request = readRequest(fields);
+  const fields = new Fields(parseJson(line, position), position);
+  const request = parseRequest(fields);
   fields.requireAllRead();
   return request;
 }
 
-function readRequest(fields: Fields): LoadRequest {
+function parseRequest(fields: Fields): LoadRequest {
   if (fields.has("stream")) {
-    const [query, patternType, version] = [
-      fields.text("stream"),
-      fields.textOr("patternType", ""),
-      fields.textOr("version", ""),
-    ];
+    const query = fields.text("stream");
+    const [patternType, version] = [fields.text("patternType", ""), fields.text("version", "")];
     return { kind: "stream", query, patternType, version, display: fields.count("display") };
   }
   if (fields.has("graphql"))
-    return { kind: "graphql", query: fields.text("graphql"), variables: fields.objectOr("variables", {}) };
-  if (fields.has("zoekt"))
-    return { kind: "zoekt", query: fields.text("zoekt"), options: fields.objectOr("options", {}) };
-  if (fields.has("get")) return { kind: "get", path: fields.path("get") };
-  throw fields.wrong('needs one of "stream", "graphql", "zoekt" and "get"');
+    return { kind: "graphql", query: fields.text("graphql"), variables: fields.object("variables") };
+  if (fields.has("zoekt")) return { kind: "zoekt", query: fields.text("zoekt"), options: fields.object("options") };
+  if (!fields.has("get")) throw fields.wrong('needs one of "stream", "graphql", "zoekt" and "get"');
+  const path = fields.text("get");
+  if (/^\/[\x21-\x7e]*$/.test(path)) return { kind: "get", path };
+  throw fields.wrong('"get" must begin with / and be percent-encoded');
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-function parseObject(line: string, place: string): JsonObject {
+function parseJson(line: string, position: string): JsonObject {
   try {
     return JSON.parse(line) as JsonObject;
   } catch (cause) {
-    throw new TrawlError("bad-config", `${place}: a line that begins with { is JSON: ${errorMessage(cause)}`, {
-      cause,
-    });
+    const message = `${position}: a line that begins with { is JSON: ${errorMessage(cause)}`;
+    throw new TrawlError("bad-config", message, { cause });
   }
 }
 
 /** The members of one line, each of which must be read. */
 class Fields {
   readonly #object: JsonObject;
-  readonly #place: string;
+  readonly #position: string;
   readonly #read = new Set<string>();
 
-  constructor(object: JsonObject, place: string) {
+  constructor(object: JsonObject, position: string) {
     this.#object = object;
-    this.#place = place;
+    this.#position = position;
   }
 
   has(name: string): boolean {
     return Object.hasOwn(this.#object, name);
   }
 
-  text(name: string): string {
-    const value = this.#take(name);
-    if (typeof value === "string" && value !== "") return value;
+  /** Required unless there is a value for its absence. */
+  text(name: string, absent?: string): string {
+    const value = this.#take(name) ?? absent;
+    if (typeof value === "string" && (value !== "" || !this.has(name))) return value;
     throw this.wrong(`"${name}" must be a text`);
-  }
-
-  textOr(name: string, absent: string): string {
-    return this.has(name) ? this.text(name) : absent;
-  }
-
-  path(name: string): string {
-    const path = this.text(name);
-    if (/^\/[\x21-\x7e]*$/.test(path)) return path;
-    throw this.wrong(`"${name}" must begin with / and be percent-encoded`);
   }
 
   /** Undefined when it is absent. */
   count(name: string): number | undefined {
-    if (!this.has(name)) return undefined;
     const value = this.#take(name);
-    if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
+    if (value === undefined || (Number.isInteger(value) && Number(value) >= 0)) return value as number | undefined;
     throw this.wrong(`"${name}" must be a whole number`);
   }
 
-  objectOr(name: string, absent: JsonObject): JsonObject {
-    if (!this.has(name)) return absent;
-    const value = this.#take(name);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  /** {} when it is absent. */
+  object(name: string): JsonObject {
+    const value = this.#take(name) ?? {};
+    if (typeof value === "object" && !Array.isArray(value)) return value as JsonObject;
     throw this.wrong(`"${name}" must be an object`);
   }
 
@@ -124,7 +110,7 @@ class Fields {
   }
 
   wrong(what: string): TrawlError {
-    return new TrawlError("bad-config", `${this.#place}: ${what}`);
+    return new TrawlError("bad-config", `${this.#position}: ${what}`);
   }
 
   #take(name: string): unknown {

@@ -2,7 +2,7 @@ import type { CurvePoint, Distribution } from "./distribution.js";
 import type { FailureKind } from "./failure.js";
 import type { Pace } from "./options.js";
 
-/** What came of a run, as plain data. */
+/** The result of a run, as plain data. */
 export interface LoadResult {
   /** ISO 8601. */
   readonly startedAt: string;
@@ -21,22 +21,22 @@ export interface LoadResult {
 
 export interface ClassResult {
   readonly name: string;
-  /** Requests that were to be sent; each of them is in exactly one of `whole`, `left` and `failures`. */
+  /** Requests that were due; each of them is in exactly one of `whole`, `left` and `failures`. */
   readonly due: number;
   /** Good answers, read to their end. */
   readonly whole: number;
-  /** Clients that left, as they meant to. */
+  /** Clients that left, as intended. */
   readonly left: number;
   readonly failures: readonly FailureCount[];
-  /** Of answers, whole or not, without HTTP's own bytes. */
+  /** Of answers, whole or not, without the bytes of HTTP itself. */
   readonly bytes: number;
   /** While requests were sent: `whole` and `left`, and bytes. */
   readonly goodPerSecond: number;
   readonly bytesPerSecond: number;
-  /** Until the whole answer, or until a leaving client left. Of failures only waits are in it: see `failureTable`. */
+  /** Until the whole answer, or until a leaving client left. Of failures it includes only waits: see `failureTable`. */
   readonly latency: Distribution;
   readonly latencyCurve: readonly CurvePoint[];
-  /** Until the first matches of a stream came. */
+  /** Until the first matches of a stream arrived. */
   readonly firstMatches: Distribution;
   readonly queries: readonly QueryResult[];
 }
@@ -49,8 +49,8 @@ export interface FailureCount {
 }
 
 /**
- * How good answers to the same request differ: what fairness is. In the closed loop without the first request of each
- * client, for the first clients find a server that nobody else has asked yet.
+ * How much good answers to the same request differ: the measure of fairness. In the closed loop without the first
+ * request of each client, as the first clients find a server without load.
  */
 export interface QueryResult {
   readonly label: string;
@@ -84,10 +84,10 @@ export interface ClassSecond {
   readonly maxMs: number;
 }
 
-/** What the generator itself took: where this is much, the figures are about it and not about the server. */
+/** The cost of the generator itself: where it is high, the figures describe the generator and not the server. */
 export interface GeneratorCost {
   /** Of one core. */
   readonly cpuShare: number;
-  /** From when a request was to begin until it was sent: its clock of a millisecond, and the wait for a connection. */
+  /** From when a request was due until it was sent: its clock of a millisecond, and the wait for a connection. */
   readonly lateness: Distribution;
 }

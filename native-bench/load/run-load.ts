@@ -1,9 +1,7 @@
 import type { Client } from "undici";
-import { unreachable } from "../../src/base/assert.js";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { randomFrom, type Random } from "../system/random.js";
-import type { Exchangeable } from "./adapters/adapter.js";
 import { ClassRecorder } from "./class-recorder.js";
 import { Connections } from "./connections.js";
 import { Latencies } from "./distribution.js";
@@ -11,12 +9,12 @@ import { DueQueue } from "./due-queue.js";
 import { Exchange, type Outcome } from "./exchange.js";
 import type { FailureKind } from "./failure.js";
 import { requireLoadOptions, type LoadClass, type LoadOptions } from "./options.js";
-import { exchangeOf } from "./request.js";
+import { toExchangeable, type Exchangeable } from "./request.js";
 import type { LoadResult, SecondRow } from "./result.js";
 
 /**
- * Puts a load on a server and says how it bore it. Throws `bad-config` for options beyond `loadBounds`; whatever the
- * server does is in the result. Ends at the latest when the drain time after the duration is over.
+ * Puts a load on a server and measures how it performs. Throws `bad-config` for options beyond `loadBounds`; whatever
+ * the server does is in the result. Ends at the latest when the drain time after the duration is over.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   requireLoadOptions(options);
@@ -32,13 +30,13 @@ interface Lane {
   readonly weightsUpTo: number;
 }
 
-/** A request that is to be sent. */
+/** A request that is due. */
 interface Due {
   readonly lane: Lane;
-  /** Its place among the lane's requests. */
+  /** Its index among the lane's requests. */
   readonly request: number;
   readonly dueMs: number;
-  /** Of its client, in the closed loop. */
+  /** The first one of its client, in the closed loop. */
   readonly isFirst: boolean;
   /** Called when it has an outcome. */
   readonly after: (outcome: Outcome) => void;
@@ -46,7 +44,8 @@ interface Due {
 
 /**
  * One run: requests become due at the pace, take a connection or wait for one in the order in which they became due,
- * and are counted once when their outcome is certain. Then what is under way is waited for, and at last cut.
+ * and are counted once, when their outcome is certain. At the end requests in flight get the drain time, and are then
+ * aborted.
  */
 class LoadRun {
   readonly #options: LoadOptions;
@@ -55,7 +54,7 @@ class LoadRun {
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #random: Random;
-  readonly #underWay = new Set<Exchange>();
+  readonly #inFlightExchanges = new Set<Exchange>();
   readonly #waiting = new DueQueue<Due>();
   readonly #lateness = new Latencies();
   readonly #timeline: SecondRow[] = [];
@@ -76,17 +75,10 @@ class LoadRun {
     this.#random = randomFrom(seed);
     let weightsUpTo = 0;
     this.#lanes = classes.map((of) => {
-      const requests = of.requests.map(exchangeOf);
+      const requests = of.requests.map(toExchangeable);
       weightsUpTo += of.weight;
-      return {
-        of,
-        requests,
-        recorder: new ClassRecorder(
-          of.name,
-          requests.map(({ label }) => label),
-        ),
-        weightsUpTo,
-      };
+      const labels = requests.map(({ label }) => label);
+      return { of, requests, recorder: new ClassRecorder(of.name, labels), weightsUpTo };
     });
   }
 
@@ -121,17 +113,12 @@ class LoadRun {
     };
   }
 
-  /** Until the run is over; says why it is. */
+  /** Sends requests until the run is over, and returns why it is. */
   #send(): Promise<LoadResult["endedBy"]> {
     const { pace } = this.#options;
-    switch (pace.kind) {
-      case "open":
-        return this.#sendOpen(pace.ratePerSecond, pace.inFlightMax);
-      case "closed":
-        return this.#sendClosed(pace.concurrency);
-      default:
-        return unreachable(pace);
-    }
+    return pace.kind === "open"
+      ? this.#sendOpen(pace.ratePerSecond, pace.inFlightMax)
+      : this.#sendClosed(pace.concurrency);
   }
 
   async #sendOpen(ratePerSecond: number, inFlightMax: number): Promise<LoadResult["endedBy"]> {
@@ -149,7 +136,7 @@ class LoadRun {
     }
   }
 
-  /** The clients begin one after the other, so that a thousand of them do not fill the server's backlog at once. */
+  /** Clients start a few at a time, so that a thousand of them do not fill the server's backlog at once. */
   async #sendClosed(concurrency: number): Promise<LoadResult["endedBy"]> {
     let started = 0;
     for (;;) {
@@ -160,7 +147,7 @@ class LoadRun {
     }
   }
 
-  /** A client of the closed loop asks, and again when it has its answer. */
+  /** A client of the closed loop: asks, and asks again as soon as it has its answer. */
   #ask(isFirst: boolean): void {
     if (!this.#isSending || this.#isOver(this.#elapsedMs()) !== undefined) return;
     this.#begin(monotonicMs(), isFirst, (outcome) => {
@@ -174,7 +161,8 @@ class LoadRun {
     const request = this.#random(lane.requests.length);
     this.#dueCount++;
     lane.recorder.due++;
-    if (this.#inFlight >= this.#inFlightMax) return lane.recorder.notSent(Math.floor((dueMs - this.#startMs) / 1000));
+    if (this.#inFlight >= this.#inFlightMax)
+      return lane.recorder.recordNotSent(Math.floor((dueMs - this.#startMs) / 1000));
     const due: Due = { lane, request, dueMs, isFirst, after };
     const client = this.#connections.take();
     if (client === undefined) this.#waiting.push(due);
@@ -191,21 +179,21 @@ class LoadRun {
       received: (byteCount) => {
         recorder.bytes += byteCount;
       },
-      firstMatches: () => recorder.firstMatches(monotonicMs() - dueMs),
+      firstMatches: () => recorder.recordFirstMatches(monotonicMs() - dueMs),
       ended: (outcome) => {
-        recorder.ended(isFirst ? undefined : request, outcome, monotonicMs() - dueMs);
-        this.#underWay.delete(exchange);
+        recorder.recordOutcome(isFirst ? undefined : request, outcome, monotonicMs() - dueMs);
+        this.#inFlightExchanges.delete(exchange);
         after(outcome);
       },
       released: () => this.#release(client),
     });
-    this.#underWay.add(exchange);
+    this.#inFlightExchanges.add(exchange);
     exchange.start(client, this.#basePath, this.#headers);
   }
 
   #release(client: Client): void {
     const due = this.#waiting.shift();
-    if (due === undefined) this.#connections.give(client);
+    if (due === undefined) this.#connections.release(client);
     else this.#dispatch(due, client);
   }
 
@@ -217,15 +205,15 @@ class LoadRun {
     return lane;
   }
 
-  /** Waits for what is under way, then cuts it. */
+  /** Waits for requests in flight, then aborts them. */
   async #drain(): Promise<void> {
     const untilMs = monotonicMs() + this.#options.limits.drainSeconds * 1000;
     while (this.#inFlight > 0 && monotonicMs() < untilMs) await sleep(drainWatchMs);
     const failure = { kind: "unfinished", message: "the run ended" } as const;
     for (let due = this.#waiting.shift(); due !== undefined; due = this.#waiting.shift()) {
-      due.lane.recorder.ended(due.request, { kind: "failed", failure }, monotonicMs() - due.dueMs);
+      due.lane.recorder.recordOutcome(due.request, { kind: "failed", failure }, monotonicMs() - due.dueMs);
     }
-    for (const exchange of [...this.#underWay]) exchange.fail(failure);
+    for (const exchange of [...this.#inFlightExchanges]) exchange.fail(failure);
     await this.#connections.close();
   }
 
@@ -265,7 +253,7 @@ class LoadRun {
   }
 
   get #inFlight(): number {
-    return this.#underWay.size + this.#waiting.length;
+    return this.#inFlightExchanges.size + this.#waiting.length;
   }
 
   get #durationMs(): number {
@@ -284,13 +272,12 @@ interface Counts {
   readonly bytes: number;
 }
 
-/** How often a run looks whether it is over. */
+/** How often a run checks whether it is over. */
 const watchMs = 20;
 const drainWatchMs = 5;
 const clientsAtOnce = 10;
 /**
- * A client whose request was refused comes again no sooner, so that a server that refuses all is not asked by a busy
- * loop.
+ * How long a client waits after a refusal, so that a server that refuses everything is not asked in a busy loop.
  */
 const afterFailureMs = 100;
 const randomSteps = 1_000_000;

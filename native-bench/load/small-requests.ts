@@ -2,7 +2,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { compileProgram } from "../system/compile.js";
 import { ended, start } from "../system/processes.js";
 
-/** One request that is sent over and over. */
+/** A request that is sent over and over. */
 export interface SmallRequest {
   readonly method: "GET" | "POST";
   /** With the query. */
@@ -19,13 +19,13 @@ export interface SmallPace {
   readonly seconds: number;
 }
 
-/** What came of it. Latencies are those after the first tenth of the time. */
+/** The result. Latencies are those after the first tenth of the time. */
 export interface SmallResult {
   readonly answered: number;
   readonly perSecond: number;
-  /** With HTTP's own. */
+  /** Including those of HTTP. */
   readonly bytesPerSecond: number;
-  /** What the generator itself took of a core. */
+  /** CPU use of the generator itself, as a share of a core. */
   readonly cpuShare: number;
   readonly count: number;
   readonly p50Ms: number;
@@ -36,8 +36,12 @@ export interface SmallResult {
 }
 
 /**
- * A generator in C for what the other one, written for mixes and streams that are checked event by event, costs more to
- * ask than a server needs to answer. It is a process of its own.
+ * A generator in C, for requests that a server answers in less time than the other generator, which checks streams event
+ * by event, needs to send them. It runs in a process of its own.
+ *
+ * It is ours because no generator of Debian has both speeds: wrk and hey only ask again when they are answered, and
+ * h2load counts latency from when a request was sent. Of a server that stalls for 300 of every 500 ms, h2load at 100
+ * requests a second reports a p90 of 0.3 ms where this one reports more than 150.
  */
 export class SmallRequests {
   readonly #program: string;

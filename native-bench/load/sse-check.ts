@@ -1,22 +1,22 @@
-import type { AnswerCheck } from "./adapters/adapter.js";
+import { breach, parseObject, type AnswerCheck } from "./answer-check.js";
 import type { Failure } from "./failure.js";
 
 /**
- * Checks the grammar of a search stream while it passes by.
+ * Checks the grammar of a search stream while it arrives.
  *
  * An event is two lines and an empty one, each ended by a line feed: `event: NAME`, `data: JSON`. The names are those
  * of `rankOf`. Any number of matches, filters and progress events come first, of which the last progress says `done`;
  * then at most one alert, then at most one error, then `done` with `{}`, and nothing after it. A search that did not
  * begin has no progress but an alert or an error.
  *
- * A whole answer may have a gigabyte, so it is never a string: lines are found by their line feed, of matches and
- * filters only both ends are looked at, and only the small events are read as JSON.
+ * A whole answer may have a gigabyte, so it never becomes a string: lines are found by their line feed, only both ends of
+ * matches and filters are checked, and only the small events are parsed as JSON.
  */
 export class SseCheck implements AnswerCheck {
   hasBegun = false;
   hasMatches = false;
   #line: "event" | "data" | "empty" = "event";
-  /** What came of the current line; of long ones the beginning and the end. */
+  /** The current line so far; of long ones the beginning and the end. */
   readonly #text = new LineEnds();
   #event: EventName = "done";
   /** Events of a lower rank may not follow. */
@@ -48,7 +48,7 @@ export class SseCheck implements AnswerCheck {
     return undefined;
   }
 
-  /** What is wrong with the line that has ended. */
+  /** Checks the line that has ended, and returns what is wrong with it. */
   #endLine(): string | undefined {
     const text = this.#text;
     switch (this.#line) {
@@ -89,7 +89,7 @@ export class SseCheck implements AnswerCheck {
         ? undefined
         : `${name} that are no array of objects: ${this.#text.print()}`;
     }
-    const value = parsedObject(this.#text.after(dataPrefix.length) ?? "");
+    const value = parseObject(this.#text.after(dataPrefix.length) ?? "");
     if (value === undefined) return `${name} is no JSON object: ${this.#text.print()}`;
     if (name === "progress") return this.#takeProgress(value);
     this.#rank = rankOf[name] + 1;
@@ -116,7 +116,7 @@ export class SseCheck implements AnswerCheck {
   }
 }
 
-/** By where they may stand. */
+/** The order of events: a lower rank never follows a higher one. */
 const rankOf = { matches: 0, filters: 0, progress: 0, alert: 1, error: 2, done: 3 } as const;
 type EventName = keyof typeof rankOf;
 
@@ -124,20 +124,20 @@ function isEventName(name: string): name is EventName {
   return Object.hasOwn(rankOf, name);
 }
 
-/** Why a part of the search is missing that the client did not ask to leave out. */
+/** Reasons that mean that results were lost, not that the client excluded them. */
 const lostReasons = new Set(["shard-timeout", "shard-timedout", "backend-missing", "error"]);
 
 const lineFeed = 10;
 const eventPrefix = "event: ";
 const dataPrefix = "data: ";
 
-/** Clients of this interface take no larger event. */
+/** Clients of this interface accept no larger event. */
 const eventBytesMax = 10 * 1024 * 1024;
 
-/** What is kept of a line: of one that is read as JSON all that an event of its kind ever has. */
+/** How much of a line is kept: of one that is parsed as JSON as much as its kind of event ever has. */
 const keptBytes = { ends: 128, json: 1024 * 1024 };
 
-/** A line as it comes, of which the beginning and the last two bytes are kept. */
+/** A line as it arrives, of which the beginning and the last two bytes are kept. */
 class LineEnds {
   length = 0;
   #keep = keptBytes.ends;
@@ -167,7 +167,7 @@ class LineEnds {
     return this.#head.startsWith(beginning) && this.#tail === end;
   }
 
-  /** What follows the first `from` bytes; undefined when the line is longer than what is kept. */
+  /** The text after the first `from` bytes; undefined when the line is longer than what is kept. */
   after(from: number): string | undefined {
     return this.length > this.#keep ? undefined : Buffer.from(this.#head, "latin1").toString("utf8", from);
   }
@@ -181,21 +181,6 @@ class LineEnds {
 
 const printedBytes = 80;
 
-function breach(message: string): Failure {
-  return { kind: "grammar", message };
-}
-
 function isCount(value: unknown): boolean {
   return typeof value === "number" && value >= 0;
-}
-
-function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { openMainCorpus } from "../corpus/corpus.js";
 import { cloneBare } from "../corpus/repositories.js";
-import { exhaustive, type StreamRequest } from "../load/adapters/stream.js";
+import { exhaustive, type StreamRequest } from "../load/request.js";
 import { measureOverhead } from "../load/overhead.js";
 import { queries, quickQueries } from "../peers/queries.js";
 import { Trawl } from "../peers/trawl.js";
