@@ -2,11 +2,15 @@
  * Power losses: the daemon and its git children end between two of their calls, and of what was not synced a random
  * part is taken back (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
  */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { CrashSite } from "./support/crash-site.js";
 import { DaemonProcess } from "./support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "./support/fault-layer.js";
 import { record, rounds, scaled } from "./support/full-run.js";
+import { fixture } from "./support/git-mirror.js";
 import { losePower, type NameModel } from "./support/power-loss.js";
 import { seed } from "./support/property.js";
 import { randomFrom } from "./support/random.js";
@@ -14,6 +18,31 @@ import { randomFrom } from "./support/random.js";
 const lossCount = scaled(6, 400);
 const callsMax = 250;
 const models: readonly NameModel[] = ["ordered", "loose"];
+
+t.test(
+  "a mirror has what was fetched into it after the loss of all that was not synced",
+  { skip: layerMissing },
+  async (t) => {
+    const source = fixture(t);
+    const commit = (text: string): void =>
+      ["main", "dev"].forEach((branch) => source.commit({ branch, files: { "a.txt": text, "d/b.txt": text } }));
+    commit("one");
+    const data = realDirectory(t);
+    const layer = new FaultLayer(t, data, { journals: true });
+    const daemon = await DaemonProcess.start(data, ["--set", "workers=1"], layer.environment);
+    t.teardown(() => daemon.kill());
+    await daemon.add("host/one", source.path, ["dev"]);
+    commit("two");
+    await daemon.sync("host/one");
+    await daemon.kill();
+    losePower(layer.journal, data, "ordered", () => 0);
+    const [mirror = ""] = readdirSync(join(data, "mirrors")).filter((name) => name.endsWith(".git"));
+    const inMirror = (...args: string[]): string =>
+      execFileSync("git", [`--git-dir=${join(data, "mirrors", mirror)}`, ...args], { encoding: "utf8" });
+    t.equal(inMirror("for-each-ref").trim(), source.git("for-each-ref"));
+    t.equal(inMirror("fsck", "--no-progress"), "", "no object is missing or damaged");
+  },
+);
 
 for (const model of models) {
   t.test(`${lossCount / 2} power losses, names are ${model}`, { skip: layerMissing, timeout: 7_200_000 }, async (t) => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { BlobReader } from "../src/git/blob-reader.js";
@@ -32,11 +32,18 @@ t.test("a mirror damaged in any way is made whole again", async (t) => {
     ["empty ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "")],
     ["torn ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "0123")],
     ["ref to nothing", (directory) => writeFileSync(join(directory, "refs/heads/main"), `${"1".repeat(40)}\n`)],
+    ["torn packed refs", (directory) => damagePackedRefs(directory, (text) => text.slice(0, -20))],
+    ["packed refs without their start", (directory) => damagePackedRefs(directory, (text) => text.slice(70))],
+    ["packed refs of zeros", (directory) => damagePackedRefs(directory, (text) => "\0".repeat(text.length))],
+    [
+      "packed refs out of order",
+      (directory) => damagePackedRefs(directory, (text) => text.replace("refs/heads/main", "refs/heads/zain")),
+    ],
     ["empty commit object", (directory, commit) => damageObject(directory, commit)],
   ];
   for (const [name, damage] of damages) {
     const source = fixture(t);
-    source.commit({ branch: "main", files: { a: "1" } });
+    for (const branch of ["main", "topic"]) source.commit({ branch, files: { a: "1" } });
     const { directory } = await mirrorOf(source);
     const commit = source.commit({ branch: "main", files: { a: "2" } });
     await (await openMirror(source)).sync(neverStop);
@@ -45,7 +52,7 @@ t.test("a mirror damaged in any way is made whole again", async (t) => {
     await mirror.sync(neverStop);
     t.equal((await mirror.state(neverStop)).branches.get("main"), commit, name);
     t.ok(await isWhole(mirror), `${name}: whole`);
-    t.equal(printSync(await mirror.sync(neverStop)), "same main [main] []", `${name}: once`);
+    t.equal(printSync(await mirror.sync(neverStop)), "same main [main,topic] []", `${name}: once`);
   }
 });
 
@@ -155,6 +162,13 @@ t.test("repacking keeps what readers need", async (t) => {
   );
   t.ok(await isWhole(mirror));
 });
+
+/** Packs all refs, and writes another text in place of their file's. */
+function damagePackedRefs(directory: string, damaged: (text: string) => string): void {
+  execFileSync("git", ["--git-dir", directory, "pack-refs", "--all"]);
+  const path = join(directory, "packed-refs");
+  writeFileSync(path, damaged(readFileSync(path, "latin1")));
+}
 
 /** Cuts a loose object, or all packs where it is not loose, to nothing. */
 function damageObject(directory: string, oid: string): void {

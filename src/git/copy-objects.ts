@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
 import { fanOut, filesIn, isDirectory } from "./mirror-directory.js";
 import type { StopSignal } from "./run.js";
+import { syncToDisk } from "./sync-to-disk.js";
 
 /** Of a pack, the parts that hold objects or find them; git makes the rest anew when it wants it. */
 const packFile = /^pack-[0-9a-f]+\.(pack|idx|rev|bitmap|mtimes)$/;
@@ -42,6 +43,7 @@ export async function copyObjects(
       if (!(await copier.copy(join(from, name, object), join(target, "objects", name, object)))) return false;
     }
   }
+  await copier.sync();
   return copyablePacks(repository, extent)?.join() === packs.join();
 }
 
@@ -75,6 +77,7 @@ function copyablePacks(repository: string, extent: CopyExtent): string[] | null 
 
 class Copier {
   readonly #stop: StopSignal;
+  readonly #copied: string[] = [];
   #links = true;
 
   constructor(stop: StopSignal) {
@@ -87,12 +90,20 @@ class Copier {
     // Files with the name of an object have its content, and one that is linked is never written to.
     if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return true;
     try {
-      if (!this.#link(from, to)) await copyFile(from, to, constants.COPYFILE_FICLONE);
+      if (!this.#link(from, to)) {
+        await copyFile(from, to, constants.COPYFILE_FICLONE);
+        this.#copied.push(to);
+      }
       return lstatSync(to).isFile();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
       throw error;
     }
+  }
+
+  /** Resolves when the disk has what was copied. What was linked is as safe as it is in the source. */
+  async sync(): Promise<void> {
+    await syncToDisk(this.#copied);
   }
 
   /** False when the two lie on different file systems, or the system forbids links to files of somebody else. */

@@ -2,7 +2,7 @@ import { TrawlError } from "../base/errors.js";
 
 /** What git says when the repository, not the remote or the network, is broken. */
 const damagePattern =
-  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|did not send all necessary objects|invalid sha1 pointer/;
+  /missing object|broken ref|bad object|bad ref|unresolved deltas?|is corrupt|not a git repository: |unable to read (tree|[0-9a-f]{40})|does not point to a valid object|loose object|did not send all necessary objects|invalid sha1 pointer|(unterminated|unexpected) line in |packed refname is dangerous/;
 
 export function saysDamaged(text: string): boolean {
   return (

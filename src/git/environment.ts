@@ -70,6 +70,8 @@ const fixedConfig: readonly ConfigEntry[] = [
   ["core.attributesFile", "/dev/null"],
   ["core.excludesFile", "/dev/null"],
   ["core.alternateRefsCommand", "true"],
+  // The default syncs packs only: a power loss may then tear refs, and loose objects that they name.
+  ["core.fsync", "committed"],
   // A blob beyond this size is streamed rather than held in git's memory, where the object store permits it.
   ["core.bigFileThreshold", "16m"],
   // Each thread of index-pack has a cache of 96 MiB; without this git starts one for each core, up to 20.

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { safeDirectoryConfig } from "./environment.js";
+import { packedRefsFile } from "./packed-refs.js";
 import type { RemoteUrl } from "./remote-url.js";
+import { syncToDisk } from "./sync-to-disk.js";
 
 /**
  * The files of a mirror that we handle without git: its configuration, HEAD, and what a killed git leaves behind.
@@ -25,7 +27,6 @@ const configs: Readonly<Record<ObjectFormat, string>> = {
 const configFile = "config";
 const headFile = "HEAD";
 const incompletenessFile = "incomplete-source";
-const packedRefsFile = "packed-refs";
 
 /** Where a replacement of the mirror is made before it takes the mirror's name. */
 function stagingPath(directory: string): string {
@@ -53,8 +54,19 @@ export function mirrorFormat(directory: string): ObjectFormat | null {
 
 /** Replaces whatever configuration git wrote by ours, and names the local source as trusted. */
 export function writeMirrorConfig(directory: string, format: ObjectFormat, url: RemoteUrl): void {
-  writeWhole(join(directory, configFile), configs[format]);
-  writeWhole(trustedSourceFile(directory), url.kind === "local" ? safeDirectoryConfig(url.path) : "");
+  for (const [path, content] of configFiles(directory, format, url))
+    if (readTextOrNull(path) !== content) writeWhole(path, content);
+}
+
+function configFiles(
+  directory: string,
+  format: ObjectFormat,
+  url: RemoteUrl,
+): (readonly [path: string, content: string])[] {
+  return [
+    [join(directory, configFile), configs[format]],
+    [trustedSourceFile(directory), url.kind === "local" ? safeDirectoryConfig(url.path) : ""],
+  ];
 }
 
 /** The text of HEAD, one byte a character. */
@@ -71,13 +83,17 @@ export function writeHead(directory: string, target: { branch: string } | { comm
 }
 
 /**
- * Gives the finished repository in the staging path the mirror's name. A crash on the way leaves no mirror or a whole
- * one; leftovers are removed by `removeLeftovers`.
+ * Gives the finished repository in the staging path the mirror's name, once the disk has its files. A crash or a power
+ * loss on the way leaves no mirror or a whole one; leftovers are removed by `removeLeftovers`.
  */
-export function adoptStaging(directory: string): void {
+export async function adoptStaging(directory: string): Promise<void> {
+  const staging = stagingPath(directory);
+  const files = readdirSync(staging, { withFileTypes: true }).filter((entry) => entry.isFile());
+  await syncToDisk([...files.map(({ name }) => join(staging, name)), staging]);
   rmSync(retiredPath(directory), { recursive: true, force: true });
   if (existsSync(directory)) renameSync(directory, retiredPath(directory));
-  renameSync(stagingPath(directory), directory);
+  renameSync(staging, directory);
+  await syncToDisk([dirname(directory)]);
   rmSync(retiredPath(directory), { recursive: true, force: true });
 }
 
@@ -90,8 +106,8 @@ export function createStaging(directory: string, format: ObjectFormat, url: Remo
   rmSync(staging, { recursive: true, force: true });
   for (const folder of ["objects/info", "objects/pack", "refs/heads", "refs/tags"])
     mkdirSync(join(staging, folder), { recursive: true });
-  writeWhole(join(staging, headFile), "ref: refs/heads/main\n");
-  writeMirrorConfig(staging, format, url);
+  writeFileSync(join(staging, headFile), "ref: refs/heads/main\n");
+  for (const [path, content] of configFiles(staging, format, url)) writeFileSync(path, content, "latin1");
   return staging;
 }
 
@@ -103,8 +119,9 @@ export function readIncompleteness(directory: string): string | null {
   return readTextOrNull(join(directory, incompletenessFile));
 }
 
-export function writeIncompleteness(directory: string, fingerprint: string): void {
-  writeWhole(join(directory, incompletenessFile), fingerprint);
+/** Of a staging directory. */
+export function writeIncompleteness(staging: string, fingerprint: string): void {
+  writeFileSync(join(staging, incompletenessFile), fingerprint, "latin1");
 }
 
 /** Whether the mirror has any ref: git keeps them in one file, or as one file each. */
@@ -118,10 +135,11 @@ export function hasRefs(directory: string): boolean {
 }
 
 /**
- * Writes all refs of a repository that has none: full names, one byte a character, with what annotated tags stand for.
+ * Writes all refs of a staging directory, which has none: full names, one byte a character, with what annotated tags
+ * stand for.
  */
 export function writeRefs(
-  directory: string,
+  staging: string,
   refs: ReadonlyMap<string, string>,
   peeled: ReadonlyMap<string, string>,
 ): void {
@@ -131,7 +149,8 @@ export function writeRefs(
       const target = peeled.get(name);
       return `${oid} ${name}\n${target === undefined ? "" : `^${target}\n`}`;
     });
-  writeWhole(join(directory, packedRefsFile), `# pack-refs with: peeled fully-peeled sorted \n${lines.join("")}`);
+  const header = "# pack-refs with: peeled fully-peeled sorted \n";
+  writeFileSync(join(staging, packedRefsFile), `${header}${lines.join("")}`, "latin1");
 }
 
 /**
@@ -207,9 +226,9 @@ function readTextOrNull(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "latin1") : null;
 }
 
-/** Writes a file so that a reader, also one after a crash, sees the old content or the new one. */
+/** Writes a file so that a reader, also one after a crash or a power loss, sees the old content or the new one. */
 function writeWhole(path: string, content: string): void {
   const temporary = `${path}.tmp`;
-  writeFileSync(temporary, content, "latin1");
+  writeFileSync(temporary, content, { encoding: "latin1", flush: true });
   renameSync(temporary, path);
 }

@@ -26,6 +26,7 @@ import {
   writeRefs,
   type ObjectFormat,
 } from "./mirror-directory.js";
+import { arePackedRefsSorted } from "./packed-refs.js";
 import {
   detachedHeadRef,
   headBranch,
@@ -127,7 +128,7 @@ export class Mirror {
   async recreate(): Promise<void> {
     return storageErrors(async () => {
       createStaging(this.directory, this.#format, this.url);
-      adoptStaging(this.directory);
+      await adoptStaging(this.directory);
     });
   }
 
@@ -273,7 +274,7 @@ export class Mirror {
   /** Fetches all into the staging path, which takes the place of the mirror only when it is complete. */
   async #remakeByFetch(remote: RefListing, stop: StopSignal): Promise<RefListing> {
     await this.#fetch(this.#createStaging(remote), remote, stop);
-    adoptStaging(this.directory);
+    await adoptStaging(this.directory);
     return this.#listFetched(stop);
   }
 
@@ -311,7 +312,7 @@ export class Mirror {
 
   async #adoptIfSound(staging: string, stop: StopSignal): Promise<RefListing | null> {
     const copied = await this.#listRefs(staging, stop);
-    if (copied !== null) adoptStaging(this.directory);
+    if (copied !== null) await adoptStaging(this.directory);
     return copied;
   }
 
@@ -431,6 +432,7 @@ export class Mirror {
 
   async #listRefs(directory: string, stop: StopSignal): Promise<RefListing | null> {
     if (!hasRefs(directory)) return parseLocalRefs(Buffer.alloc(0), readHead(directory));
+    if (!arePackedRefsSorted(directory)) return null;
     const format = `--format=${localRefFormat}`;
     const { stdout, stderr, code } = await runGit({
       args: [`--git-dir=${directory}`, "for-each-ref", format, "refs/heads", "refs/tags", detachedHeadRef],
