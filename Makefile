@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format fuzz faults soak config graphql bench bench-quick deb deb-test systemd-test clean node install kernel typescript
+.PHONY: help run build test check format fuzz faults soak config graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -32,6 +32,7 @@ help:
 	@echo "make soak             an hour with a commit each second; MINUTES=5"
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
+	@echo "make languages        write src/model/languages.tsv again from the package linguist-languages"
 	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
 	@echo "make bench-quick      some of it on what this checkout has, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with what runs alone; VERSION=X"
@@ -114,6 +115,9 @@ config: build
 
 graphql: build
 	@node dist/scripts/write-graphql-types.js
+
+languages: build
+	@node dist/scripts/write-languages.js
 
 bench: build
 	@bin/trawl-bench all $(ARGS)

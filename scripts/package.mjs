@@ -97,6 +97,7 @@ function stageProgram() {
     "bin/node-version.mjs",
     "src/graphql/schema.graphql",
     "src/kernel/native/build/Release/trawl_kernel.node",
+    "src/model/languages.tsv",
   ])
     copy(join(checkout, path), join(home, path));
   const { name, type, license, description } = manifest;

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import t from "tap";
+import { languagesText } from "../scripts/languages-text.js";
 import { assert } from "../src/base/assert.js";
 import { detectLanguage } from "../src/indexer/detect-language.js";
 import { languageByName, languageNames, languagePathRegexp, type Language } from "../src/model/language.js";
@@ -8,6 +10,10 @@ function language(name: string): Language {
   assert(found !== undefined, name);
   return found;
 }
+
+t.test("the table is that of the package", async (t) => {
+  t.equal(readFileSync("src/model/languages.tsv", "utf8"), languagesText(), "make languages writes it");
+});
 
 t.test("names and aliases", async (t) => {
   const rows: readonly (readonly [nameOrAlias: string, name: string | undefined])[] = [

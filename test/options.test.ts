@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import t from "tap";
 import { TrawlError } from "../src/base/errors.js";
 import { resolveOptions, resolveRepository } from "../src/daemon/config.js";
@@ -299,6 +300,8 @@ t.test("repository names and URLs", async (t) => {
 
 t.test("the schema and the sample in config/ are those of the table", async (t) => {
   t.same(JSON.parse(readFileSync("config/trawl.schema.json", "utf8")), configSchema(), "run `make config`");
+  const ajv = new Ajv2020();
+  t.ok(ajv.validateSchema(configSchema()), ajv.errorsText());
   const sample = readFileSync("config/trawl.jsonc", "utf8");
   t.equal(sample, configSample(), "run `make config`");
   t.ok(fromFile(t, sample, {}), "the sample is a good file");

@@ -42,7 +42,6 @@ const packageOwners: Readonly<Record<string, string>> = {
   piscina: "worker",
   graphql: "graphql",
   "graphql-jit": "graphql",
-  "linguist-languages": "model",
   "@node-rs/argon2": "account",
   "highlight.js": "worker",
 };

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import * as linguist from "linguist-languages";
+
+/** What the package says of a language. */
+interface LinguistLanguage {
+  readonly name: string;
+  readonly extensions?: readonly string[];
+  readonly filenames?: readonly string[];
+  readonly aliases?: readonly string[];
+  readonly interpreters?: readonly string[];
+}
+
+const packageFolder = new URL("../../node_modules/linguist-languages/", import.meta.url);
+
+/**
+ * The text of `src/model/languages.tsv`: a line for each language of linguist, in its order, with what Trawl uses of
+ * it. The licences of the package and of linguist come before, as they ask for that.
+ */
+export function languagesText(): string {
+  const licences = ["LICENSE", "ThirdPartyNoticeText.txt"].map((name) =>
+    readFileSync(new URL(name, packageFolder), "utf8").trim(),
+  );
+  const notice = ["Made of the npm package linguist-languages by `make languages`.", ...licences].join("\n\n");
+  const languages: readonly LinguistLanguage[] = Object.values(linguist);
+  const lines = [
+    ...notice.split("\n").map((line) => `# ${line}`.trimEnd()),
+    ["# name", "extensions", "filenames", "aliases", "interpreters"].join("\t"),
+    ...languages.map(({ name, extensions, filenames, aliases, interpreters }) =>
+      [name, ...[extensions, filenames, aliases, interpreters].map((list = []) => list.map(checked).join(","))].join(
+        "\t",
+      ),
+    ),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function checked(value: string): string {
+  if (/[,\t\n]/.test(value)) throw new RangeError(`languages.tsv has no way to write ${JSON.stringify(value)}`);
+  return value;
+}
