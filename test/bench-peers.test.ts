@@ -15,7 +15,7 @@ import { LineReader } from "../native-bench/peers/line-output.js";
 import type { Found, Peer } from "../native-bench/peers/peer.js";
 import { openPeers } from "../native-bench/peers/peers.js";
 import { trawlQuery, type BenchQuery, type QueryLimits } from "../native-bench/peers/queries.js";
-import { ResultSet, type Place } from "../native-bench/peers/result-set.js";
+import { ResultSet, type LineId } from "../native-bench/peers/result-set.js";
 import { openRipgrep } from "../native-bench/peers/ripgrep.js";
 import { ZoektAnswerReader } from "../native-bench/peers/zoekt-answer.js";
 import { zoektQuery } from "../native-bench/peers/zoekt.js";
@@ -69,7 +69,7 @@ function setOf(places: string): ResultSet {
 
 function placesOf(set: ResultSet): string {
   return [...set.without(new ResultSet())]
-    .map(({ path, line }: Place) => `${path}:${line}`)
+    .map(({ path, line }: LineId) => `${path}:${line}`)
     .sort()
     .join(" ");
 }
@@ -184,7 +184,7 @@ t.test("a wrong result of ours leaves no ratio at all", async (t) => {
 });
 
 t.test("a difference with a known cause is counted by it and allowed", async (t) => {
-  const causeOf = ({ path }: Place): string | undefined => (path === "b" ? "file that it skips" : undefined);
+  const causeOf = ({ path }: LineId): string | undefined => (path === "b" ? "file that it skips" : undefined);
   const skipping = fakePeer("csearch", "a:1", { causeOf });
   const { outcome, measured } = await outcomeOf(t, [
     fakePeer("rg", "a:1 b:2 b:3"),

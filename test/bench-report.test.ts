@@ -61,20 +61,6 @@ const plots: readonly Plot[] = [
     { name: "ours", kind: "line", points },
     { name: "theirs", kind: "line", points },
   ),
-  plotOf(
-    "cloud",
-    axis("size, GB", "linear"),
-    axis("time, ms", "linear"),
-    { name: "rare", kind: "points", points },
-    { name: "dense", kind: "points", points },
-  ),
-  plotOf(
-    "bars",
-    axis("latency, ms", "linear"),
-    axis("requests", "linear"),
-    { name: "first", kind: "bars", points },
-    { name: "second", kind: "bars", points },
-  ),
   plotOf("nothing", axis("x", "log"), axis("y", "log")),
 ];
 

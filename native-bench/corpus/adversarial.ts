@@ -1,16 +1,15 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { randomFrom } from "../system/random.js";
-import { randomBytes } from "./chance.js";
+import { randomBytes, randomFrom } from "../system/random.js";
 import { commitFolder } from "./repositories.js";
 
 /** A word in the middle of the long line, and nowhere else. */
-export const longLineMarker = "trawlbenchlonglinex";
+const longLineMarker = "trawlbenchlonglinex";
 
 const seed = 7;
 const megabyte = 1_000_000;
 
-/** What a search engine does not like to meet. */
+/** What is hard for a search engine. */
 export async function makeAdversarial(folder: string): Promise<void> {
   writeParts(join(folder, "four-spaces.txt"), fourSpaces());
   writeParts(join(folder, "long-line.txt"), longLine(200 * megabyte));
@@ -29,7 +28,7 @@ function* fourSpaces(): Generator<Buffer> {
   }
 }
 
-/** Words of six letters, the marker in their middle. */
+/** Words of six letters, with the marker in the middle. */
 function* longLine(bytes: number): Generator<Buffer> {
   const random = randomFrom(seed);
   const block = 7 * 1024;
@@ -43,7 +42,7 @@ function* longLine(bytes: number): Generator<Buffer> {
   yield Buffer.from("\n");
 }
 
-/** Binary files are recognised by a zero byte; this one shall be taken for text. */
+/** A zero byte would mark the file as binary; it is meant to be taken for text. */
 function withoutZeros(bytes: Buffer): Buffer {
   for (let at = bytes.indexOf(0); at !== -1; at = bytes.indexOf(0, at + 1)) bytes[at] = 255;
   return bytes;

@@ -1,18 +1,19 @@
 import type { Command } from "commander";
-import { grouped, short } from "../report/numbers.js";
-import type { Table } from "../report/run-report.js";
+import { table } from "../report/build.js";
 import { terminalTable } from "../report/render-table.js";
-import { defaultCacheFolder, madeCorpus, openCorpus } from "./corpus.js";
+import type { Table } from "../report/run-report.js";
+import { defaultCacheFolder, openCorpus, readManifest } from "./corpus.js";
 import { corpora } from "./table.js";
+
+const description = `Lists the corpora; makes those that are named, in $XDG_CACHE_HOME/trawl-bench (~/.cache/trawl-bench).
+Where the variable BENCH_CORPUS names a repository, it replaces the Linux source.`;
 
 /** `trawl-bench corpus [NAME...]`. */
 export function addCorpusCommand(program: Command): void {
   program
     .command("corpus")
     .summary("lists the corpora, or makes those that are named")
-    .description(
-      "Lists the corpora; makes those that are named, in $XDG_CACHE_HOME/trawl-bench (~/.cache/trawl-bench).\nWhere the variable BENCH_CORPUS names a repository, that one stands for the Linux source.",
-    )
+    .description(description)
     .argument("[names...]", "which to make; `all` for all of them")
     .action(async (names: string[]) => {
       const context = { cacheFolder: defaultCacheFolder(), progress: (text: string) => console.log(text) };
@@ -24,20 +25,19 @@ export function addCorpusCommand(program: Command): void {
     });
 }
 
-/** What is listed, or where a corpus was made, what it is like there. */
-export function corpusTable(folder: string): Table {
-  const rows = corpora.map((definition) => {
-    const made = madeCorpus(definition.name, folder);
-    const { checksum, fileCount, textBytes } = made ?? definition;
-    return [
-      definition.name,
-      grouped(fileCount),
-      short(textBytes / 1e6),
-      checksum,
-      made === undefined ? "no" : "yes",
-      definition.what,
-      definition.command,
-    ];
+/** The corpora as listed, or with the actual figures where one was made. */
+export function corpusTable(cacheFolder: string): Table {
+  const rows = corpora.map((listed) => {
+    const made = readManifest(listed.name, cacheFolder);
+    return { listed, isMade: made !== undefined, actual: made ?? listed };
   });
-  return { title: "Corpora", head: ["name", "files", "MB", "checksum", "made", "what", "command"], rows };
+  return table("Corpora", rows, [
+    ["name", ({ listed }) => listed.name],
+    ["files", ({ actual }) => actual.fileCount],
+    ["MB", ({ actual }) => actual.textBytes / 1e6],
+    ["checksum", ({ actual }) => actual.checksum],
+    ["made", ({ isMade }) => (isMade ? "yes" : "no")],
+    ["what", ({ listed }) => listed.what],
+    ["command", ({ listed }) => `${listed.install ?? ""}bin/trawl-bench corpus ${listed.name}`],
+  ]);
 }

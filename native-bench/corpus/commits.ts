@@ -8,7 +8,7 @@ export const ledgerLines = 2000;
 
 export const commitCount = 10_000;
 
-/** So many commits apart, one changes `linesEach` lines of the ledger. */
+/** Every `ledgerPeriod`th commit changes `linesEach` lines of the ledger. */
 const ledgerPeriod = 20;
 const linesEach = 8;
 const smallFiles = 100;

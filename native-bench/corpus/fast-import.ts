@@ -4,17 +4,17 @@ import { createInterface, type Interface } from "node:readline";
 import { TrawlError } from "../../src/base/errors.js";
 import { ended, start } from "../system/processes.js";
 
-/** A file of a commit: its bytes, or what the repository or this importer has: an id, or what `blob` returned. */
+/** A file of a commit: its bytes, or an object of the repository by its id or by what `blob` returned. */
 export type FileChange =
   | { readonly kind: "bytes"; readonly path: string; readonly bytes: Buffer }
   | { readonly kind: "object"; readonly path: string; readonly mode: string; readonly oid: string };
 
-/** What a commit stands on. */
+/** The parent of a commit. */
 export type Parent =
   | { readonly kind: "none" }
-  /** The commit that the same importer has made on the branch before. */
+  /** The last commit that the same importer made on the branch. */
   | { readonly kind: "previous" }
-  /** What git can resolve to a commit that the repository had before the importer began. */
+  /** A revision that the repository had before the importer began. */
   | { readonly kind: "revision"; readonly revision: string };
 
 const identity = "Bench <bench@localhost>";
@@ -23,16 +23,16 @@ const identity = "Bench <bench@localhost>";
 export const firstCommitSeconds = 1_700_000_000;
 
 /**
- * Deltas against the blob before find nothing in files of different names, and cost more than the compression; what is
- * not safe after a power cut is made again.
+ * Deltas against the previous blob find nothing in files of different names, and cost more than the compression. A corpus
+ * that is lost in a power failure is made again.
  */
 const settings = ["core.compression=1", "pack.depth=0", "core.fsync=none", "fastimport.unpackLimit=0"];
 
 const timeoutMs = 3_600_000;
 
 /**
- * A `git fast-import` that writes commits into one repository, as many as the caller gives it. Every commit has the
- * same identity and a date of its caller's choice, so its id follows from its content.
+ * A `git fast-import` that writes commits into one repository. Every commit has the same identity and a date of its
+ * caller's choice, so its id follows from its content.
  *
  * Caller guarantees: one call at a time, and `end` after the last one.
  */

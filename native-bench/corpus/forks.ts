@@ -1,12 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { randomFrom } from "../system/random.js";
+import { hashFraction, randomFrom } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Made } from "./manifest.js";
-import { placeOf } from "./chance.js";
+import type { Manifest } from "./manifest.js";
 import {
   borrowObjects,
-  headOf,
+  readHead,
   initBare,
   isRegular,
   linkPacks,
@@ -21,7 +20,7 @@ import {
 const forkCount = 50;
 const changedFiles = 5;
 
-/** Of the source's files, those that the repository has. */
+/** The share of the source's files that the repository has. */
 const share = 1 / 32;
 
 /** A word that is only in fork number `i`, in each file that it changes. */
@@ -30,8 +29,8 @@ export function forkMarkerOf(i: number): string {
 }
 
 /** One repository, and 50 that have one commit more: it changes five files and adds one. */
-export async function makeForks(folder: string, source: Source): Promise<Made> {
-  const files = (await treeFiles(source)).filter((file) => isRegular(file) && placeOf(file.path) < share);
+export async function makeForks(folder: string, source: Source): Promise<Manifest> {
+  const files = (await treeFiles(source)).filter((file) => isRegular(file) && hashFraction(file.path) < share);
   const base = join(folder, "base.git");
   initBare(base);
   await borrowObjects(base, source);
@@ -51,7 +50,7 @@ export async function makeForks(folder: string, source: Source): Promise<Made> {
   return { repositories, fileCount: files.length * names.length + forkCount, textBytes: baseBytes * names.length };
 }
 
-/** What a fork has in common with the base takes no room of its own. */
+/** What a fork shares with the base takes no space of its own. */
 async function makeForkRepositories(
   folder: string,
   base: string,
@@ -62,7 +61,12 @@ async function makeForkRepositories(
   await borrowObjects(store, { path: base });
   const importer = new FastImport(store);
   for (let i = 1; i <= forkCount; i++) {
-    await importer.commit("main", { kind: "revision", revision: headOf(base) }, firstCommitSeconds + 3600, changes(i));
+    await importer.commit(
+      "main",
+      { kind: "revision", revision: readHead(base) },
+      firstCommitSeconds + 3600,
+      changes(i),
+    );
     await importer.checkpoint();
     const directory = join(folder, `${forkName(i)}.git`);
     initBare(directory);

@@ -3,8 +3,8 @@ import { createReadStream, existsSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { TrawlError } from "../../src/base/errors.js";
 import { run } from "../system/processes.js";
+import { hashFraction } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import { placeOf } from "./chance.js";
 import {
   borrowObjects,
   commitFolder,
@@ -29,10 +29,8 @@ export async function archiveChecksum(): Promise<string> {
 
 export async function makeLinux(folder: string): Promise<void> {
   if (!existsSync(archive)) {
-    throw new TrawlError(
-      "not-found",
-      `${archive} is not there. Install it: apt-get install linux-source-6.1, or name another repository in BENCH_CORPUS`,
-    );
+    const help = "Install it: apt-get install linux-source-6.1, or name another repository in BENCH_CORPUS";
+    throw new TrawlError("not-found", `${archive} is not there. ${help}`);
   }
   await run("tar", ["-xJf", archive, "-C", folder, "--strip-components=1"], "");
   await commitFolder(folder);
@@ -40,16 +38,16 @@ export async function makeLinux(folder: string): Promise<void> {
 
 const commitCount = 200;
 
-/** Of the subtrees, those that the first commit has. */
+/** The share of subtrees that the first commit has. */
 const firstShare = 0.5;
 
-/** Of the files of the first commit, those of which it has only the first half. */
+/** The share of files of which the first commit has only the first half. */
 const unfinishedShare = 0.1;
 
 /**
- * The source as 200 commits: the first one has half of the subtrees, and of every tenth file there only the first half
- * of its lines. Each further commit brings some of the other subtrees and completes some of the unfinished files, so
- * the last one has exactly the tree of the source. What comes when is chosen by names alone.
+ * The source as 200 commits. The first one has half of the subtrees, and of every tenth file in them only the first half
+ * of its lines. Each further commit adds some of the other subtrees and completes some of the unfinished files, so the
+ * last one has exactly the tree of the source. Names alone decide what is added when.
  */
 export async function makeHistory(folder: string, source: Source): Promise<void> {
   const files = await treeFiles(source);
@@ -62,26 +60,22 @@ export async function makeHistory(folder: string, source: Source): Promise<void>
     byCommit.set(commit, changes);
     changes.push(change);
   };
-  for (const file of files) for (const [commit, change] of storyOf(file, source)) add(commit, change);
+  for (const file of files) for (const [commit, change] of changesTo(file, source)) add(commit, change);
   for (let i = 0; i < commitCount; i++) {
-    await importer.commit(
-      "main",
-      { kind: i === 0 ? "none" : "previous" },
-      firstCommitSeconds + i * 3600,
-      byCommit.get(i) ?? [],
-    );
+    const seconds = firstCommitSeconds + i * 3600;
+    await importer.commit("main", { kind: i === 0 ? "none" : "previous" }, seconds, byCommit.get(i) ?? []);
   }
   await importer.end();
   await ownObjects(folder);
 }
 
-/** When a file comes, and when it is changed. */
-function* storyOf(file: TreeFile, source: Source): Generator<[number, FileChange]> {
+/** The commits that add or change a file. */
+function* changesTo(file: TreeFile, source: Source): Generator<[number, FileChange]> {
   const whole: FileChange = { kind: "object", path: file.path, mode: file.mode, oid: file.oid };
-  const place = placeOf(subtreeOf(file.path));
+  const place = hashFraction(subtreeOf(file.path));
   if (place >= firstShare)
     return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
-  const finish = placeOf(file.path) / unfinishedShare;
+  const finish = hashFraction(file.path) / unfinishedShare;
   const half = finish < 1 && isRegular(file) ? firstHalf(readSource(source, file.path).text) : undefined;
   if (half === undefined) return yield [0, whole];
   yield [0, { kind: "bytes", path: file.path, bytes: half }];

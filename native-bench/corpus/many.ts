@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { randomFrom, type Random } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
-import type { Made, MadeRepository } from "./manifest.js";
+import type { Manifest, ManifestRepository } from "./manifest.js";
 import { initBare, moveNewest, readSource, smallFiles, type Source } from "./repositories.js";
 
 const filesEach = 20;
@@ -11,8 +11,8 @@ const seed = 1;
 const importerCount = 2;
 
 /**
- * Repositories that one importer makes: it looks every object up in all packs that it has written, 16 ms each without
- * this.
+ * Repositories per importer. It looks up every object in all packs that it has written, which took 16 ms per repository
+ * without this limit.
  */
 const batch = 100;
 
@@ -21,13 +21,13 @@ export function markerOf(i: number): string {
   return `trawlbenchmany${i}x`;
 }
 
-/** Cuts `count` repositories of 20 small files each from the source, with a last line that no two of them share. */
+/** Cuts `count` repositories of 20 small files each from the source, each with a last line of its own. */
 export async function makeMany(
   folder: string,
   source: Source,
   count: number,
   progress: (text: string) => void,
-): Promise<Made> {
+): Promise<Manifest> {
   const paths = await smallFiles(source, fileBytesMax);
   const random = randomFrom(seed);
   let textBytes = 0;
@@ -42,12 +42,8 @@ export async function makeMany(
     initBare(store);
     const importer = new FastImport(store);
     for (let i = from; i < Math.min(from + batch, count); i++) {
-      await importer.commit(
-        "main",
-        { kind: "none" },
-        firstCommitSeconds,
-        (choices[i] ?? []).map((path) => marked(i, path)),
-      );
+      const changes = (choices[i] ?? []).map((path) => marked(i, path));
+      await importer.commit("main", { kind: "none" }, firstCommitSeconds, changes);
       await importer.checkpoint();
       const directory = join(folder, directoryOf(i));
       initBare(directory);
@@ -56,15 +52,15 @@ export async function makeMany(
     await importer.end();
     rmSync(store, { recursive: true, force: true });
   };
-  let begun = 0;
+  let started = 0;
   const makeSome = async (store: string): Promise<void> => {
-    for (let from = begun; from < count; from = begun) {
-      begun += batch;
+    for (let from = started; from < count; from = started) {
+      started += batch;
       await makeBatch(store, from);
     }
   };
   await Promise.all(Array.from({ length: importerCount }, (_, i) => makeSome(join(folder, `store-${i}`))));
-  const repositories = choices.map((_, i): MadeRepository => ({ name: `many/${i}`, directory: directoryOf(i) }));
+  const repositories = choices.map((_, i): ManifestRepository => ({ name: `many/${i}`, directory: directoryOf(i) }));
   return { repositories, fileCount: choices.reduce((sum, { length }) => sum + length, 0), textBytes };
 }
 

@@ -1,48 +1,20 @@
-import { copyFileSync, mkdirSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { dirname, extname, join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { checkoutFolder } from "../system/folders.js";
 import { commitFolder } from "./repositories.js";
 
 const modulesFolder = join(checkoutFolder, "node_modules");
 
-const extensions = new Set([
-  ".c",
-  ".cc",
-  ".cjs",
-  ".cmake",
-  ".cpp",
-  ".css",
-  ".cts",
-  ".h",
-  ".html",
-  ".js",
-  ".json",
-  ".jsx",
-  ".md",
-  ".mjs",
-  ".mts",
-  ".py",
-  ".sh",
-  ".ts",
-  ".tsx",
-  ".txt",
-  ".yml",
-]);
+const isText = /\.(c|cc|cjs|cmake|cpp|css|cts|h|html|js|json|jsx|md|mjs|mts|py|sh|ts|tsx|txt|yml)$/;
 
 /** Changes with what is installed: npm keeps a list of it beside the packages. */
-export function installedChecksum(): Promise<string> {
-  return Promise.resolve(
-    createHash("sha256")
-      .update(readFileSync(join(modulesFolder, ".package-lock.json")))
-      .digest("hex"),
-  );
+export async function installedChecksum(): Promise<string> {
+  const list = readFileSync(join(modulesFolder, ".package-lock.json"));
+  return createHash("sha256").update(list).digest("hex");
 }
 
-/**
- * The text files of the installed packages. Packages that are compiled on this machine are left out, as the compiler's
- * output lies among their sources.
- */
+/** The text files of the installed packages, without those compiled here, whose sources include the compiler's output. */
 export async function makeModules(folder: string): Promise<void> {
   for (const path of textFiles("")) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -52,12 +24,10 @@ export async function makeModules(folder: string): Promise<void> {
 }
 
 function* textFiles(folder: string): Generator<string> {
-  const entries = readdirSync(join(modulesFolder, folder), { withFileTypes: true });
-  for (const entry of entries) {
+  for (const entry of readdirSync(join(modulesFolder, folder), { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isFile() && !entry.name.startsWith(".") && extensions.has(extname(entry.name))) yield path;
-    const isPlain =
-      entry.isDirectory() && !entry.name.startsWith(".") && !existsSync(join(modulesFolder, path, "binding.gyp"));
-    if (isPlain) yield* textFiles(path);
+    if (entry.name.startsWith(".")) continue;
+    if (entry.isFile() && isText.test(entry.name)) yield path;
+    if (entry.isDirectory() && !existsSync(join(modulesFolder, path, "binding.gyp"))) yield* textFiles(path);
   }
 }

@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly text: Buffer;
 }
 
-/** What is read from: a repository and its work tree. */
+/** A repository with its work tree. */
 export interface Source {
   readonly path: string;
 }
@@ -53,7 +53,7 @@ export function initBare(directory: string): void {
   writeFileSync(join(directory, "config"), "[core]\n\trepositoryformatversion = 0\n\tbare = true\n");
 }
 
-/** Lets the repository use the objects of another one, which is at `source`. */
+/** Lets the repository use the objects of another one. */
 export async function borrowObjects(directory: string, source: Source): Promise<void> {
   const folder = (
     await run("git", ["-C", source.path, "rev-parse", "--path-format=absolute", "--git-path", "objects"], "")
@@ -61,7 +61,7 @@ export async function borrowObjects(directory: string, source: Source): Promise<
   writeFileSync(join(directory, "objects/info/alternates"), `${folder}\n`);
 }
 
-/** Copies what was borrowed and keeps everything in one pack. Deltas of the source are used as they are. */
+/** Copies borrowed objects, and packs everything into one pack. Deltas of the source are reused. */
 export async function ownObjects(directory: string): Promise<void> {
   await run("git", ["-c", "core.fsync=none", "--git-dir", directory, "repack", "-adq", "--window=0"], "");
   rmSync(join(directory, "objects/info/alternates"), { force: true });
@@ -77,14 +77,14 @@ export function moveNewest(from: string, to: string): void {
   renameSync(join(from, "refs/heads/main"), join(to, "refs/heads/main"));
 }
 
-/** Lets a repository have the packs of another one without taking room. */
+/** Gives a repository the packs of another one without using disk space. */
 export function linkPacks(from: string, to: string): void {
   const folder = join(from, "objects/pack");
   for (const name of readdirSync(folder)) linkSync(join(folder, name), join(to, "objects/pack", name));
 }
 
 /** The commit of a bare repository that was made here. */
-export function headOf(directory: string): string {
+export function readHead(directory: string): string {
   return readFileSync(join(directory, "refs/heads/main"), "utf8").trim();
 }
 
@@ -113,8 +113,8 @@ export async function commit(
 }
 
 /**
- * Makes a repository of a folder's files, all of them. Settings of the person who runs this have no say, and the commit
- * has a fixed identity and date, so its id follows from the files.
+ * Makes a repository of all files of a folder. The user's own settings are ignored, and the commit has a fixed identity
+ * and date, so its id follows from the files.
  */
 export async function commitFolder(folder: string): Promise<void> {
   const git = (args: readonly string[], input: string): Promise<string> => run("git", ["-C", folder, ...args], input);

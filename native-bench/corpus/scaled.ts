@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import { assert } from "../../src/base/assert.js";
 import { run } from "../system/processes.js";
-import { placeOf } from "./chance.js";
+import { hashFraction } from "../system/random.js";
 import { FastImport, firstCommitSeconds, type FileChange } from "./fast-import.js";
 import type { Corpus } from "./corpus.js";
 import {
   borrowObjects,
-  headOf,
+  readHead,
   initBare,
   isRegular,
   readSource,
@@ -33,30 +33,36 @@ export interface ScaledSize {
   readonly textBytes: number;
 }
 
-/** A corpus at several sizes, made once and kept in the cache. */
+/** A corpus at several sizes, made once and cached. */
 export async function openScaled(
   corpus: Corpus,
   sizes: readonly number[],
   progress: (text: string) => void,
 ): Promise<Scaled> {
   const folder = join(corpus.cacheFolder, `scaled-${corpus.checksum}-${sizes.length}`);
-  const record = join(folder, "made.json");
-  if (existsSync(record))
-    return { folder: join(folder, storeName), sizes: JSON.parse(readFileSync(record, "utf8")) as ScaledSize[] };
+  const manifest = join(folder, "manifest.json");
+  if (existsSync(manifest))
+    return { folder: join(folder, storeName), sizes: JSON.parse(readFileSync(manifest, "utf8")) as ScaledSize[] };
   const unfinished = `${folder}.unfinished`;
   for (const old of [folder, unfinished]) rmSync(old, { recursive: true, force: true });
   const made = await makeScaled(unfinished, corpus, sizes, progress);
-  writeFileSync(join(unfinished, "made.json"), JSON.stringify(made.sizes));
+  writeFileSync(join(unfinished, "manifest.json"), JSON.stringify(made.sizes));
   renameSync(unfinished, folder);
   return { ...made, folder: join(folder, storeName) };
 }
 
 const storeName = "store.git";
 
+const marker: FileChange = {
+  kind: "bytes",
+  path: "trawl-bench-marker.txt",
+  bytes: Buffer.from(`${scaledMarker}\n`),
+};
+
 /**
- * Makes the objects of all sizes in one repository. A fraction has the files whose names fall to it, so a larger one
- * has those of a smaller one. A multiple has the source and copies in folders of their own, where each file ends with a
- * line that says which copy it belongs to.
+ * Makes the objects of all sizes in one repository. A fraction has the files whose names hash into it, so a larger one
+ * includes a smaller one. A multiple has the source and copies in folders of their own, where each file ends with a line
+ * that names its copy.
  */
 export async function makeScaled(
   folder: string,
@@ -76,25 +82,14 @@ export async function makeScaled(
     assert(size < 1 || Number.isInteger(size), "a size is a fraction or a multiple");
     while (copies.length < size - 1) copies.push(await copyFiles(importer, source, files, copies.length + 1, progress));
     const chosen = [
-      ...files.filter(({ path }) => placeOf(path) < size),
+      ...files.filter(({ path }) => hashFraction(path) < size),
       ...copies.slice(0, Math.max(0, size - 1)).flat(),
     ];
-    const marker: FileChange = {
-      kind: "bytes",
-      path: "trawl-bench-marker.txt",
-      bytes: Buffer.from(`${scaledMarker}\n`),
-    };
     const branch = `size-${i}`;
-    await importer.commit(branch, { kind: "none" }, firstCommitSeconds, [
-      marker,
-      ...chosen.map(({ path, mode, oid }): FileChange => ({ kind: "object", path, mode, oid })),
-    ]);
-    made.push({
-      size,
-      branch,
-      fileCount: chosen.length + 1,
-      textBytes: chosen.reduce((sum, { bytes }) => sum + bytes, 0),
-    });
+    const changes = chosen.map(({ path, mode, oid }): FileChange => ({ kind: "object", path, mode, oid }));
+    await importer.commit(branch, { kind: "none" }, firstCommitSeconds, [marker, ...changes]);
+    const textBytes = chosen.reduce((sum, { bytes }) => sum + bytes, 0);
+    made.push({ size, branch, fileCount: chosen.length + 1, textBytes });
   }
   await importer.end();
   return { folder: store, sizes: made };
@@ -123,23 +118,9 @@ async function copyFiles(
 export async function makeSize({ folder }: Scaled, { branch }: ScaledSize, directory: string): Promise<void> {
   initBare(directory);
   const commit = (await run("git", ["--git-dir", folder, "rev-parse", `refs/heads/${branch}`], "")).trim();
-  await run(
-    "git",
-    [
-      "-c",
-      "core.fsync=none",
-      "-c",
-      "pack.threads=0",
-      "--git-dir",
-      folder,
-      "pack-objects",
-      "-q",
-      "--revs",
-      "--window=0",
-      join(directory, "objects/pack/pack"),
-    ],
-    `${commit}\n`,
-  );
+  const settings = ["-c", "core.fsync=none", "-c", "pack.threads=0", "--git-dir", folder];
+  const pack = ["pack-objects", "-q", "--revs", "--window=0", join(directory, "objects/pack/pack")];
+  await run("git", [...settings, ...pack], `${commit}\n`);
   writeFileSync(join(directory, "refs/heads/main"), `${commit}\n`);
-  assert(headOf(directory) === commit, "the repository has the commit");
+  assert(readHead(directory) === commit, "the repository has the commit");
 }

@@ -2,100 +2,90 @@ import { makeAdversarial } from "./adversarial.js";
 import { makeCommits } from "./commits.js";
 import { makeForks } from "./forks.js";
 import { archiveChecksum, makeHistory, makeLinux } from "./linux.js";
-import { madeOne, type Made } from "./manifest.js";
+import type { Manifest } from "./manifest.js";
 import { makeMany } from "./many.js";
 import { installedChecksum, makeModules } from "./modules.js";
 import type { Source } from "./repositories.js";
 
-/** A corpus, how it is made, and what it is like once it is. */
+/** A corpus, how it is made, and its properties once it is. */
 export interface CorpusDefinition {
   readonly name: string;
   readonly what: string;
-  /** What a person runs to have it. */
-  readonly command: string;
-  /** Time and disk that making it takes. */
+  /** What a user runs before it can be made. */
+  readonly install?: string;
+  /** Time and disk space that making it takes. */
   readonly cost: string;
-  /** The corpus that it is cut from; `BENCH_CORPUS` stands for `linux` there too. */
-  readonly cutFrom: string | undefined;
-  /** Changes with what it is made of, beside the other corpus; "" where that cannot be known. */
+  /** The corpus that it is cut from; with `BENCH_CORPUS` that repository replaces `linux` there too. */
+  readonly cutFrom?: string;
+  /** Changes with its sources apart from the other corpus; "" where that cannot be known. */
   readonly version: () => Promise<string>;
-  /** As made from the versions that the committed runs were measured on; "" where it follows from what is installed. */
+  /** Of the sources that the committed runs were measured on; "" where it depends on what is installed. */
   readonly checksum: string;
   readonly fileCount: number;
   readonly textBytes: number;
-  /** Fills an empty folder. `source` is the corpus that this one is cut from. */
-  readonly make: (folder: string, source: Source, progress: (text: string) => void) => Promise<Made>;
+  /** Fills an empty folder; `source` is the corpus that this one is cut from. Without a manifest it is one repository. */
+  readonly make: (folder: string, source: Source, progress: (text: string) => void) => Promise<Manifest | undefined>;
 }
 
 /** To be raised when a maker changes what it makes. */
 const makers = (): Promise<string> => Promise.resolve("1");
+
+/** A corpus that is a single repository. */
+function single(make: (folder: string, source: Source) => Promise<void>): CorpusDefinition["make"] {
+  return async (folder, source) => {
+    await make(folder, source);
+    return undefined;
+  };
+}
 
 /** Every corpus. The same row gives the same commits on every machine. */
 export const corpora: readonly CorpusDefinition[] = [
   {
     name: "linux",
     what: "Debian's linux-source-6.1 as one commit",
-    command: "apt-get install linux-source-6.1 && bin/trawl-bench corpus linux",
+    install: "apt-get install linux-source-6.1 && ",
     cost: "three minutes, 1.8 GB",
-    cutFrom: undefined,
     version: archiveChecksum,
     checksum: "f4d71def85f991993d0ade2336bbcafe33803f5d",
     fileCount: 78_579,
     textBytes: 1_298_681_992,
-    make: async (folder) => {
-      await makeLinux(folder);
-      return await madeOne("linux", folder);
-    },
+    make: single(makeLinux),
   },
   {
     name: "linux-history",
     what: "the same tree in 200 commits that add subtrees and complete files",
-    command: "bin/trawl-bench corpus linux-history",
     cost: "ten seconds, 0.3 GB",
     cutFrom: "linux",
     version: makers,
     checksum: "cbd2f1e218256f848b840aaa44bdb5d48b3df81a",
     fileCount: 78_579,
     textBytes: 1_298_681_992,
-    make: async (folder, source) => {
-      await makeHistory(folder, source);
-      return await madeOne("linux-history", folder);
-    },
+    make: single(makeHistory),
   },
   {
     name: "modules",
     what: "the text files of this checkout's node_modules as one commit",
-    command: "bin/trawl-bench corpus modules",
     cost: "half a minute, 0.3 GB",
-    cutFrom: undefined,
     version: installedChecksum,
     checksum: "",
     fileCount: 19_630,
     textBytes: 135_922_892,
-    make: async (folder) => {
-      await makeModules(folder);
-      return await madeOne("modules", folder);
-    },
+    make: single(makeModules),
   },
   {
     name: "modules-history",
-    what: "the same tree in 200 commits, as of `linux-history`",
-    command: "bin/trawl-bench corpus modules-history",
+    what: "the same tree in 200 commits, like `linux-history`",
     cost: "some seconds, 0.1 GB",
     cutFrom: "modules",
     version: makers,
     checksum: "",
     fileCount: 19_630,
     textBytes: 135_922_892,
-    make: async (folder, source) => {
-      await makeHistory(folder, source);
-      return await madeOne("modules-history", folder);
-    },
+    make: single(makeHistory),
   },
   {
     name: "many",
     what: "10,000 repositories of 20 small files of the Linux source",
-    command: "bin/trawl-bench corpus many",
     cost: "one to three minutes, 0.8 GB",
     cutFrom: "linux",
     version: makers,
@@ -107,7 +97,6 @@ export const corpora: readonly CorpusDefinition[] = [
   {
     name: "many-quick",
     what: "200 repositories of 20 small files of node_modules",
-    command: "bin/trawl-bench corpus many-quick",
     cost: "a second, 0.02 GB",
     cutFrom: "modules",
     version: makers,
@@ -119,7 +108,6 @@ export const corpora: readonly CorpusDefinition[] = [
   {
     name: "forks",
     what: "a repository of every 32nd file of the Linux source, and 50 forks that differ in six files",
-    command: "bin/trawl-bench corpus forks",
     cost: "some seconds, 0.02 GB",
     cutFrom: "linux",
     version: makers,
@@ -131,31 +119,21 @@ export const corpora: readonly CorpusDefinition[] = [
   {
     name: "commits",
     what: "10,000 commits that change a hundred small files, and every 20th of them a file of 2,000 lines",
-    command: "bin/trawl-bench corpus commits",
     cost: "some seconds, 0.04 GB",
-    cutFrom: undefined,
     version: makers,
     checksum: "06b49ddd30db1795c68907a3869107de654f637f",
     fileCount: 101,
     textBytes: 100_865,
-    make: async (folder) => {
-      await makeCommits(folder);
-      return await madeOne("commits", folder);
-    },
+    make: single(makeCommits),
   },
   {
     name: "adversarial",
     what: "four spaces everywhere, a line of 200 MB, a million empty lines, random bytes, one trigram over and over",
-    command: "bin/trawl-bench corpus adversarial",
     cost: "half a minute, 0.5 GB",
-    cutFrom: undefined,
     version: makers,
     checksum: "bfc53757d413eb3c3a26ece53fdc158472aef999",
     fileCount: 6,
     textBytes: 282_883_279,
-    make: async (folder) => {
-      await makeAdversarial(folder);
-      return await madeOne("adversarial", folder);
-    },
+    make: single(makeAdversarial),
   },
 ];

@@ -22,18 +22,14 @@ export async function encodeGroup(fixture: Fixture): Promise<BenchGroup> {
 function encodeBench(fixture: Fixture, task: string, needle: string, form: MatchForm): MicroBench {
   const found = findMatches(fixture.kernels[0], fixture.reader, needle);
   const out = uninitializedBytes(bufferBytes);
-  const subjects = fixture.eachKernel((kernel) => ({
-    result: () => {
-      let crc = 0;
-      for (const bytes of writtenBatches(kernel, found, form, out)) crc = crc32(bytes, crc);
-      return `CRC-32 ${crc.toString(16)}`;
-    },
-    run: () =>
-      timed(() => {
-        let total = 0;
-        for (const bytes of writtenBatches(kernel, found, form, out)) total += bytes.length;
-        return total / megabyte;
-      }),
-  }));
+  const subjects = fixture.eachKernel((kernel) => {
+    const fold = (add: (sum: number, bytes: Buffer) => number): number => {
+      let sum = 0;
+      for (const bytes of writtenBatches(kernel, found, form, out)) sum = add(sum, bytes);
+      return sum;
+    };
+    const checksum = (): string => `CRC-32 ${fold((crc, bytes) => crc32(bytes, crc)).toString(16)}`;
+    return { result: checksum, run: () => timed(() => fold((sum, { length }) => sum + length) / megabyte) };
+  });
   return { task, unit: "MB", subjects: [...subjects, ...fixture.limit("copying", "copy", 1 / megabyte)] };
 }

@@ -12,8 +12,8 @@ import { MachineLimits } from "./limits.js";
 import type { MicroDocument, MicroText } from "./text.js";
 
 /**
- * What the benchmarks share: the text as one shard in LMDB, read through the map as a search reads it, the kernels, and
- * the machine's limits.
+ * What the benchmarks share: the text as one shard in LMDB, read through the map as in a search, the kernels, and the
+ * machine's limits.
  */
 export class Fixture {
   readonly text: MicroText;
@@ -21,7 +21,7 @@ export class Fixture {
   readonly reader: ShardReader;
   /** The native one first, if it is built. */
   readonly kernels: readonly Kernel[];
-  /** What could not be had. */
+  /** What could not be measured. */
   readonly notes: readonly string[];
   readonly #limitsProgram: string | undefined;
   readonly #limitsByName = new Map<string, MachineLimits>();
@@ -75,8 +75,8 @@ export class Fixture {
   }
 
   /**
-   * What `choose` makes of the machine's limits on that text, which is kept under `name` in a file; [] without a
-   * compiler.
+   * The subjects that `choose` makes of the machine's limits for a text, which is written to a file of that name; []
+   * without a compiler.
    */
   limitsOn(name: string, text: Uint8Array, choose: (limits: MachineLimits) => Subject[]): Subject[] {
     if (this.#limitsProgram === undefined) return [];

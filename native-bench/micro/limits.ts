@@ -3,7 +3,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { start } from "../system/processes.js";
 import type { Subject, Trial } from "./bench.js";
 
-/** What the machine can do with one file at most: the running program of limits.c. */
+/** The machine's limits for one file: a running limits.c. */
 export class MachineLimits {
   readonly #child: ChildProcess;
   #waiting: ((line: string) => void)[] = [];
@@ -21,7 +21,7 @@ export class MachineLimits {
     return { name, result: undefined, run: () => this.#trial(command, (result) => result * unitsPerResult) };
   }
 
-  /** A command that does the same work as the other subjects: its result is what they must find too. */
+  /** A command that does the same work as the other subjects, and must find the same. */
   peer(name: string, command: string, amount: number): Subject {
     return {
       name,

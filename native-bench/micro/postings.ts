@@ -1,5 +1,5 @@
 import type { Kernel } from "../../src/kernel/kernel.js";
-import { timed, type BenchGroup, type MicroBench } from "./bench.js";
+import { timed, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 
 const million = 1e6;
@@ -10,35 +10,30 @@ interface List {
   readonly to: number;
 }
 
-/** Lists that a task takes at most, spread over all that are long enough. */
+/** The most lists per task, spread over all that are long enough. */
 const listCountMax = 2000;
 
 /**
- * Reading posting lists. The limit is a plain C loop that adds differences of one byte each and writes the sums: what
- * is left when there is nothing to decode and nothing to compare.
+ * Reading posting lists. The limit is a plain C loop that adds differences of one byte each and writes the sums: the work
+ * that remains when there is nothing to decode and nothing to compare.
  */
 export async function postingsGroup(fixture: Fixture): Promise<BenchGroup> {
   const units = fixture.reader.unitCount;
-  const long = listsOf(fixture, units / 4, units * 2);
-  const middle = listsOf(fixture, units / 256, units / 16);
+  const long = listsBetween(fixture, units / 4, units * 2);
+  const middle = listsBetween(fixture, units / 256, units / 16);
   const sums = fixture.limit("plain sums", "sums", 1 / million);
-  const benches: MicroBench[] = [
-    { task: "decode lists of common trigrams", unit: "M integers", subjects: [...decoding(fixture, long), ...sums] },
-    { task: "decode lists of rarer trigrams", unit: "M integers", subjects: [...decoding(fixture, middle), ...sums] },
-    {
-      task: "intersect rarer with common ones",
-      unit: "M integers",
-      subjects: [...intersecting(fixture, middle, long), ...sums],
-    },
-  ];
-  return {
-    title: "Posting lists",
-    benches: benches.filter(({ subjects }) => subjects.length > 0),
-    close: async () => {},
+  const bench = (task: string, subjects: readonly Subject[]): MicroBench => {
+    return { task, unit: "M integers", subjects: [...subjects, ...sums] };
   };
+  const benches = [
+    bench("decode lists of common trigrams", decoding(fixture, long)),
+    bench("decode lists of rarer trigrams", decoding(fixture, middle)),
+    bench("intersect rarer with common ones", intersecting(fixture, middle, long)),
+  ];
+  return { title: "Posting lists", benches, close: async () => {} };
 }
 
-function listsOf({ reader }: Fixture, bytesMin: number, bytesMax: number): List[] {
+function listsBetween({ reader }: Fixture, bytesMin: number, bytesMax: number): List[] {
   const { postingStart } = reader;
   const found: List[] = [];
   for (let i = 0; i + 1 < postingStart.length; i++) {
@@ -49,65 +44,62 @@ function listsOf({ reader }: Fixture, bytesMin: number, bytesMax: number): List[
   return found.filter((_, i) => i % step === 0).slice(0, listCountMax);
 }
 
-function decoding(fixture: Fixture, lists: readonly List[]) {
+function decoding(fixture: Fixture, lists: readonly List[]): Subject[] {
   const { postings } = fixture.reader;
   const out = new Uint32Array(Math.max(0, ...lists.map(({ from, to }) => to - from)));
   const decodeAll = (kernel: Kernel, take: (count: number) => void): void => {
     for (const { from, to } of lists) take(kernel.decodePostings(postings, from, to, out));
   };
+  const total = (kernel: Kernel): number => {
+    let sum = 0;
+    decodeAll(kernel, (count) => {
+      sum += count;
+    });
+    return sum;
+  };
   return fixture.eachKernel((kernel) => ({
     result: () => digest((take) => decodeAll(kernel, (count) => take(out.subarray(0, count)))),
-    run: () => timed(() => sumOf((take) => decodeAll(kernel, take)) / million),
+    run: () => timed(() => total(kernel) / million),
   }));
 }
 
 /** Every rarer list with one of the common ones. The integers are those of both lists. */
-function intersecting(fixture: Fixture, rarer: readonly List[], common: readonly List[]) {
+function intersecting(fixture: Fixture, rarer: readonly List[], common: readonly List[]): Subject[] {
   const { postings } = fixture.reader;
-  const decoded = rarer.map(({ from, to }) => decoded32(fixture.kernels[0], postings, from, to));
+  const decoded = rarer.map((list) => decode(fixture.kernels[0], postings, list));
   const work = new Uint32Array(Math.max(0, ...decoded.map(({ length }) => length)));
-  const integers = decoded.reduce(
-    (sum, units, i) => sum + units.length + countOf(postings, common[i % common.length]),
-    0,
-  );
+  const partner = (i: number): List => common[i % common.length];
+  const integers = decoded.reduce((sum, units, i) => sum + units.length + countIn(postings, partner(i)), 0);
   const intersectAll = (kernel: Kernel, take: (kept: number) => void): void => {
     for (let i = 0; i < decoded.length; i++) {
       work.set(decoded[i]);
-      const { from, to } = common[i % common.length];
+      const { from, to } = partner(i);
       take(kernel.intersectPostings(postings, from, to, work, decoded[i].length));
     }
   };
+  const run = (kernel: Kernel): number => {
+    intersectAll(kernel, () => {});
+    return integers / million;
+  };
   return fixture.eachKernel((kernel) => ({
     result: () => digest((take) => intersectAll(kernel, (kept) => take(work.subarray(0, kept)))),
-    run: () =>
-      timed(() => {
-        intersectAll(kernel, () => {});
-        return integers / million;
-      }),
+    run: () => timed(() => run(kernel)),
   }));
 }
 
-function decoded32(kernel: Kernel, postings: Uint8Array, from: number, to: number): Uint32Array {
+function decode(kernel: Kernel, postings: Uint8Array, { from, to }: List): Uint32Array {
   const units = new Uint32Array(to - from);
   return units.slice(0, kernel.decodePostings(postings, from, to, units));
 }
 
 /** Integers in a list: every one ends with a byte below 0x80. */
-function countOf(postings: Uint8Array, { from, to }: List): number {
+function countIn(postings: Uint8Array, { from, to }: List): number {
   let count = 0;
   for (let at = from; at < to; at++) if (postings[at] < 0x80) count++;
   return count;
 }
 
-function sumOf(each: (take: (value: number) => void) => void): number {
-  let sum = 0;
-  each((value) => {
-    sum += value;
-  });
-  return sum;
-}
-
-/** A short text that tells results apart. */
+/** A short text that differs between different results. */
 function digest(each: (take: (words: Uint32Array) => void) => void): string {
   let count = 0;
   let sum = 0;

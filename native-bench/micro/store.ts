@@ -8,13 +8,13 @@ import { RecordStore } from "../../src/store/record-store.js";
 import { ShardStore } from "../../src/store/shard-store.js";
 import { timed, timedAsync, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import { buildShard, type Fixture } from "./fixture.js";
-import type { MicroDocument } from "./text.js";
+import { firstDocuments } from "./text.js";
 
-/** As many shards as 256 MB of text make; each is just large enough to be read without a copy. */
+/** The number of shards of 256 MB of text; each is just large enough to be read without a copy. */
 const shardCount = 4;
 const shardBytes = 16 * 1024 * 1024 + 1;
 
-/** Snapshots that one trial takes. */
+/** Snapshots per trial. */
 const snapshotCount = 200;
 
 const commitCount = 5;
@@ -74,33 +74,22 @@ export async function storeGroup(fixture: Fixture): Promise<BenchGroup> {
 
 /** `take` opens a snapshot, reads every shard and closes it. */
 function snapshots(name: string, take: () => number): Subject {
-  return {
-    name,
-    result: () => String(take()),
-    run: () =>
-      timed(() => {
-        for (let i = 0; i < snapshotCount; i++) take();
-        return snapshotCount;
-      }),
-  };
+  return { name, result: () => String(take()), run: () => timed(() => repeat(take)) };
 }
 
 function openings(shard: Buffer): Subject {
-  return {
-    name: "trawl",
-    result: undefined,
-    run: () =>
-      timed(() => {
-        let documents = 0;
-        for (let i = 0; i < snapshotCount; i++) documents += new ShardReader(1, shard).documentCount;
-        return documents;
-      }),
-  };
+  const open = (): number => new ShardReader(1, shard).documentCount;
+  return { name: "trawl", result: undefined, run: () => timed(() => repeat(open)) };
+}
+
+function repeat(work: () => number): number {
+  for (let i = 0; i < snapshotCount; i++) work();
+  return snapshotCount;
 }
 
 /**
- * What must be on the disk before we go on, beside writing a page, or as many bytes, to a file and waiting for the
- * disk.
+ * Writes that must be on the disk before the daemon continues, beside writing a page, or as many bytes, to a file and
+ * waiting for the disk.
  */
 export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   const records = new RecordStore(folderIn(fixture, "catalog"));
@@ -108,7 +97,12 @@ export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   await resultWhileYielding(catalog.load());
   const store = new ShardStore(folderIn(fixture, "shards"));
   const file = openSync(join(fixture.workFolder, "file"), "w");
-  const shard = buildShard(fixture.kernels[0], shardDocuments(fixture.text.documents));
+  const shard = buildShard(fixture.kernels[0], firstDocuments(fixture.text.documents));
+  const megabytes = shard.length / 1e6;
+  const writeShard = async (): Promise<number> => {
+    await store.put([{ id: 1, bytes: shard }]);
+    return megabytes;
+  };
   const benches: MicroBench[] = [
     {
       task: "writing a repository's new state",
@@ -119,16 +113,8 @@ export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
       task: "writing a shard, half full",
       unit: "MB",
       subjects: [
-        {
-          name: "trawl",
-          result: undefined,
-          run: () =>
-            timedAsync(async () => {
-              await store.put([{ id: 1, bytes: shard }]);
-              return shard.length / 1e6;
-            }),
-        },
-        fileWrites(file, shard, shard.length / 1e6),
+        { name: "trawl", result: undefined, run: () => timedAsync(writeShard) },
+        fileWrites(file, shard, megabytes),
       ],
     },
   ];
@@ -144,12 +130,6 @@ function folderIn(fixture: Fixture, name: string): string {
   const folder = join(fixture.workFolder, name);
   mkdirSync(folder, { recursive: true });
   return folder;
-}
-
-/** Half a shard's worth: writing it six times twice takes long enough. */
-function shardDocuments(documents: readonly MicroDocument[]): MicroDocument[] {
-  let bytes = 0;
-  return documents.filter(({ text }) => (bytes += text.length) <= 32 * 1024 * 1024);
 }
 
 function catalogCommits(catalog: Catalog): Subject {
@@ -185,14 +165,10 @@ function catalogCommits(catalog: Catalog): Subject {
 }
 
 function fileWrites(file: number, bytes: Buffer, amount: number): Subject {
-  return {
-    name: "file",
-    result: undefined,
-    run: () =>
-      timed(() => {
-        writeSync(file, bytes, 0, bytes.length, 0);
-        fdatasyncSync(file);
-        return amount;
-      }),
+  const write = (): number => {
+    writeSync(file, bytes, 0, bytes.length, 0);
+    fdatasyncSync(file);
+    return amount;
   };
+  return { name: "file", result: undefined, run: () => timed(write) };
 }

@@ -8,12 +8,12 @@ export interface MicroText {
 
 export interface MicroDocument {
   readonly path: string;
-  /** A name for the text, as git gives it one: equal texts have equal ones. */
+  /** Equal texts have equal ids, as in git. */
   readonly oid: string;
   readonly text: Buffer;
 }
 
-/** Neighbours in a listing resemble each other, so a sample takes every so many-th file, then those after them. */
+/** Neighbours in a listing resemble each other, so a sample takes every 16th file, then those after them. */
 const sampleStride = 16;
 
 /**
@@ -32,4 +32,12 @@ export function sampleText(paths: readonly string[], read: (path: string) => Buf
     }
   }
   return { documents, bytes };
+}
+
+const halfShardBytes = 32 * 1024 * 1024;
+
+/** Documents for half a shard: building or writing it many times takes long enough. */
+export function firstDocuments(documents: readonly MicroDocument[]): MicroDocument[] {
+  let bytes = 0;
+  return documents.filter(({ text }) => (bytes += text.length) <= halfShardBytes);
 }

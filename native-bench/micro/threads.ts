@@ -13,15 +13,15 @@ const kibibyte = 1024;
 const megabyte = 1e6;
 const roundTripCount = 200;
 
-/** Bytes that one trial takes across. */
+/** Bytes that one trial transfers. */
 const pouredBytes = 32 * 1024 * kibibyte;
 
-/** As a search's: bytes that may be under way. */
+/** As in a search: bytes in flight. */
 const creditBytes = 512 * kibibyte;
 
 /**
- * What it costs to take bytes from a worker to the main thread, at the sizes of a search's batches, and to run a task.
- * The limit of the former is copying as many bytes, which stands for writing a batch.
+ * The cost of transferring bytes from a worker to the main thread, at the sizes of a search's batches, and of running a
+ * task. The limit of the former is copying as many bytes, which stands for writing a batch.
  */
 export async function threadGroups(fixture: Fixture): Promise<BenchGroup[]> {
   const worker = new Worker(new URL("./transfer-worker.js", import.meta.url));
@@ -85,31 +85,25 @@ function pouring(worker: Worker, returnPort: MessagePort, way: PourWay, batchByt
 }
 
 function piscinaRoundTrips(pool: Piscina<undefined, undefined>): Subject {
-  return {
-    name: "Piscina",
-    result: undefined,
-    run: () =>
-      timedAsync(async () => {
-        for (let i = 0; i < roundTripCount; i++) await pool.run(undefined);
-        return roundTripCount;
-      }),
-  };
+  return roundTrips("Piscina", () => pool.run(undefined));
 }
 
 function messageRoundTrips(worker: Worker): Subject {
-  const echo = (): Promise<void> =>
-    new Promise((resolve) => {
-      worker.once("message", () => resolve());
-      const order: EchoOrder = { kind: "echo" };
-      worker.postMessage(order);
-    });
-  return {
-    name: "messages",
-    result: undefined,
-    run: () =>
-      timedAsync(async () => {
-        for (let i = 0; i < roundTripCount; i++) await echo();
-        return roundTripCount;
+  const order: EchoOrder = { kind: "echo" };
+  return roundTrips(
+    "messages",
+    () =>
+      new Promise<void>((resolve) => {
+        worker.once("message", () => resolve());
+        worker.postMessage(order);
       }),
+  );
+}
+
+function roundTrips(name: string, trip: () => Promise<void>): Subject {
+  const all = async (): Promise<number> => {
+    for (let i = 0; i < roundTripCount; i++) await trip();
+    return roundTripCount;
   };
+  return { name, result: undefined, run: () => timedAsync(all) };
 }

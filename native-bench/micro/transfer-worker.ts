@@ -5,12 +5,12 @@ import { controlWords } from "../../src/task/search-options.js";
 import { BatchBuffers } from "../../src/worker/batch-buffers.js";
 
 /**
- * How a batch crosses: its memory is transferred and comes back, as large batches of a search do; it is copied into
- * memory of its own that is transferred, as small ones do; or it is cloned by `postMessage`.
+ * How a batch gets to the other thread: its memory is transferred and comes back, like the large batches of a search; it
+ * is copied into memory of its own that is transferred, like the small ones; or it is cloned by `postMessage`.
  */
 export type PourWay = "lent" | "transferred" | "cloned";
 
-/** The first message of the worker: where lent memory comes back. */
+/** The first message of the worker: the port for returning memory. */
 export interface Introduction {
   readonly kind: "introduction";
   readonly returnPort: MessagePort;
@@ -30,7 +30,7 @@ export interface EchoOrder {
   readonly kind: "echo";
 }
 
-/** A worker without credit waits this long before it looks again. */
+/** How long a worker without credit waits before it checks again. */
 const creditWaitMs = 1000;
 
 const source = uninitializedBytes(256 * 1024).fill(0x61);

@@ -6,7 +6,7 @@ import type { Corpus, CorpusContext } from "../corpus/corpus.js";
 import { ended, run, start, timeCommand } from "../system/processes.js";
 import { readLineOutput } from "./line-output.js";
 import { declineHuge, type Found, type Peer } from "./peer.js";
-import type { BenchQuery } from "./queries.js";
+import { escaped, type BenchQuery } from "./queries.js";
 import { findTool, findTools, fingerprint } from "./tools.js";
 
 const indexTimeoutMs = 600_000;
@@ -17,35 +17,28 @@ export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext
   const tools = findTools(["csearch", "cindex"], "apt-get install codesearch");
   if (tools.kind === "missing") return { ...tools, name };
   const [csearch = "", cindex = ""] = tools.programs;
-  const environment = { CSEARCHINDEX: await codesearchIndex(cindex, corpus, progress) };
-  const indexed = new Set(
-    (await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], ""))
-      .split("\n")
-      .map((path) => path.slice(corpus.path.length + 1)),
-  );
-  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] => [
-    csearch,
-    "-n",
-    ...(ignoreCase ? ["-i"] : []),
-    kind === "literal" ? pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : pattern,
-  ];
-  return {
-    kind: "found",
-    peer: {
-      name,
-      version: (await codesearchVersion()) ?? "",
-      time: (query) => timeCommand(command(query), environment),
-      results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
-      causeOf: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
-      declines: declineHuge,
-    },
+  const environment = { CSEARCHINDEX: await buildIndex(cindex, corpus, progress) };
+  const listing = await run("env", [`CSEARCHINDEX=${environment.CSEARCHINDEX}`, csearch, "-l", "^"], "");
+  const indexed = new Set(listing.split("\n").map((path) => path.slice(corpus.path.length + 1)));
+  const command = ({ pattern, kind, ignoreCase }: BenchQuery): string[] => {
+    const expression = kind === "literal" ? escaped(pattern) : pattern;
+    return [csearch, "-n", ...(ignoreCase ? ["-i"] : []), expression];
   };
+  const peer: Peer = {
+    name,
+    version: (await codesearchVersion()) ?? "",
+    time: (query) => timeCommand(command(query), environment),
+    results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
+    causeOf: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
+    declines: declineHuge,
+  };
+  return { kind: "found", peer };
 }
 
-/** It holds absolute paths, so it belongs to the corpus at its place. */
-async function codesearchIndex(cindex: string, corpus: Corpus, progress: (text: string) => void): Promise<string> {
-  const place = createHash("sha256").update(corpus.path).digest("hex").slice(0, 8);
-  const file = join(corpus.cacheFolder, `codesearch-${corpus.checksum}-${place}`);
+/** The index holds absolute paths, so it depends on the path of the corpus. */
+async function buildIndex(cindex: string, corpus: Corpus, progress: (text: string) => void): Promise<string> {
+  const pathHash = createHash("sha256").update(corpus.path).digest("hex").slice(0, 8);
+  const file = join(corpus.cacheFolder, `codesearch-${corpus.checksum}-${pathHash}`);
   if (existsSync(file)) return file;
   progress("building codesearch's index");
   const unfinished = `${file}.unfinished`;
@@ -56,7 +49,7 @@ async function codesearchIndex(cindex: string, corpus: Corpus, progress: (text: 
   return file;
 }
 
-/** csearch does not say its version. Undefined where it is not installed. */
+/** csearch does not print its version. Undefined where it is not installed. */
 export async function codesearchVersion(): Promise<string | undefined> {
   const csearch = findTool("csearch");
   if (csearch === undefined) return undefined;

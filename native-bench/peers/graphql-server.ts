@@ -1,24 +1,25 @@
-// Serves GraphQL with what people use today: `graphql-server.js WAY DATA`. Prints its address. The schema is ours, and
-// what is answered are plain objects in memory, read from the file DATA: the answers of our daemon.
+// Serves GraphQL with a common server: `graphql-server.js WAY DATA`. Prints its address. The schema is ours, and the
+// answers are plain objects in memory, read from the file DATA: the answers of our daemon.
+import { readFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import {
+  buildSchema,
   execute,
   graphql,
   isObjectType,
   parse,
   validate,
-  buildSchema,
   type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
 } from "graphql";
-import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { assert } from "../../src/base/assert.js";
 import { schemaText } from "../../src/graphql/schema-text.js";
 import type { GraphqlData, GraphqlWay } from "./graphql-servers.js";
 
-/** What is used of graphql-yoga. Its own declarations bring those of browsers, which ours do not go with. */
+/** What is used of graphql-yoga. Its own declarations include a browser's, which conflict with ours. */
 interface YogaModule {
   readonly createYoga: (options: {
     readonly schema: GraphQLSchema;
@@ -29,13 +30,11 @@ interface YogaModule {
 
 const yogaName: string = "graphql-yoga";
 const [way, dataFile = ""] = process.argv.slice(2);
-const schema = schemaOver(JSON.parse(readFileSync(dataFile, "utf8")) as GraphqlData);
-const server = await serverOf(way as GraphqlWay);
-server.listen(0, "127.0.0.1", () =>
-  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
-);
+const schema = makeSchema(JSON.parse(readFileSync(dataFile, "utf8")) as GraphqlData);
+const server = createServer(await makeListener(way as GraphqlWay));
+server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
 
-function schemaOver({ repositories, currentUser }: GraphqlData): GraphQLSchema {
+function makeSchema({ repositories, currentUser }: GraphqlData): GraphQLSchema {
   const built = buildSchema(schemaText());
   const query = built.getType("Query");
   assert(isObjectType(query), "the schema has queries");
@@ -49,23 +48,23 @@ function schemaOver({ repositories, currentUser }: GraphqlData): GraphQLSchema {
   return built;
 }
 
-async function serverOf(kind: GraphqlWay): Promise<Server> {
+async function makeListener(kind: GraphqlWay): Promise<RequestListener> {
   switch (kind) {
     case "graphql-js":
-      return createServer(answering((source) => graphql({ schema, source })));
+      return answering((source) => graphql({ schema, source }));
     case "graphql-js, documents kept":
-      return createServer(answering(withKeptDocuments()));
+      return answering(withCachedDocuments());
     case "graphql-yoga": {
       const { createYoga } = (await import(yogaName)) as YogaModule;
-      return createServer(createYoga({ schema, logging: false, graphqlEndpoint: "/.api/graphql" }));
+      return createYoga({ schema, logging: false, graphqlEndpoint: "/.api/graphql" });
     }
   }
 }
 
 type Answerer = (source: string) => ExecutionResult | Promise<ExecutionResult>;
 
-/** Parses and validates a text once, as who runs a server of one's own may do. */
-function withKeptDocuments(): Answerer {
+/** Parses and validates each text once, as the owner of a server may do. */
+function withCachedDocuments(): Answerer {
   const documents = new Map<string, DocumentNode>();
   return (source) => {
     let document = documents.get(source);
@@ -82,21 +81,9 @@ function withKeptDocuments(): Answerer {
 function answering(answer: Answerer): RequestListener {
   return (request, response) =>
     void (async () => {
-      const { query } = JSON.parse(await bodyOf(request)) as { query: string };
+      const { query } = JSON.parse(await text(request)) as { query: string };
       const body = JSON.stringify(await answer(query));
       response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
       response.end(body);
     })();
-}
-
-function bodyOf(request: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    request.setEncoding("utf8");
-    request.on("data", (part: string) => {
-      text += part;
-    });
-    request.on("end", () => resolve(text));
-    request.on("error", reject);
-  });
 }

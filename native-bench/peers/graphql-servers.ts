@@ -5,8 +5,8 @@ import { checkoutFolder } from "../system/folders.js";
 import { firstLine, start } from "../system/processes.js";
 
 /**
- * What serves GraphQL beside our daemon: the reference program as its own documentation has it, the same with the
- * texts' documents kept, and a server library.
+ * The servers beside our daemon: the reference implementation as in its own documentation, the same with cached
+ * documents, and a server library.
  */
 export const graphqlWays = ["graphql-js", "graphql-js, documents kept", "graphql-yoga"] as const;
 export type GraphqlWay = (typeof graphqlWays)[number];
@@ -17,28 +17,17 @@ export interface GraphqlData {
   readonly currentUser: Readonly<Record<string, unknown>>;
 }
 
-const packages = {
-  "graphql-js": "graphql",
-  "graphql-js, documents kept": "graphql",
-  "graphql-yoga": "graphql-yoga",
-} as const;
-
 /** As installed in this checkout. */
 export function graphqlVersion(way: GraphqlWay): string {
-  return (
-    JSON.parse(readFileSync(join(checkoutFolder, "node_modules", packages[way], "package.json"), "utf8")) as {
-      version: string;
-    }
-  ).version;
+  const name = way === "graphql-yoga" ? "graphql-yoga" : "graphql";
+  const text = readFileSync(join(checkoutFolder, "node_modules", name, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Starts one and resolves with its address. It ends with this process. */
 export async function startGraphqlServer(way: GraphqlWay, dataFile: string): Promise<string> {
   const program = fileURLToPath(new URL("graphql-server.js", import.meta.url));
-  return await firstLine(
-    start(process.execPath, [program, way, dataFile], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, NODE_ENV: "production" },
-    }),
-  );
+  const env = { ...process.env, NODE_ENV: "production" };
+  const args = [program, way, dataFile];
+  return await firstLine(start(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env }));
 }

@@ -8,24 +8,20 @@ export interface HttpSearch {
   readonly body: string | undefined;
 }
 
-/** Milliseconds in which curl has read the whole answer, from before it connects. The same client for every server. */
+const curl = ["-q", "-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}"];
+
+/** Milliseconds until curl has read the whole answer, from before it connects. The same client for every server. */
 export async function curlMs({ url, body }: HttpSearch): Promise<number> {
   const post = body === undefined ? [] : ["-H", "content-type: application/json", "--data-raw", body];
-  return (
-    1000 *
-    Number(
-      await run("curl", ["-q", "-sf", "-o", "/dev/null", "--max-time", "300", "-w", "%{time_total}", ...post, url], ""),
-    )
-  );
+  return 1000 * Number(await run("curl", [...curl, ...post, url], ""));
 }
 
-/** The bytes of a good answer as they come. */
+/** The bytes of a good answer as they arrive. */
 export async function openAnswer({ url, body }: HttpSearch): Promise<AsyncIterable<Buffer>> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { agent: false, method: body === undefined ? "GET" : "POST", headers }, resolve)
-      .on("error", reject)
-      .end(body);
+    const sent = request(url, { agent: false, method: body === undefined ? "GET" : "POST", headers }, resolve);
+    sent.on("error", reject).end(body);
   });
   if (response.statusCode === 200) return response;
   response.destroy();

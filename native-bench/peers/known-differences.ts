@@ -1,18 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Corpus } from "../corpus/corpus.js";
-import type { Peer } from "./peer.js";
-import type { Ripgrep } from "./ripgrep.js";
+import type { Answer, Peer } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { ResultSet, type Place } from "./result-set.js";
+import { ResultSet, type LineId } from "./result-set.js";
+import type { Ripgrep } from "./ripgrep.js";
 
 /** What a peer has found. */
-export interface Answered {
+export interface Answered extends Pick<Answer, "lines"> {
   readonly peer: Peer;
-  readonly lines: ResultSet;
 }
 
-/** Why tools may well disagree about a place of the corpus, whichever they are. */
+/** Why tools may rightly disagree about a line of the corpus. */
 export class KnownDifferences {
   readonly #folder: string;
   readonly #ripgrep: Ripgrep | undefined;
@@ -23,26 +22,24 @@ export class KnownDifferences {
     this.#ripgrep = ripgrep;
   }
 
-  /** What explains a difference between these two answers to a query. */
-  async of(query: BenchQuery, one: Answered, other: Answered): Promise<(place: Place) => string | undefined> {
+  /** The known causes of a difference between these two answers to a query. */
+  async of(query: BenchQuery, one: Answered, other: Answered): Promise<(line: LineId) => string | undefined> {
     const spanning = await this.#spanningLines(query, one.lines, other.lines);
-    return (place) => one.peer.causeOf(place) ?? other.peer.causeOf(place) ?? this.#general(place, spanning);
+    return (line) => one.peer.causeOf(line) ?? other.peer.causeOf(line) ?? this.#generalCause(line, spanning);
   }
 
-  #general({ path, line }: Place, spanning: ResultSet): string | undefined {
+  #generalCause({ path, line }: LineId, spanning: ResultSet): string | undefined {
     if (spanning.has(path, line)) return "match over several lines";
     return this.#isBinary(path) ? "file with a NUL byte" : undefined;
   }
 
-  /**
-   * Lines of matches that go over several: some look for them, some look at one line at a time. ripgrep can do both.
-   */
+  /** Lines of matches over several lines: some tools find those, some search line by line. ripgrep can do both. */
   async #spanningLines(query: BenchQuery, one: ResultSet, other: ResultSet): Promise<ResultSet> {
     if (!query.spansLines || this.#ripgrep === undefined) return new ResultSet();
     return await this.#ripgrep.spanningLines(query, [...one.without(other), ...other.without(one)]);
   }
 
-  /** A path that is not there is no binary file: whoever named it is wrong. */
+  /** A file that does not exist is no known difference: whoever named it is wrong. */
   #isBinary(path: string): boolean {
     const file = join(this.#folder, path);
     const isBinary = this.#binary.get(path) ?? (existsSync(file) && readFileSync(file).includes(0));

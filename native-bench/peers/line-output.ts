@@ -8,8 +8,8 @@ const newline = 10;
 const colon = 58;
 
 /**
- * Runs a tool that prints `PREFIXPATH:LINE:TEXT`, and reads what it found. Other lines are the tool's remarks about
- * binary files. An exit code of 1 says that nothing was found.
+ * Runs a tool that prints `PREFIXPATH:LINE:TEXT`, and reads what it found. Other lines are remarks about binary files.
+ * Exit code 1 means that nothing was found.
  */
 export async function readLineOutput(
   [command = "", ...args]: readonly string[],
@@ -24,7 +24,7 @@ export async function readLineOutput(
   return reader.end();
 }
 
-/** Takes the output in pieces of any size. */
+/** Reads output in pieces of any size. */
 export class LineReader {
   readonly #lines = new ResultSet();
   readonly #prefix: Buffer;
@@ -51,15 +51,15 @@ export class LineReader {
     return { lines: this.#lines, bytes: this.#bytes };
   }
 
-  /** codesearch ends no line that its file does not end, so what it prints next can follow in the same line. */
+  /** codesearch omits the newline of a last line that has none in the file, so its next match can be on the same line. */
   #addLine(line: Buffer): void {
-    if (this.#prefix.length === 0) return this.#addPlace(line, 0);
+    if (this.#prefix.length === 0) return this.#addMatch(line, 0);
     for (let at = line.indexOf(this.#prefix); at !== -1; at = line.indexOf(this.#prefix, at + this.#prefix.length)) {
-      this.#addPlace(line, at + this.#prefix.length);
+      this.#addMatch(line, at + this.#prefix.length);
     }
   }
 
-  #addPlace(bytes: Buffer, pathStart: number): void {
+  #addMatch(bytes: Buffer, pathStart: number): void {
     for (let at = bytes.indexOf(colon, pathStart); at !== -1; at = bytes.indexOf(colon, at + 1)) {
       let line = 0;
       let digit = at + 1;

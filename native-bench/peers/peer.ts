@@ -1,25 +1,25 @@
 import type { BenchQuery } from "./queries.js";
-import type { Place, ResultSet } from "./result-set.js";
+import type { LineId, ResultSet } from "./result-set.js";
 
 /**
- * What searches the corpus: a tool of others, a server of others, or our own daemon.
+ * A tool or server that searches the corpus; our daemon is one of them.
  *
  * Contract: `time` and `results` do the same work, to the end of the whole answer. One call at a time.
  */
 export interface Peer {
   readonly name: string;
-  /** As it says itself, or what its program file is. */
+  /** As it reports itself, or a checksum of its program. */
   readonly version: string;
-  /** Wall milliseconds in which everything that a query finds was read. */
+  /** Wall milliseconds until everything that a query finds was read. */
   readonly time: (query: BenchQuery) => Promise<number>;
   readonly results: (query: BenchQuery) => Promise<Answer>;
-  /** Why this peer, as it is made, need not agree with others about a place; undefined where it should. */
-  readonly causeOf: (place: Place) => string | undefined;
-  /** Why it is not asked this; undefined where it is. */
+  /** Why this peer, by design, need not agree with others about a line; undefined where it should. */
+  readonly causeOf: (line: LineId) => string | undefined;
+  /** Why it is not asked a query; undefined where it is. */
   readonly declines: (query: BenchQuery) => string | undefined;
 }
 
-/** One tool beside us is enough for what takes longest, as nothing is asked of our time in proportion to theirs. */
+/** For the longest answers ripgrep is enough: no target compares our time with the other tools'. */
 export function declineHuge({ isHuge }: BenchQuery): string | undefined {
   return isHuge ? "an answer of gigabytes would take up much of the run" : undefined;
 }

@@ -5,7 +5,7 @@ import type { Found, Peer } from "./peer.js";
 import { openRipgrep, ripgrepVersion, type Ripgrep } from "./ripgrep.js";
 import { openZoekt, zoektVersion, type Zoekt } from "./zoekt.js";
 
-/** What is installed of those that are measured beside us. */
+/** The installed peers, and those that are missing. */
 export interface Peers {
   readonly found: readonly Peer[];
   readonly missing: readonly { readonly name: string; readonly reason: string }[];
@@ -17,12 +17,8 @@ export interface Peers {
 export async function openPeers(corpus: Corpus, context: CorpusContext): Promise<Peers> {
   const ripgrep = await openRipgrep(corpus);
   const zoekt = await openZoekt(corpus, context);
-  const all: readonly Found<Peer>[] = [
-    ripgrep,
-    await openGitGrep(corpus),
-    await openCodesearch(corpus, context),
-    zoekt,
-  ];
+  const others = [await openGitGrep(corpus), await openCodesearch(corpus, context)];
+  const all: readonly Found<Peer>[] = [ripgrep, ...others, zoekt];
   return {
     found: all.flatMap((each) => (each.kind === "found" ? [each.peer] : [])),
     missing: all.flatMap((each) => (each.kind === "missing" ? [each] : [])),
@@ -31,10 +27,9 @@ export async function openPeers(corpus: Corpus, context: CorpusContext): Promise
   };
 }
 
-/** The versions of those that are installed, by name; git's stands elsewhere. */
+/** The versions of those that are installed, by name, without git's. */
 export async function peerVersions(): Promise<Record<string, string>> {
   const versions = { rg: await ripgrepVersion(), csearch: await codesearchVersion(), zoekt: await zoektVersion() };
-  return Object.fromEntries(
-    Object.entries(versions).flatMap(([name, version]) => (version === undefined ? [] : [[name, version]])),
-  );
+  const installed = Object.entries(versions).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(installed);
 }

@@ -1,11 +1,11 @@
-/** What a measured search is held to. Ratios are times of a peer divided by ours. */
+/** The limits of a measured search. Ratios are times of a peer divided by ours. */
 export interface QueryLimits {
   readonly rg?: number;
   readonly csearch?: number;
   readonly zoekt?: number;
-  /** Our time at most. */
+  /** The most that our time may be. */
   readonly ms?: number;
-  /** Our time at most, as a multiple of our time for `return`. */
+  /** The same as a multiple of our time for `return`. */
   readonly timesReturn?: number;
 }
 
@@ -13,7 +13,7 @@ export interface BenchQuery {
   readonly pattern: string;
   readonly kind: "literal" | "regexp";
   readonly ignoreCase: boolean;
-  /** A match may go on in the next line. The peers look at one line at a time. */
+  /** A match may continue in the next line. The peers search line by line. */
   readonly spansLines: boolean;
   /** The answer has gigabytes. */
   readonly isHuge: boolean;
@@ -22,7 +22,7 @@ export interface BenchQuery {
 }
 
 /**
- * Literals that occur up to 20,000 times; rare and absent ones; what occurs everywhere; regexps with a literal in them.
+ * Literals that occur up to 20,000 times; rare and absent ones; regexps with a literal in them.
  */
 const common = { must: { rg: 20, csearch: 15, zoekt: 3 }, aim: { rg: 55, zoekt: 6 } };
 const rare = { must: { rg: 50, csearch: 5, zoekt: 1, ms: 3 }, aim: { zoekt: 2, ms: 1 } };
@@ -71,7 +71,7 @@ export function nameOf({ pattern, ignoreCase }: BenchQuery): string {
   return `${ignoreCase ? "-i " : ""}${/^ +$/.test(pattern) ? `${pattern.length} spaces` : pattern}`;
 }
 
-/** A query in our language, for at most so many matches. */
+/** A query in our language, for at most `count` matches. */
 export function trawlQuery({ pattern, kind, ignoreCase }: BenchQuery, count: number | "all"): string {
   const quoted =
     kind === "literal" ? `content:"${pattern.replace(/["\\]/g, "\\$&")}"` : `/${pattern.replaceAll("/", "\\/")}/`;
@@ -81,4 +81,9 @@ export function trawlQuery({ pattern, kind, ignoreCase }: BenchQuery, count: num
 /** The parameters of our stream for every match of a query. */
 export function streamParams(query: BenchQuery): URLSearchParams {
   return new URLSearchParams({ q: trawlQuery(query, "all"), t: query.kind });
+}
+
+/** A literal as a regular expression. */
+export function escaped(pattern: string): string {
+  return pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -23,8 +23,8 @@ export class ResultSet {
     return count;
   }
 
-  /** What is in this set and not in the other. */
-  *without(other: ResultSet): Generator<Place> {
+  /** The lines in this set and not in the other. */
+  *without(other: ResultSet): Generator<LineId> {
     for (const [path, lines] of this.#lines) {
       const theirs = other.#lines.get(path);
       for (const line of lines) if (!theirs?.has(line)) yield { path, line };
@@ -32,14 +32,14 @@ export class ResultSet {
   }
 }
 
-export interface Place {
+export interface LineId {
   readonly path: string;
   readonly line: number;
 }
 
 /** How the answer of a peer differs from the reference's. */
 export interface Difference {
-  /** Differences with a known cause, counted by it. */
+  /** Counts of differences by known cause. */
   readonly explained: Readonly<Record<string, number>>;
   /** The rest. */
   readonly unexplained: number;
@@ -54,23 +54,23 @@ export interface NamedSet {
   readonly lines: ResultSet;
 }
 
-/** Compares; `causeOf` names why a place may well be in only one of the sets, or returns undefined. */
+/** `causeOf` returns why a line may rightly be in only one of the sets, or undefined. */
 export function compare(
   peer: NamedSet,
   reference: NamedSet,
-  causeOf: (place: Place) => string | undefined,
+  causeOf: (line: LineId) => string | undefined,
 ): Difference {
   const explained: Record<string, number> = {};
   const examples: string[] = [];
   let unexplained = 0;
-  for (const [owner, places] of [
+  for (const [owner, lines] of [
     [peer.name, peer.lines.without(reference.lines)],
     [reference.name, reference.lines.without(peer.lines)],
   ] as const) {
-    for (const place of places) {
-      const cause = causeOf(place);
+    for (const line of lines) {
+      const cause = causeOf(line);
       if (cause !== undefined) explained[cause] = (explained[cause] ?? 0) + 1;
-      else if (unexplained++ < exampleCountMax) examples.push(`${place.path}:${place.line} only in ${owner}`);
+      else if (unexplained++ < exampleCountMax) examples.push(`${line.path}:${line.line} only in ${owner}`);
     }
   }
   return { explained, unexplained, examples };

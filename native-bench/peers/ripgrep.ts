@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { Corpus } from "../corpus/corpus.js";
 import { timeCommand } from "../system/processes.js";
 import { readLineOutput } from "./line-output.js";
-import type { Found, Peer } from "./peer.js";
+import type { Answer, Found, Peer } from "./peer.js";
 import type { BenchQuery } from "./queries.js";
-import { ResultSet, type Place } from "./result-set.js";
-import { findTool, findTools, firstLineOf } from "./tools.js";
+import { ResultSet, type LineId } from "./result-set.js";
+import { findTool, findTools, readVersionLine } from "./tools.js";
 
-/** ripgrep over the work tree, all files, as many threads as the measurement has cores. */
+/** ripgrep over all files of the work tree, with two threads. */
 export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {
   const tools = findTools(["rg"], "apt-get install ripgrep");
   if (tools.kind === "missing") return { ...tools, name: "rg" };
@@ -18,8 +18,12 @@ export async function openRipgrep(corpus: Corpus): Promise<Found<Ripgrep>> {
 /** Undefined where it is not installed. */
 export async function ripgrepVersion(): Promise<string | undefined> {
   const program = findTool("rg");
-  return program === undefined ? undefined : await firstLineOf(program, ["--version"]);
+  return program === undefined ? undefined : await readVersionLine(program, ["--version"]);
 }
+
+const fixedFlags = ["--no-config", "-uuu", "-j2", "-n", "--with-filename", "--no-heading", "--color=never"];
+
+const spanningFilesMax = 1000;
 
 export class Ripgrep implements Peer {
   readonly name = "rg";
@@ -33,44 +37,31 @@ export class Ripgrep implements Peer {
     this.#folder = corpus.path;
   }
 
-  readonly time = (query: BenchQuery): Promise<number> => timeCommand([...this.#command(query, []), this.#folder], {});
+  readonly time = (query: BenchQuery): Promise<number> => timeCommand(this.#command(query, [], [this.#folder]), {});
 
-  readonly results = (query: BenchQuery) =>
-    readLineOutput([...this.#command(query, []), this.#folder], {}, `${this.#folder}/`);
+  readonly results = (query: BenchQuery): Promise<Answer> => this.#read(this.#command(query, [], [this.#folder]));
 
   readonly causeOf = (): undefined => undefined;
 
   readonly declines = (): undefined => undefined;
 
   /**
-   * Of these places, those on lines of a match that goes over several. Only their files are searched: over a whole
-   * corpus this takes minutes.
+   * Those of these lines that belong to a match over several. Only their files are searched: a whole corpus takes
+   * minutes.
    */
-  async spanningLines(query: BenchQuery, places: Iterable<Place>): Promise<ResultSet> {
+  async spanningLines(query: BenchQuery, lines: Iterable<LineId>): Promise<ResultSet> {
     const paths = new Set<string>();
-    for (const { path } of places) if (paths.size < spanningFilesMax) paths.add(join(this.#folder, path));
+    for (const { path } of lines) if (paths.size < spanningFilesMax) paths.add(join(this.#folder, path));
     if (paths.size === 0) return new ResultSet();
-    return (await readLineOutput([...this.#command(query, ["--multiline"]), ...paths], {}, `${this.#folder}/`)).lines;
+    return (await this.#read(this.#command(query, ["--multiline"], [...paths]))).lines;
   }
 
-  #command({ pattern, kind, ignoreCase }: BenchQuery, more: readonly string[]): string[] {
-    const flags = [...(kind === "literal" ? ["-F"] : []), ...(ignoreCase ? ["-i"] : []), ...more];
-    return [
-      this.#program,
-      "--no-config",
-      "-uuu",
-      "-j2",
-      "-n",
-      "--with-filename",
-      "--no-heading",
-      "--color=never",
-      "--glob=!.git",
-      ...flags,
-      "-e",
-      pattern,
-      "--",
-    ];
+  #read(command: readonly string[]): Promise<Answer> {
+    return readLineOutput(command, {}, `${this.#folder}/`);
+  }
+
+  #command(query: BenchQuery, more: readonly string[], paths: readonly string[]): string[] {
+    const flags = [...(query.kind === "literal" ? ["-F"] : []), ...(query.ignoreCase ? ["-i"] : []), ...more];
+    return [this.#program, ...fixedFlags, "--glob=!.git", ...flags, "-e", query.pattern, "--", ...paths];
   }
 }
-
-const spanningFilesMax = 1000;

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { run } from "../system/processes.js";
 
 /**
- * Where a program is: in a folder of the variable `BENCH_TOOLS`, else in one of `PATH`; undefined when it is in none.
+ * The path of a program: in a folder of the variable `BENCH_TOOLS`, else of `PATH`; undefined when it is in none.
  */
 export function findTool(name: string): string | undefined {
   const folders = [process.env["BENCH_TOOLS"], process.env["PATH"]].flatMap((list) => list?.split(delimiter) ?? []);
@@ -37,11 +37,11 @@ export function findTools(names: readonly string[], origin: string): Tools {
 }
 
 /** The first line that a program prints about its version. */
-export async function firstLineOf(program: string, args: readonly string[]): Promise<string> {
+export async function readVersionLine(program: string, args: readonly string[]): Promise<string> {
   return (await run(program, args, "").catch(() => "")).split("\n")[0] ?? "";
 }
 
-/** The beginning of the SHA-256 of a program, for those that do not know their version. */
+/** The beginning of the SHA-256 of a program, for programs that do not print their version. */
 export async function fingerprint(program: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(program), hash);

@@ -71,12 +71,12 @@ export class Trawl {
     await this.#control(`/.api/repos/${encodeURIComponent(name)}/sync`, undefined, () => {});
   }
 
-  /** Milliseconds in which curl has read the whole answer to a search. */
+  /** Milliseconds until curl has read the whole answer to a search. */
   curlMs(params: URLSearchParams): Promise<number> {
     return curlMs({ url: this.#searchUrl(params), body: undefined });
   }
 
-  /** The same for an answer that costs nothing to make. */
+  /** The same for an answer without work. */
   floorMs(): Promise<number> {
     return curlMs({ url: `${this.url}/healthz`, body: undefined });
   }
@@ -87,8 +87,8 @@ export class Trawl {
   }
 
   /**
-   * The same at revisions: a path is `REVISION:PATH`, as `git grep` prints it. Only those at some of the revisions are
-   * kept.
+   * The same at revisions: a path is `REVISION:PATH`, as `git grep` prints it. Lines at other revisions than these are
+   * dropped.
    */
   resultsAt(params: URLSearchParams, revisions: ReadonlySet<string>): Promise<Answer> {
     return this.#readResults(params, ({ path, branches: [revision = ""] = [] }) =>
@@ -156,7 +156,7 @@ export class Trawl {
   }
 }
 
-/** Our daemon as one of those that are measured. */
+/** Our daemon as one of the peers. */
 export function trawlPeer(trawl: Trawl): Peer {
   return {
     name: "trawl",
@@ -181,7 +181,7 @@ function addMatches(results: ResultSet, data: string, nameOf: (match: StreamMatc
   }
 }
 
-/** Branches and forks that were left out are no fault here; a limit, a timeout or a lost shard is. */
+/** Excluded branches and forks are fine here; a limit, a timeout or a lost shard is a fault. */
 function requireWhole(data: string): void {
   const { skipped } = JSON.parse(data) as { skipped: { reason: string; title: string }[] };
   const fault = skipped.find(({ reason }) => /limit|timeout|missing/.test(reason));

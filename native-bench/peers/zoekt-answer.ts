@@ -2,13 +2,13 @@ import { TrawlError } from "../../src/base/errors.js";
 import type { Answer } from "./peer.js";
 import { ResultSet } from "./result-set.js";
 
-/** A path is shorter, and so is every other value that tells something. */
+/** Longer than a path and than every other value that is read. */
 const tailLength = 16_384;
 
 /**
- * Reads an answer of zoekt's `/api/search` with line matches, as it comes: the whole JSON text can be larger than a
- * string may be. Of all keys only a file's `FileName` has a text as its value (a line's has a boolean), and it comes
- * before the lines of the file. The counters come first.
+ * Reads an answer of zoekt's `/api/search` with line matches as it arrives: the whole JSON text can exceed the longest
+ * string. Only a file's `FileName` has a text as its value (a line's has a boolean), and it precedes the lines of the
+ * file. The counters come first.
  */
 export class ZoektAnswerReader {
   readonly #lines = new ResultSet();

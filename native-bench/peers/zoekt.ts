@@ -1,34 +1,24 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import type { Corpus, CorpusContext } from "../corpus/corpus.js";
 import { treeFiles } from "../corpus/repositories.js";
-import { diskBytes, watchMemory } from "../system/measure.js";
 import { ended, run, start } from "../system/processes.js";
 import { curlMs, openAnswer, type HttpSearch } from "./http.js";
 import { declineHuge, type Answer, type Found, type Peer } from "./peer.js";
-import type { BenchQuery } from "./queries.js";
+import { escaped, type BenchQuery } from "./queries.js";
 import { findTool, findTools, fingerprint } from "./tools.js";
 import { ZoektAnswerReader } from "./zoekt-answer.js";
-
-/** What building zoekt's index took. */
-export interface ZoektBuild {
-  /** ISO 8601. The index is kept for later runs, so it may be of an earlier one. */
-  readonly date: string;
-  readonly seconds: number;
-  readonly peakBytes: number;
-  readonly diskBytes: number;
-}
+import { buildZoektIndex, type ZoektBuild } from "./zoekt-index.js";
 
 /** zoekt's `SearchOptions` by their Go names. */
 export type ZoektOptions = Readonly<Record<string, number>>;
 
 const nanosecondsPerSecond = 1e9;
 
-/** Nothing is left out. */
+/** Without limits. */
 const lifted: ZoektOptions = {
   ShardMaxMatchCount: 100_000_000,
   TotalMaxMatchCount: 1_000_000_000,
@@ -36,40 +26,23 @@ const lifted: ZoektOptions = {
 };
 
 /**
- * The first `count` matches of as many files, within zoekt's own limits of the work: its least work for so many
- * results.
+ * The first `count` matches in at most `count` files, within zoekt's own limits of the work: its least work for that
+ * many results.
  */
 export function firstResults(count: number): ZoektOptions {
   return { MaxDocDisplayCount: count, MaxMatchDisplayCount: count };
 }
 
-/**
- * Indexes what zoekt leaves out by default (files above 2 MB or with more than 20,000 different trigrams), as the
- * others do; no ctags, as nobody else here finds symbols.
- */
-const indexFlags = [
-  "-incremental=false",
-  "-submodules=false",
-  "-disable_ctags",
-  "-file_limit",
-  "1000000000",
-  "-max_trigram_count",
-  "100000000",
-];
-
-const indexTimeoutMs = 3_600_000;
 const startTimeoutMs = 60_000;
 
 /** zoekt's index of the corpus, built the first time, and a webserver over it on a free port. */
 export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise<Found<Zoekt>> {
-  const tools = findTools(
-    ["zoekt-git-index", "zoekt-webserver"],
-    "go install github.com/sourcegraph/zoekt/cmd/...@latest",
-  );
+  const origin = "go install github.com/sourcegraph/zoekt/cmd/...@latest";
+  const tools = findTools(["zoekt-git-index", "zoekt-webserver"], origin);
   if (tools.kind === "missing") return { ...tools, name: "zoekt" };
   const [indexer = "", server = ""] = tools.programs;
   const folder = join(corpus.cacheFolder, `zoekt-${corpus.checksum}-${await fingerprint(indexer)}`);
-  const build = await zoektIndex(indexer, folder, corpus, context.progress);
+  const build = await buildZoektIndex(indexer, folder, corpus, context.progress);
   const port = await freePort();
   const child = start(server, ["-index", folder, "-listen", `127.0.0.1:${port}`, "-rpc", "-html=false"], {
     stdio: "ignore",
@@ -78,14 +51,10 @@ export async function openZoekt(corpus: Corpus, context: CorpusContext): Promise
   const url = `http://127.0.0.1:${port}`;
   await waitUntilReady(url);
   const links = (await treeFiles(corpus)).filter(({ mode }) => mode === "120000").map(({ path }) => path);
-  const notIndexed = await answerOf({
-    url: `${url}/api/search`,
-    body: searchBody('case:yes content:"^NOT-INDEXED: "', lifted),
-  });
-  return {
-    kind: "found",
-    peer: new Zoekt(child, url, (await zoektVersion()) ?? "", build, new Set(links), notIndexed),
-  };
+  const search = { url: `${url}/api/search`, body: searchBody('case:yes content:"^NOT-INDEXED: "', lifted) };
+  const notIndexed = await readAnswer(search);
+  const version = (await zoektVersion()) ?? "";
+  return { kind: "found", peer: new Zoekt(child, url, version, build, new Set(links), notIndexed) };
 }
 
 /** zoekt-webserver and its JSON interface. */
@@ -93,7 +62,6 @@ export class Zoekt implements Peer {
   readonly name = "zoekt";
   readonly version: string;
   readonly url: string;
-  readonly pid: number;
   readonly build: ZoektBuild;
   readonly #process: ChildProcess;
   readonly #links: ReadonlySet<string>;
@@ -109,7 +77,6 @@ export class Zoekt implements Peer {
   ) {
     this.version = version;
     this.url = url;
-    this.pid = process.pid ?? 0;
     this.build = build;
     this.#process = process;
     this.#links = links;
@@ -118,17 +85,17 @@ export class Zoekt implements Peer {
 
   readonly time = (query: BenchQuery): Promise<number> => this.timeWith(query, lifted);
 
-  /** The same with other limits; {} are zoekt's own. */
+  /** The same with other limits; {} for zoekt's own. */
   timeWith(query: BenchQuery, options: ZoektOptions): Promise<number> {
     return curlMs(this.#search(query, options));
   }
 
-  /** An HTTP answer that costs nothing to make. */
+  /** The time of an HTTP answer without work. */
   floorMs(): Promise<number> {
     return curlMs({ url: `${this.url}/readyz`, body: undefined });
   }
 
-  readonly results = (query: BenchQuery): Promise<Answer> => answerOf(this.#search(query, lifted));
+  readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, lifted));
 
   readonly causeOf = ({ path }: { readonly path: string }): string | undefined => {
     if (this.#links.has(path)) return "symbolic link, whose target's name is its text for zoekt";
@@ -148,9 +115,9 @@ export class Zoekt implements Peer {
   }
 }
 
-/** Quoted, so that spaces and parentheses belong to the pattern, which is always an expression for zoekt. */
+/** Quoted, so that spaces and parentheses belong to the pattern, which zoekt always takes as an expression. */
 export function zoektQuery({ pattern, kind, ignoreCase }: BenchQuery): string {
-  const expression = kind === "literal" ? pattern.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : pattern;
+  const expression = kind === "literal" ? escaped(pattern) : pattern;
   return `case:${ignoreCase ? "no" : "yes"} content:"${expression.replace(/["\\]/g, "\\$&")}"`;
 }
 
@@ -158,36 +125,10 @@ function searchBody(query: string, options: ZoektOptions): string {
   return JSON.stringify({ Q: query, Opts: options });
 }
 
-async function answerOf(search: HttpSearch): Promise<Answer> {
+async function readAnswer(search: HttpSearch): Promise<Answer> {
   const reader = new ZoektAnswerReader();
   for await (const part of await openAnswer(search)) reader.push(part);
   return reader.end();
-}
-
-/** Builds the index unless it is there, and keeps with it what that took. */
-async function zoektIndex(
-  indexer: string,
-  folder: string,
-  corpus: Corpus,
-  progress: (text: string) => void,
-): Promise<ZoektBuild> {
-  const record = `${folder}.json`;
-  if (existsSync(record)) return JSON.parse(readFileSync(record, "utf8")) as ZoektBuild;
-  progress("building zoekt's index (four minutes for the Linux source, once)");
-  const unfinished = `${folder}.unfinished`;
-  for (const old of [folder, unfinished]) rmSync(old, { recursive: true, force: true });
-  mkdirSync(unfinished);
-  const date = new Date().toISOString();
-  const startedMs = monotonicMs();
-  const child = start(indexer, [...indexFlags, "-index", unfinished, corpus.path], { stdio: "ignore" });
-  const memory = watchMemory(child.pid ?? 0);
-  const code = await ended(child, indexTimeoutMs);
-  const seconds = (monotonicMs() - startedMs) / 1000;
-  if (code !== 0) throw new TrawlError("internal", `zoekt-git-index ended with ${code}`);
-  const build: ZoektBuild = { date, seconds, peakBytes: memory().peak.residentBytes, diskBytes: diskBytes(unfinished) };
-  renameSync(unfinished, folder);
-  writeFileSync(record, JSON.stringify(build));
-  return build;
 }
 
 async function freePort(): Promise<number> {
@@ -198,7 +139,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Its shards are loaded. */
+/** Until its shards are loaded. */
 async function waitUntilReady(url: string): Promise<void> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < startTimeoutMs) {
@@ -213,8 +154,8 @@ async function waitUntilReady(url: string): Promise<void> {
 }
 
 /**
- * The revision, where Go's own tool is there to read it from the program; else what the program file is. Undefined
- * where it is not installed.
+ * The revision, if Go's own tool is installed to read it from the program, else a checksum of the program. Undefined
+ * where zoekt is not installed.
  */
 export async function zoektVersion(): Promise<string | undefined> {
   const server = findTool("zoekt-webserver");

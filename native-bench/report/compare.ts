@@ -1,5 +1,6 @@
-import { quantileOf, spreadOf, type Spread } from "../system/measure.js";
-import { short, spreadText } from "./numbers.js";
+import { quantileOf } from "../system/measure.js";
+import { table } from "./build.js";
+import { short } from "./numbers.js";
 import type { RunReport, Sample, Table } from "./run-report.js";
 
 export type Change = "better" | "worse" | "same within noise" | "too few values";
@@ -7,9 +8,8 @@ export type Change = "better" | "worse" | "same within noise" | "too few values"
 /** One subject at one task in two runs. */
 export interface ComparedSample {
   readonly sample: Sample;
-  readonly before: Spread;
-  readonly after: Spread;
-  /** Median after divided by median before, and the span that the middle halves of the values allow for it. */
+  readonly before: readonly number[];
+  /** Median after divided by median before, and the span that the middle halves of the values allow. */
   readonly ratio: number;
   readonly ratioLow: number;
   readonly ratioHigh: number;
@@ -19,19 +19,19 @@ export interface ComparedSample {
 export interface Comparison {
   /** The largest changes first, whatever their direction. */
   readonly rows: readonly ComparedSample[];
-  /** Tasks and subjects that only one of the runs has. */
+  /** Samples that only one of the runs has. */
   readonly onlyBefore: readonly string[];
   readonly onlyAfter: readonly string[];
 }
 
-/** Fewer values say nothing about noise. */
+/** Fewer values do not show the noise. */
 const valuesMin = 3;
 const ratioNoiseMax = 0.03;
 
 export const noiseRule =
-  `The ratio is that of the medians; the span behind it goes from the quotient of the lower quartile after and the upper
-before to the reverse. Two samples differ when that span leaves out 1 and the medians are more than ${100 * ratioNoiseMax} % apart; otherwise they are
-the same within noise. With fewer than ${valuesMin} values on a side nothing is said.`.replaceAll("\n", " ");
+  "The ratio is that of the medians; the span behind it goes from the quotient of the lower quartile after and the upper before to the reverse. " +
+  `Two samples differ when that span excludes 1 and the medians are more than ${100 * ratioNoiseMax} % apart; otherwise they are the same within noise. ` +
+  `With fewer than ${valuesMin} values on a side there is no verdict.`;
 
 /** Compares what both runs measured: equal task, subject and unit. */
 export function compareRuns(before: RunReport, after: RunReport): Comparison {
@@ -48,23 +48,19 @@ export function compareRuns(before: RunReport, after: RunReport): Comparison {
 }
 
 export function comparisonTable({ rows }: Comparison): Table {
-  return {
-    title: "After against before",
-    head: ["task", "subject", "unit", "before", "after", "after/before", "span", ""],
-    rows: rows.map(({ sample, before, after, ratio, ratioLow, ratioHigh, change }) => [
-      sample.task,
-      sample.subject,
-      sample.unit,
-      spreadText(before),
-      spreadText(after),
-      `${short(ratio)}x`,
-      `${short(ratioLow)}..${short(ratioHigh)}`,
-      change,
-    ]),
-  };
+  return table("After against before", rows, [
+    ["task", ({ sample }) => sample.task],
+    ["subject", ({ sample }) => sample.subject],
+    ["unit", ({ sample }) => sample.unit],
+    ["before", ({ before }) => before],
+    ["after", ({ sample }) => sample.values],
+    ["after/before", ({ ratio }) => `${short(ratio)}x`],
+    ["span", ({ ratioLow, ratioHigh }) => `${short(ratioLow)}..${short(ratioHigh)}`],
+    ["", ({ change }) => change],
+  ]);
 }
 
-/** Several runs of the same thing as one: their samples one after the other. */
+/** Several runs of the same revision as one, with the values of all. */
 export function mergeRuns(first: RunReport, more: readonly RunReport[]): RunReport {
   const others = more.map(samplesOf);
   const merge = (sample: Sample): Sample => ({
@@ -83,27 +79,14 @@ function nameOf({ task, subject, unit }: Sample): string {
 }
 
 function compareSamples(before: Sample, after: Sample): ComparedSample {
-  const ratio = quantileOf(after.values, 0.5) / quantileOf(before.values, 0.5);
-  const ratioLow = quantileOf(after.values, 0.25) / quantileOf(before.values, 0.75);
-  const ratioHigh = quantileOf(after.values, 0.75) / quantileOf(before.values, 0.25);
+  const ratioOf = (afterShare: number, beforeShare: number): number =>
+    quantileOf(after.values, afterShare) / quantileOf(before.values, beforeShare);
+  const [ratio, ratioLow, ratioHigh] = [ratioOf(0.5, 0.5), ratioOf(0.25, 0.75), ratioOf(0.75, 0.25)];
   const isJudged = Math.min(before.values.length, after.values.length) >= valuesMin;
   const differs = (ratioLow > 1 || ratioHigh < 1) && Math.abs(ratio - 1) > ratioNoiseMax;
-  const change = !isJudged
-    ? "too few values"
-    : !differs
-      ? "same within noise"
-      : ratio < 1 === (after.better === "less")
-        ? "better"
-        : "worse";
-  return {
-    sample: after,
-    before: spreadOf(before.values),
-    after: spreadOf(after.values),
-    ratio,
-    ratioLow,
-    ratioHigh,
-    change,
-  };
+  const direction = ratio < 1 === (after.better === "less") ? "better" : "worse";
+  const change = !isJudged ? "too few values" : differs ? direction : "same within noise";
+  return { sample: after, before: before.values, ratio, ratioLow, ratioHigh, change };
 }
 
 function weight({ ratio, change }: ComparedSample): number {

@@ -1,7 +1,7 @@
 import type { CustomSeriesOption } from "echarts/charts";
 import { short } from "./numbers.js";
 
-/** What echarts has no series for: bars in lanes, and whiskers. */
+/** Marks that echarts has no series for: bars in lanes, and whiskers. */
 type RenderItem = NonNullable<CustomSeriesOption["renderItem"]>;
 
 const capWidth = 4;
@@ -22,20 +22,6 @@ export function whisker(colour: string): RenderItem {
   };
 }
 
-/** A vertical bar on a numeric axis, from `base` or, undefined, from the lower end of the axis. */
-export function bar(colour: string, base: number | undefined): RenderItem {
-  return (params, api) => {
-    const [x = 0, y = 0] = api.coord([api.value(0), api.value(1)]);
-    const { y: top, height } = params.coordSys as unknown as { readonly y: number; readonly height: number };
-    const foot = base === undefined ? top + height : (api.coord([api.value(0), base])[1] ?? 0);
-    return {
-      type: "rect",
-      shape: { x: x - 4, y: Math.min(y, foot), width: 8, height: Math.abs(foot - y) },
-      style: { fill: colour },
-    };
-  };
-}
-
 interface Lane {
   readonly lane: number;
   readonly lanes: number;
@@ -45,7 +31,7 @@ interface Lane {
   readonly base: number;
 }
 
-/** Value, row, low and high of a point, drawn along the row in its series' lane with the value written behind it. */
+/** A point (value, row, low, high), drawn along the row in the lane of its series, with its value as a label. */
 export function dodgedMark({ lane, lanes, isBar, colour, base }: Lane): RenderItem {
   return (_, api) => {
     const [value, row, low, high] = [api.value(0), api.value(1), api.value(2), api.value(3)];
@@ -64,26 +50,11 @@ export function dodgedMark({ lane, lanes, isBar, colour, base }: Lane): RenderIt
           style: { fill: colour, opacity: 0.85 },
         }
       : { type: "circle" as const, shape: { cx: x, cy: y, r: 4 }, style: { fill: colour } };
-    const spread =
-      lowX === highX
-        ? []
-        : [
-            line(lowX, y, highX, y, isBar ? "#222222" : colour),
-            line(lowX, y - 3, lowX, y + 3, isBar ? "#222222" : colour),
-            line(highX, y - 3, highX, y + 3, isBar ? "#222222" : colour),
-          ];
-    const label = {
-      type: "text" as const,
-      style: {
-        text: short(Number(value)),
-        x: Math.max(x, highX) + 7,
-        y,
-        align: "left" as const,
-        verticalAlign: "middle" as const,
-        fontSize: 10,
-        fill: "#444444",
-      },
-    };
+    const stroke = isBar ? "#222222" : colour;
+    const cap = (at: number) => line(at, y - 3, at, y + 3, stroke);
+    const spread = lowX === highX ? [] : [line(lowX, y, highX, y, stroke), cap(lowX), cap(highX)];
+    const text = { text: short(Number(value)), x: Math.max(x, highX) + 7, y, fontSize: 10, fill: "#444444" };
+    const label = { type: "text" as const, style: { ...text, verticalAlign: "middle" as const } };
     return { type: "group", children: [mark, ...spread, label] };
   };
 }

@@ -1,6 +1,6 @@
 import type { Spread } from "../system/measure.js";
 
-/** A number as a person reads it: grouped from 1000 on, two or three digits that count below. */
+/** A number in short: grouped from 1000 on, with two or three significant digits below. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -11,7 +11,7 @@ export function grouped(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** For the ticks of an axis, where 10,000,000 has no room. */
+/** For the ticks of an axis, where 10,000,000 is too wide. */
 export function compact(value: number): string {
   return Math.abs(value) < 10_000 ? String(Number(value.toPrecision(4))) : compactFormat.format(value);
 }

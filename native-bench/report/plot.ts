@@ -1,23 +1,20 @@
-import { CustomChart, LineChart, ScatterChart } from "echarts/charts";
+import { CustomChart, LineChart } from "echarts/charts";
 import { GridComponent, LegendComponent, TitleComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import type { EChartsOption } from "echarts";
 import { SVGRenderer } from "echarts/renderers";
-import { bar, dodgedMark, whisker } from "./marks.js";
+import { dodgedMark, whisker } from "./marks.js";
 import { compact } from "./numbers.js";
 import type { Axis, Plot, PlotPoint, Series } from "./run-report.js";
 
-use([CustomChart, LineChart, ScatterChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
+use([CustomChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
 /**
- * A plot as an SVG picture. Points that a logarithmic axis has no place for are left out, and the picture says how
- * many.
- *
- * The places of a category axis are drawn as rows, from top to bottom, whichever axis they are on: so their names are
- * read without turning the head, however long they are.
+ * A plot as an SVG image: lines on numeric axes, or a row for each category of the x axis. Rows keep long names readable.
+ * Points that a logarithmic axis cannot show are left out, and the image says how many.
  */
 export function renderPlot(plot: Plot): string {
-  const { drawable, leftOut } = withoutImpossible(plot);
+  const { drawable, leftOut } = withoutUndrawable(plot);
   const layout = layoutOf(drawable, leftOut);
   const chart = init(null, null, { renderer: "svg", ssr: true, width: layout.width, height: layout.height });
   try {
@@ -29,14 +26,14 @@ export function renderPlot(plot: Plot): string {
 }
 
 /**
- * Okabe and Ito's colours, which people with any kind of colour vision tell apart; yellow, pale on white, comes last.
+ * Okabe and Ito's colours, distinct with any kind of colour vision; yellow, pale on white, comes last.
  */
 const palette = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999", "#F0E442"];
 const symbols = ["circle", "triangle", "rect", "diamond", "roundRect", "pin"];
 
 const fontSize = 12;
 const titleSize = 15;
-/** Of the letters of a wide sans-serif font, as a share of its size: there is no font to measure with. */
+/** Width of a letter of a wide sans-serif font as a share of its size: there is no font to measure with. */
 const letterWidth = 0.64;
 /** Lines with more points than this show no symbol at each. */
 const symbolPointsMax = 40;
@@ -47,21 +44,15 @@ interface Layout {
   readonly title: string;
   readonly subtitle: string;
   readonly top: number;
-  /** What is left and right of the axes: names and ticks, and the legend. */
+  /** The width left of the axes, for names and ticks, and that of the legend. */
   readonly left: number;
   readonly legendWidth: number;
 }
 
 function layoutOf(plot: Plot, leftOut: number): Layout {
   const isCategory = plot.x.scale === "category";
-  const legendWidth =
-    plot.series.length > 1
-      ? 40 +
-        widest(
-          plot.series.map(({ name }) => name),
-          fontSize,
-        )
-      : 0;
+  const names = plot.series.map(({ name }) => name);
+  const legendWidth = names.length > 1 ? 40 + widest(names, fontSize) : 0;
   const left = isCategory ? 24 + widest([...plot.x.categories, plot.x.label], fontSize) : 84;
   const width = Math.round(left + 600 + legendWidth);
   const title = wrapped(plot.title, width - 40, titleSize);
@@ -116,7 +107,7 @@ function optionOf(plot: Plot, layout: Layout): EChartsOption {
 }
 
 function numericOptions(plot: Plot): EChartsOption {
-  const series = plot.series.flatMap((each, i) => [marksOf(each, i, plot.y), ...whiskersOf(each, i)]);
+  const series = plot.series.flatMap((each, i) => [lineOf(each, i), ...whiskersOf(each, i)]);
   return {
     xAxis: { ...axisOption(plot.x, plot), nameGap: 30 },
     yAxis: { ...axisOption(plot.y, plot), nameGap: 52 },
@@ -124,7 +115,7 @@ function numericOptions(plot: Plot): EChartsOption {
   } as EChartsOption;
 }
 
-/** The values go along the bottom, and every series has a lane of its own within the row of a category. */
+/** The values are along the bottom, and every series has a lane of its own within the row of a category. */
 function categoryOptions(plot: Plot): EChartsOption {
   const categories = {
     type: "category",
@@ -172,68 +163,48 @@ function axisOption({ label, scale }: Axis, plot: Plot): object {
   };
 }
 
-function marksOf(series: Series, i: number, y: Axis): object {
-  const { name, kind, points } = series;
-  const common = {
+function lineOf({ name, points }: Series, i: number): object {
+  const colour = colourOf(i);
+  return {
     name,
-    itemStyle: { color: colourOf(i) },
+    type: "line",
+    itemStyle: { color: colour },
+    lineStyle: { width: 2, color: colour, type: i < palette.length ? "solid" : "dashed" },
     symbol: symbols[i % symbols.length],
     symbolSize: 7,
+    showSymbol: points.length <= symbolPointsMax,
     data: points.map(({ x, y }) => [x, y]),
   };
-  switch (kind) {
-    case "line":
-      return {
-        ...common,
-        type: "line",
-        lineStyle: { width: 2, color: colourOf(i), type: i < palette.length ? "solid" : "dashed" },
-        showSymbol: points.length <= symbolPointsMax,
-      };
-    case "points":
-      return { ...common, type: "scatter" };
-    case "bars":
-      return { ...common, type: "custom", renderItem: bar(colourOf(i), y.scale === "log" ? undefined : 0) };
-  }
 }
 
 function whiskersOf({ name, points }: Series, i: number): object[] {
-  const data = points.flatMap(({ x, y, low, high }) =>
-    low === undefined && high === undefined ? [] : [[x, low ?? y, high ?? y]],
-  );
-  return data.length === 0
-    ? []
-    : [
-        {
-          name,
-          type: "custom",
-          itemStyle: { color: colourOf(i) },
-          data,
-          encode: { x: 0, y: [1, 2] },
-          renderItem: whisker(colourOf(i)),
-          z: 3,
-        },
-      ];
+  const data = points.flatMap(({ x, y, low = y, high = y }) => (low === high ? [] : [[x, low, high]]));
+  if (data.length === 0) return [];
+  const itemStyle = { color: colourOf(i) };
+  return [
+    { name, type: "custom", itemStyle, data, encode: { x: 0, y: [1, 2] }, renderItem: whisker(colourOf(i)), z: 3 },
+  ];
 }
 
 function colourOf(i: number): string {
   return palette[i % palette.length] ?? "#000000";
 }
 
-/** The power of ten below all that is drawn along the value axis. */
+/** The power of ten below all values. */
 function smallest({ series }: Plot): number {
   const values = series.flatMap(({ points }) => points.map(({ y, low }) => low ?? y));
   return values.length === 0 ? 1 : 10 ** Math.floor(Math.log10(Math.min(...values)) - 1e-9);
 }
 
-function withoutImpossible(plot: Plot): { readonly drawable: Plot; readonly leftOut: number } {
-  const isPossible = ({ x, y }: PlotPoint): boolean =>
+function withoutUndrawable(plot: Plot): { readonly drawable: Plot; readonly leftOut: number } {
+  const isDrawable = ({ x, y }: PlotPoint): boolean =>
     Number.isFinite(x) &&
     Number.isFinite(y) &&
     !(plot.x.scale === "log" && x <= 0) &&
     !(plot.y.scale === "log" && y <= 0);
   let leftOut = 0;
   const series = plot.series.map((each) => {
-    const points = each.points.filter(isPossible);
+    const points = each.points.filter(isDrawable);
     leftOut += each.points.length - points.length;
     return { ...each, points: plot.y.scale === "log" ? points.map(withinLog) : points };
   });
@@ -263,7 +234,7 @@ function wrapped(text: string, width: number, size: number): string {
   return lines.join("\n");
 }
 
-/** The title as the picture's name, for whoever does not see it. */
+/** Adds the title as the accessible name of the image. */
 function accessible(svg: string, title: string): string {
   const escaped = title.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return `${svg.replace(/<svg [^>]*>/, (tag) => `${tag.replace("<svg ", '<svg role="img" ')}\n<title>${escaped}</title>`)}\n`;

@@ -78,8 +78,8 @@ export interface Axis {
 
 export interface Series {
   readonly name: string;
+  /** Lines on numeric axes, points or bars on a category axis, where x is the index of the category. */
   readonly kind: "line" | "points" | "bars";
-  /** On a category axis x is the index of the category. */
   readonly points: readonly PlotPoint[];
 }
 

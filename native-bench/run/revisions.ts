@@ -10,14 +10,14 @@ import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { ended, run, start } from "../system/processes.js";
 
 export interface RevisionSettings {
-  /** The parts to run; all of a quick run when empty. */
+  /** The suites to run; all of a quick run when empty. */
   readonly only: readonly string[];
-  /** How often each revision is run; they take turns. */
+  /** How often each revision is run, in turn. */
   readonly repeats: number;
   readonly say: (text: string) => void;
 }
 
-/** The commit that a revision of this checkout names; undefined when it names none. */
+/** The commit of a revision of this checkout; undefined when it is none. */
 export async function commitOf(revision: string): Promise<string | undefined> {
   const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(
     () => "",
@@ -26,8 +26,8 @@ export async function commitOf(revision: string): Promise<string | undefined> {
 }
 
 /**
- * Builds both commits, each in a work tree of its own with the packages of this checkout, and lets each run its own
- * quick measurement, in turn. Returns what each measured, the repetitions put together, and what to know of it.
+ * Builds both commits, each in a work tree of its own with the packages of this checkout, and has each run its own quick
+ * measurement, in turn. Returns the merged runs of each, and notes about them.
  */
 export async function measureRevisions(
   before: string,
@@ -36,7 +36,7 @@ export async function measureRevisions(
 ): Promise<{ readonly runs: readonly [RunReport, RunReport]; readonly notes: readonly string[] }> {
   const folder = makeWorkFolder(defaultCacheFolder());
   const trees = [join(folder, "before"), join(folder, "after")] as const;
-  // By then the folder is gone, and git forgets its work trees.
+  // By then the folder is deleted, and git removes its work trees.
   process.on("exit", () => spawnSync("git", ["-C", checkoutFolder, "worktree", "prune"]));
   for (const [i, commit] of [before, after].entries()) {
     settings.say(`building ${commit.slice(0, 12)}`);
@@ -58,7 +58,7 @@ async function buildTree(tree: string, commit: string): Promise<void> {
   if (!existsSync(join(tree, "bin/trawl-bench")))
     throw new TrawlError("bad-request", `${commit.slice(0, 12)} has no bin/trawl-bench: it is older than the harness`);
   symlinkSync(join(checkoutFolder, "node_modules"), join(tree, "node_modules"));
-  // Taking the packages as installed keeps make from changing those of this checkout.
+  // With the packages taken as installed, make does not change those of this checkout.
   await run("make", ["-C", tree, "-o", "install", "kernel", "typescript"], "");
 }
 

@@ -6,10 +6,10 @@ import { openMainCorpus, type Corpus } from "../corpus/corpus.js";
 import { queries, streamParams } from "../peers/queries.js";
 import { Trawl } from "../peers/trawl.js";
 import { axis, less, line, memoryPlot, sampleTable } from "../report/build.js";
-import { short, spreadText } from "../report/numbers.js";
+import { grouped, short, spreadText } from "../report/numbers.js";
 import type { Findings, Plot, Sample, Series, Target } from "../report/run-report.js";
 import { atLeast, atMost, limits } from "../report/targets.js";
-import { medianOf, memoryOf, spreadOf, waitForRest } from "../system/measure.js";
+import { medianOf, memoryOf, spreadOf, waitForIdle } from "../system/measure.js";
 import { makeSmallRepository, timeCommits } from "./commits.js";
 import { measureIndex, type IndexRun } from "./indexing.js";
 import type { Suite, SuiteContext } from "./suite.js";
@@ -39,7 +39,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
   const samples = samplesOf(measured);
   return {
     notes: [
-      `The corpus ${corpus.name} has ${short(corpus.textBytes / 1e6)} MB in ${corpus.fileCount} files.`,
+      `The corpus ${corpus.name} has ${short(corpus.textBytes / 1e6)} MB in ${grouped(corpus.fileCount)} files.`,
       corpus.note,
       "From git to searchable: from the call that adds a local bare repository until its answer, the fetch into a mirror included.",
       "Commit to found: from the call that syncs until the first match of the committed line; before the call the daemon knows nothing of the commit.",
@@ -89,7 +89,7 @@ async function measureAll(context: SuiteContext): Promise<Measured> {
 /** Waits until the daemon is idle, stops it, and returns its anonymous bytes right before. */
 async function stopIdle(trawl: Trawl, idleMs: number): Promise<number> {
   await sleep(idleMs);
-  await waitForRest(trawl.pid, 60_000);
+  await waitForIdle(trawl.pid, 60_000);
   const { anonymousBytes } = memoryOf(trawl.pid);
   await trawl.stop();
   return anonymousBytes;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { monotonicMs } from "../../src/base/deadline.js";
 import type { Trawl } from "../peers/trawl.js";
-import { diskBytes, waitForRest, watchMemory, type WatchedMemory } from "../system/measure.js";
+import { diskBytes, waitForIdle, watchMemory, type WatchedMemory } from "../system/measure.js";
 
 /** One run from an empty daemon to a searchable repository. */
 export interface IndexRun extends WatchedMemory {
@@ -30,7 +30,7 @@ export async function measureIndex(
   const seconds = (monotonicMs() - startedMs) / 1000;
   const watched = memory();
   progress("waiting until the daemon is idle");
-  await waitForRest(trawl.pid, 120_000);
+  await waitForIdle(trawl.pid, 120_000);
   const dataBytes = diskBytes(join(dataFolder, "shards")) + diskBytes(join(dataFolder, "catalog"));
   return { ...watched, fetchSeconds: ((fetchedMs ?? startedMs) - startedMs) / 1000, seconds, dataBytes };
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** This checkout; this file is `dist/native-bench/system/folders.js` in it. */
 export const checkoutFolder = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
 
-/** A folder for this process, deleted when it ends; those of processes that could not do so go, too. */
+/** A folder for this process, deleted when it ends. Also deletes those of processes that could not do so. */
 export function makeWorkFolder(cache: string): string {
   for (const name of readdirSync(cache)) {
     const pid = /^run-(\d+)-/.exec(name)?.[1];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
 import { descendantsOf } from "./processes.js";
 
-/** Of one series of measurements, in the unit that was measured. */
+/** The spread of measured values, in their unit. */
 export interface Spread {
   readonly min: number;
   readonly median: number;
@@ -21,7 +21,7 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /**
- * The value that this share of the values does not exceed: one that was measured, never one between two. NaN of none.
+ * The value that this share of the values does not exceed: always a measured one, never one between two. NaN of none.
  */
 export function quantileOf(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -29,8 +29,8 @@ export function quantileOf(values: readonly number[], share: number): number {
 }
 
 /**
- * Measures all of them in turn, round after round, so that what else loads the machine meets each of them alike.
- * Returns the values of each.
+ * Measures all of them in turn, round after round, so that other load on the machine affects each of them alike. Returns
+ * the values of each.
  */
 export async function alternate<Value>(
   rounds: number,
@@ -53,7 +53,7 @@ export async function alternateWarm<Value>(
 
 export interface Memory {
   readonly residentBytes: number;
-  /** Without the mapped files, which the system takes back when it needs room. */
+  /** Without mapped files, which the system reclaims when it needs memory. */
   readonly anonymousBytes: number;
 }
 
@@ -65,12 +65,12 @@ export function memoryOf(pid: number): Memory {
 }
 
 export interface ProcessMemory extends Memory {
-  /** What the processes it started hold together: git, while it reads a repository. */
+  /** Resident memory of all child processes: git, while it reads a repository. */
   readonly childrenBytes: number;
 }
 
 export interface WatchedMemory {
-  /** The most of each, not of one moment. */
+  /** The maximum of each, not at one moment. */
   readonly peak: ProcessMemory;
   readonly history: readonly (ProcessMemory & { readonly seconds: number })[];
 }
@@ -79,7 +79,7 @@ export interface WatchedMemory {
 export function watchMemory(pid: number): () => WatchedMemory {
   const startedMs = monotonicMs();
   const history: (ProcessMemory & { seconds: number })[] = [];
-  const look = (): void => {
+  const sample = (): void => {
     const memory = memoryIfAlive(pid);
     const childrenBytes = descendantsOf(pid).reduce(
       (sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0),
@@ -87,10 +87,10 @@ export function watchMemory(pid: number): () => WatchedMemory {
     );
     if (memory !== undefined) history.push({ seconds: (monotonicMs() - startedMs) / 1000, ...memory, childrenBytes });
   };
-  const timer = callEvery(100, look);
+  const timer = callEvery(100, sample);
   return () => {
     timer.cancel();
-    look();
+    sample();
     const most = (field: keyof ProcessMemory): number =>
       history.reduce((max, moment) => Math.max(max, moment[field]), 0);
     const peak = {
@@ -102,7 +102,7 @@ export function watchMemory(pid: number): () => WatchedMemory {
   };
 }
 
-/** Undefined for a process that has ended meanwhile. */
+/** Undefined for a process that has ended. */
 function memoryIfAlive(pid: number): Memory | undefined {
   try {
     return memoryOf(pid);
@@ -112,10 +112,10 @@ function memoryIfAlive(pid: number): Memory | undefined {
 }
 
 /**
- * Waits until the process has used less than 2 % of a core for two seconds, at most `limitMs`. Returns whether it came
- * to rest.
+ * Waits until the process has used less than 2 % of a core for two seconds, at most `limitMs`. Returns whether it became
+ * idle.
  */
-export async function waitForRest(pid: number, limitMs: number): Promise<boolean> {
+export async function waitForIdle(pid: number, limitMs: number): Promise<boolean> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < limitMs) {
     const before = cpuMsOf(pid);
@@ -132,7 +132,7 @@ function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Bytes that a folder takes on the disk. */
+/** The size of a folder on disk. */
 export function diskBytes(path: string): number {
   const stat = lstatSync(path);
   const own = stat.blocks * 512;

@@ -4,13 +4,13 @@ import { createInterface } from "node:readline";
 import { TrawlError } from "../../src/base/errors.js";
 
 /**
- * What was started and has not ended. It ends with this process, however that ends, and so do the processes below it.
+ * The running child processes. They and their descendants end with this process, however that ends.
  */
 const running = new Set<ChildProcess>();
 
 let isWatched = false;
 
-/** Not before a process was started: a program that starts none decides for itself what a signal means. */
+/** Called when the first process is started: a program that starts none handles signals itself. */
 function watchEnd(): void {
   if (isWatched) return;
   isWatched = true;
@@ -36,11 +36,11 @@ export function start(command: string, args: readonly string[], options: SpawnOp
   return child;
 }
 
-/** Kills what was started and waits until it is gone. */
+/** Kills all child processes and waits until they have ended. */
 export async function endAll(): Promise<void> {
-  const gone = [...running].map((child) => new Promise<void>((resolve) => child.once("close", () => resolve())));
+  const closed = [...running].map((child) => new Promise<void>((resolve) => child.once("close", () => resolve())));
   killAll();
-  await Promise.all(gone);
+  await Promise.all(closed);
 }
 
 function killAll(): void {
@@ -49,7 +49,7 @@ function killAll(): void {
   }
 }
 
-/** A process may have ended meanwhile. */
+/** The process may have ended already. */
 function killOne(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
@@ -58,7 +58,7 @@ function killOne(pid: number): void {
   }
 }
 
-/** The processes that a process has started, and those that they have. */
+/** The children of a process, their children, and so on. */
 export function descendantsOf(pid: number): number[] {
   const children = tasksOf(pid).flatMap((task) => {
     try {
@@ -82,7 +82,7 @@ function tasksOf(pid: number): string[] {
   }
 }
 
-/** Resolves with the exit code once the process has ended and its output was read; it is killed after `timeoutMs`. */
+/** Resolves with the exit code once the process has ended and its output is read. Kills it after `timeoutMs`. */
 export function ended(child: ChildProcess, timeoutMs: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
@@ -122,8 +122,8 @@ export async function run(
 }
 
 /**
- * Wall milliseconds of a whole process that writes to /dev/null. A shell starts it and reads the clock, because
- * starting a process from this large one costs milliseconds that are not the command's.
+ * Wall milliseconds of a whole process that writes to /dev/null. A shell starts it and reads the clock, because starting
+ * a process from this large one takes milliseconds that are not the command's.
  */
 export async function timeCommand(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const script =

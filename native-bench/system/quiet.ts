@@ -1,15 +1,15 @@
 import { cpus } from "node:os";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 
-/** More of all processors than this in use, and others are at work: only ratios mean something then. */
+/** With a larger share of all processors in use, other processes are busy and only ratios mean something. */
 export const quietShareMax = 0.05;
 
-/** The share is that of so long. */
+/** The share in use is measured over this time. */
 const windowMs = 2_000;
 
 /**
- * Waits until the machine has little else to do, as what was built for the run or ran before it may go on for a while;
- * at most `limitMs`, and says so. Returns the share of all processors that was in use at last.
+ * Waits until the machine is quiet, at most `limitMs`, and reports that it waits: a build or a run before may take a while
+ * to end. Returns the share of all processors that was in use at last.
  */
 export async function waitForQuiet(limitMs: number, say: (text: string) => void): Promise<number> {
   const startedMs = monotonicMs();
