@@ -41,7 +41,7 @@ export interface SuiteReport {
   readonly targets: readonly Target[];
 }
 
-/** What a suite itself returns; the runner knows the rest. */
+/** What a suite itself returns; the runner adds the rest, and drops notes that are "". */
 export type Findings = Omit<SuiteReport, "suite" | "title" | "seconds">;
 
 /** Every measured value of one subject at one task, in the order of measurement. Two runs are compared by these. */

@@ -69,7 +69,8 @@ interface Attempt {
 
 async function attempt(measure: Suite["measure"], context: SuiteContext): Promise<Attempt> {
   try {
-    return { findings: await measure(context), isFailed: false };
+    const findings = await measure(context);
+    return { findings: { ...findings, notes: findings.notes.filter((note) => note !== "") }, isFailed: false };
   } catch (error) {
     const notes = [`This suite failed: ${errorMessage(error)}`];
     return { findings: { notes, samples: [], tables: [], plots: [], targets: [] }, isFailed: true };

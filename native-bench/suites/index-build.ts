@@ -43,7 +43,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
       corpus.note,
       "From git to searchable: from the call that adds a local bare repository until its answer, the fetch into a mirror included.",
       "Commit to found: from the call that syncs until the first match of the committed line; before the call the daemon knows nothing of the commit.",
-    ].filter((note) => note !== ""),
+    ],
     samples,
     tables: [sampleTable(samples)],
     plots: [

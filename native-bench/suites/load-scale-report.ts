@@ -74,7 +74,7 @@ function notesOf(measured: LoadScaleMeasured): string[] {
       ? `${idle.wanted} and not 10,000, in a quick run or because of this machine's limit of open files.`
       : "",
     ...failures.map(({ kind, count, example }) => `Failed: ${count} ${kind}, the first: ${example}`),
-  ].filter((note) => note !== "");
+  ];
 }
 
 const clientsColumn: Column<ClientStage> = ["clients", ({ clients }) => clients];

@@ -51,7 +51,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
       `${grouped(repositoryCount)} bare repositories on the same disk, ${short(corpus.textBytes / 1e6)} MB of text in all, named in the configuration of a daemon without data.`,
       failedCount === 0 ? "" : `${failedCount} repositories failed.`,
       corpus.note,
-    ].filter((note) => note !== ""),
+    ],
     samples,
     tables: [sampleTable(samples)],
     plots: [

@@ -1,43 +1,11 @@
-import type { Corpus } from "../corpus/corpus.js";
-import type { Peers } from "../peers/peers.js";
-import { nameOf, type QueryLimits } from "../peers/queries.js";
-import { categoryPlot, less, more, ratio, rowTable, table, type Cell, type Column } from "../report/build.js";
+import { nameOf } from "../peers/queries.js";
+import { categoryPlot, less, more, rowTable, table, type Cell, type Column } from "../report/build.js";
 import { grouped, short } from "../report/numbers.js";
-import type { Findings, Limits, Plot, Sample, Table, Target } from "../report/run-report.js";
-import { atLeast, atMost, limits } from "../report/targets.js";
-import { medianOf } from "../system/measure.js";
+import type { Findings, Plot, Sample, Table } from "../report/run-report.js";
 import { clientCount, resultsWanted, type ClientRound } from "./clients.js";
-import type { IndexRun } from "./indexing.js";
-import { areComparable, type SearchOutcome } from "./searches.js";
-
-/** What the suite measured. Peers that are not installed have no times. */
-export interface PeersMeasured {
-  readonly corpus: Corpus;
-  readonly peers: Peers;
-  readonly isQuick: boolean;
-  readonly index: IndexRun;
-  readonly searches: readonly SearchOutcome[];
-  /** Milliseconds of an HTTP answer without a search, by server. */
-  readonly floors: ReadonlyMap<string, readonly number[]>;
-  readonly first: readonly FirstResults[];
-  readonly clients: readonly ClientsOf[];
-}
-
-type Server = "trawl" | "zoekt";
-
-/** To the end of an answer with the first results of `return`. */
-export interface FirstResults {
-  readonly server: Server;
-  readonly asked: string;
-  readonly timesMs: readonly number[];
-}
-
-export interface ClientsOf {
-  readonly server: Server;
-  readonly rounds: readonly ClientRound[];
-}
-
-const ours = "trawl";
+import { buildsOf, ours, ratioOf, type ClientsOf, type PeersMeasured } from "./peers-measured.js";
+import { peersTargets } from "./peers-targets.js";
+import type { SearchOutcome } from "./searches.js";
 
 export function reportPeers(measured: PeersMeasured): Findings {
   const { corpus, peers, searches, floors, first, clients } = measured;
@@ -79,12 +47,7 @@ export function reportPeers(measured: PeersMeasured): Findings {
       ),
     ],
     plots: plotsOf(measured),
-    targets: [
-      ...searches.flatMap((outcome) => searchTargets(outcome, searches)),
-      ...firstTargets(measured),
-      ...clientTargets(measured),
-      ...indexTargets(measured),
-    ],
+    targets: peersTargets(measured),
   };
 }
 
@@ -118,7 +81,7 @@ function notesOf({ corpus, peers, searches, clients, index }: PeersMeasured): st
       : `zoekt's index was built once, at ${built}, and is kept for later runs; ours was built in this run, ${short(index.seconds)} s.`,
     ...declined,
     ...failures,
-  ].filter((note) => note !== "");
+  ];
 }
 
 function samplesOf(measured: PeersMeasured): Sample[] {
@@ -184,15 +147,6 @@ function differenceRows({ query, reference, peers }: SearchOutcome): Cell[][] {
   });
 }
 
-/** The peer's median divided by ours; undefined where the results differ or one of them was not asked. */
-function ratioOf(outcome: SearchOutcome, name: string): number | undefined {
-  return areComparable(outcome, name, ours) ? medianTime(outcome, name) / medianTime(outcome, ours) : undefined;
-}
-
-function medianTime({ peers }: SearchOutcome, name: string): number {
-  return medianOf(peers.get(name)?.timesMs ?? []);
-}
-
 function clientTable(clients: readonly ClientsOf[]): Table {
   const column = (head: string, of: (round: ClientRound) => number): Column<ClientsOf> => [
     head,
@@ -210,83 +164,6 @@ function clientTable(clients: readonly ClientsOf[]): Table {
       column("generator, share of a core", ({ generatorShare }) => generatorShare),
     ],
   );
-}
-
-interface Build {
-  readonly name: string;
-  readonly seconds: number;
-  /** Resident, of the process and its children, at one moment. */
-  readonly peakBytes: number;
-  readonly diskBytes: number;
-}
-
-function buildsOf({ peers, index }: PeersMeasured): Build[] {
-  const peakBytes = Math.max(...index.history.map(({ residentBytes, childrenBytes }) => residentBytes + childrenBytes));
-  const build: Build = { name: ours, seconds: index.seconds, peakBytes, diskBytes: index.dataBytes };
-  return peers.zoekt === undefined ? [build] : [{ name: "zoekt", ...peers.zoekt.build }, build];
-}
-
-function searchTargets(outcome: SearchOutcome, searches: readonly SearchOutcome[]): Target[] {
-  const { query, peers } = outcome;
-  const name = nameOf(query);
-  const heldTo = (key: keyof QueryLimits): Limits => ({ must: query.must[key], aim: query.aim[key] });
-  const isHeld = (key: keyof QueryLimits): boolean => query.must[key] !== undefined || query.aim[key] !== undefined;
-  const median = medianTime(outcome, ours);
-  const targets = (["rg", "csearch", "zoekt"] as const).filter(isHeld).map((peer) => {
-    const value = peers.has(peer) ? ratioOf(outcome, peer) : undefined;
-    const times = `${short(medianTime(outcome, peer))} ms against ${short(median)}`;
-    const note = !peers.has(peer) ? `${peer} is not measured` : value === undefined ? "the results differ" : times;
-    return atLeast(`${name}: time of ${peer} ÷ ours`, "x", value, heldTo(peer), note);
-  });
-  if (isHeld("ms")) targets.push(atMost(`${name}: time`, "ms", median, heldTo("ms"), ""));
-  const dense = searches.find((other) => nameOf(other.query) === "return");
-  if (isHeld("timesReturn") && dense !== undefined) {
-    const note = `${short(median)} ms against ${short(medianTime(dense, ours))}`;
-    const value = median / medianTime(dense, ours);
-    targets.push(atMost(`${name}: time ÷ that of return`, "x", value, heldTo("timesReturn"), note));
-  }
-  return targets;
-}
-
-function firstTargets({ first, isQuick }: PeersMeasured): Target[] {
-  const timesOf = (server: Server) => first.find((row) => row.server === server)?.timesMs;
-  const [own, their] = [timesOf("trawl"), timesOf("zoekt")];
-  if (own === undefined || their === undefined) return [];
-  const what = `first ${resultsWanted} matches of return: time of zoekt ÷ ours`;
-  const note = `${short(medianOf(their))} ms against ${short(medianOf(own))}`;
-  return [atLeast(what, "x", ratio(their, own), limits(isQuick, 5, 20), note)];
-}
-
-function clientTargets({ clients, isQuick }: PeersMeasured): Target[] {
-  const valuesOf = (server: Server, field: "requestsPerSecond" | "p99Ms"): number[] =>
-    clients.find((row) => row.server === server)?.rounds.map((round) => round[field]) ?? [];
-  if (valuesOf("zoekt", "p99Ms").length === 0) return [];
-  const [own, their] = [medianOf(valuesOf("trawl", "p99Ms")), medianOf(valuesOf("zoekt", "p99Ms"))];
-  const value = ratio(valuesOf("trawl", "requestsPerSecond"), valuesOf("zoekt", "requestsPerSecond"));
-  const what = `${clientCount} clients: our requests/s ÷ zoekt's, at equal or better p99`;
-  const note = `p99 ${short(own)} ms against ${short(their)}`;
-  return own <= their
-    ? [atLeast(what, "x", value, limits(isQuick, 3, 10), note)]
-    : [atLeast(what, "x", undefined, limits(isQuick, 3, 10), `${note}; the rate would be ${short(value)}x`)];
-}
-
-function indexTargets(measured: PeersMeasured): Target[] {
-  const [their, own] = buildsOf(measured);
-  if (their === undefined || own === undefined) return [];
-  const { index, isQuick } = measured;
-  const pair = (field: keyof Omit<Build, "name">, what: string): string => {
-    const unit = field === "seconds" ? 1 : 1e6;
-    return `${short(own[field] / unit)} ${what} against ${short(their[field] / unit)}`;
-  };
-  const anonymous = `${short(index.peak.anonymousBytes / 1e6)} of the daemon's are anonymous`;
-  const memory = `${pair("peakBytes", "MB resident, git's processes included,")}; ${anonymous}`;
-  const [times, bytes] = [their.seconds / own.seconds, own.diskBytes / their.diskBytes];
-  const peaks = own.peakBytes / their.peakBytes;
-  return [
-    atLeast("index build: time of zoekt ÷ ours", "x", times, limits(isQuick, 3, 5), pair("seconds", "s")),
-    atMost("index build: our peak memory ÷ zoekt's", "x", peaks, limits(isQuick, 0.7, 0.5), memory),
-    atMost("index on disk: ours ÷ zoekt's", "x", bytes, limits(isQuick, 0.65, 0.5), pair("diskBytes", "MB")),
-  ];
 }
 
 function plotsOf(measured: PeersMeasured): Plot[] {

@@ -21,7 +21,8 @@ import {
   type ClientRound,
 } from "./clients.js";
 import { measureIndex } from "./indexing.js";
-import { reportPeers, type ClientsOf, type FirstResults } from "./peers-report.js";
+import type { ClientsOf, FirstResults } from "./peers-measured.js";
+import { reportPeers } from "./peers-report.js";
 import { measureSearch, type SearchOutcome } from "./searches.js";
 import type { Suite, SuiteContext } from "./suite.js";
 

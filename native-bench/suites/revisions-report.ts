@@ -55,7 +55,7 @@ function notesOf({ corpus, words, one, unindexedShare, differences, counts, byte
     "First: the first search of revisions by a daemon that was just started and has searched the indexed branch three times. Other times are of repeated searches.",
     `The answer to \`${words.common}\` at ${all} revisions has ${short(bytes.all / 1e6)} MB, as each result is sent for each revision; that to \`${words.dense}\` at the indexed branch has ${short(bytes.dense / 1e6)} MB.`,
     corpus.note,
-  ].filter((note) => note !== "");
+  ];
 }
 
 function samplesOf(measured: RevisionsMeasured): Sample[] {

@@ -119,7 +119,7 @@ function notesOf(corpus: Corpus): string[] {
     `Of the corpus ${corpus.name}, ${corpus.checksum}: a fraction has the files whose names hash into it; a multiple has copies in which every file ends in a line that names its copy, so that no blob is shared. Each is one repository with one commit, with a daemon of its own.`,
     "The exponent is the slope of a straight line through the logarithms of size and median, by least squares: 0 for a time that does not depend on the size, 1 for one that is proportional to it. A fixed cost, such as that of HTTP, lowers it.",
     corpus.note,
-  ].filter((note) => note !== "");
+  ];
 }
 
 function samplesOf(outcome: SizeOutcome): Sample[] {
