@@ -1,7 +1,7 @@
 # What can be done with this checkout: `make help`.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test check format fuzz faults soak config graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript
+.PHONY: help run build test check format fuzz faults soak config layers graphql languages bench bench-quick deb deb-test systemd-test clean node install kernel typescript
 MAKEFLAGS += --no-print-directory
 
 # Native packages are compiled from source. node-gyp uses one core unless told otherwise (9 m 44 s against 3 m 24 s on
@@ -17,8 +17,8 @@ export npm_config_nodedir := $(node_headers)
 endif
 
 sources := $(shell find src test scripts native-bench -name '*.ts' 2>/dev/null) tsconfig.json
-kernel_sources := $(wildcard src/kernel/native/*.cc src/kernel/native/*.h src/kernel/native/binding.gyp)
-kernel := src/kernel/native/build/Release/trawl_kernel.node
+kernel_sources := $(shell find src/native -path src/native/build -prune -o \( -name '*.cc' -o -name '*.h' -o -name binding.gyp \) -print 2>/dev/null)
+kernel := src/native/build/Release/trawl_kernel.node
 
 help:
 	@echo "make run              build, start trawld on 127.0.0.1:7080 with its data under data/, serve this checkout"
@@ -69,7 +69,7 @@ kernel: $(kernel)
 $(kernel): $(kernel_sources) | install
 	@echo "Compiling the kernel (half a minute)"
 	@if command -v ccache >/dev/null; then export CC="ccache gcc" CXX="ccache g++"; fi; \
-	node_modules/.bin/node-gyp rebuild --directory src/kernel/native --loglevel=error >/dev/null
+	node_modules/.bin/node-gyp rebuild --directory src/native --loglevel=error >/dev/null
 	@touch $@
 
 typescript: dist/.built
@@ -87,15 +87,17 @@ dist/.built: $(sources) | install
 test: check
 	@[ -d .tap/plugins ] || node_modules/.bin/tap build >/dev/null
 	@mkdir -p .tap && rm -f .tap/out.tap
-	@reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
-	node_modules/.bin/tap --reporter=$$reporter --output-file=.tap/out.tap \
-	  $(if $(TESTS),$(TESTS:%=dist/test/%.test.js)); code=$$?; echo; \
+	@files=; for name in $(TESTS); do \
+	  found=$$(find dist/test \( -path "*/$$name.test.js" -o -path "*/$${name%/}/*.test.js" \) | sort); \
+	  [ -n "$$found" ] || { echo "no test and no folder under test/ is named $$name"; exit 2; }; files="$$files $$found"; done; \
+	reporter=min; if [ -t 1 ]; then reporter=terse; fi; \
+	node_modules/.bin/tap --reporter=$$reporter --output-file=.tap/out.tap $$files; code=$$?; echo; \
 	node scripts/tap-summary.mjs .tap/out.tap $$code | tee .tap/summary; exit $$code
 
 check: build
 	@node_modules/.bin/biome check --error-on-warnings --log-level=warn || { echo "make format sets the format right"; exit 1; }
 	@mkdir -p .tap
-	@node dist/test/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }
+	@node dist/test/house/tidy.test.js >.tap/tidy.tap || { grep -A12 "^ *not ok" .tap/tidy.tap; exit 1; }
 	@echo "types and house rules: good"
 
 format: install
@@ -112,6 +114,9 @@ soak: build
 
 config: build
 	@node dist/scripts/write-config.js
+
+layers: build
+	@node dist/scripts/write-layers.js
 
 graphql: build
 	@node dist/scripts/write-graphql-types.js
@@ -137,4 +142,4 @@ systemd-test: deb
 	@scripts/systemd-test.sh $(deb_file) $(or $(SUITE),bookworm) $(ROOT)
 
 clean:
-	rm -rf build dist .tap src/kernel/native/build
+	rm -rf build dist .tap src/native/build

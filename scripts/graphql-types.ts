@@ -17,6 +17,25 @@ import {
   type GraphQLType,
 } from "graphql";
 
+/** The types that do not depend on the schema: they stand beside the others so that no files import each other. */
+const sourceTypes = `/** What a value of a type is on our side. A value of an interface or union tells its type. */
+export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> = T extends keyof Sources
+  ? Sources[T]
+  : T extends keyof AbstractTypes
+    ? MemberOf<AbstractTypes[T]>
+    : T extends keyof ObjectTypes
+      ? Plain<T>
+      : never;
+
+type MemberOf<T> = T extends keyof ObjectTypes ? SourceOf<T> & { readonly __typename: T } : never;
+
+type Plain<T extends keyof ObjectTypes> = {
+  readonly [F in keyof ObjectTypes[T]]: ObjectTypes[T][F] extends { readonly result: infer Result } ? Result : never;
+};
+
+export type NoArguments = Readonly<Record<never, never>>;
+`;
+
 /**
  * The text of `schema-types.ts`: for each object type its fields with their arguments and results, for each interface
  * and union its members, and the enums and inputs. From these the types of resolvers follow, so that a resolver which
@@ -28,7 +47,7 @@ export function schemaTypesText(text: string): string {
   const abstract = types.filter((type): type is GraphQLAbstractType => isInterfaceType(type) || isUnionType(type));
   return [
     "/** Generated from schema.graphql by `make graphql`. */",
-    'import type { NoArguments, SourceOf } from "./sources.js";',
+    'import type { Sources } from "./sources/sources.js";',
     "",
     ...types.flatMap(declaration),
     "/** The fields of each object type. */",
@@ -41,6 +60,7 @@ export function schemaTypesText(text: string): string {
     ...abstract.map((type) => `  readonly ${type.name}: ${members(schema, type)};`),
     "}",
     "",
+    sourceTypes,
   ].join("\n");
 }
 

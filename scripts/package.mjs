@@ -96,7 +96,7 @@ function stageProgram() {
     "bin/trawl",
     "bin/node-version.mjs",
     "src/graphql/schema.graphql",
-    "src/kernel/native/build/Release/trawl_kernel.node",
+    "src/native/build/Release/trawl_kernel.node",
     "src/model/languages.tsv",
   ])
     copy(join(checkout, path), join(home, path));
@@ -105,7 +105,7 @@ function stageProgram() {
     join(home, "package.json"),
     `${JSON.stringify({ name, version, description, license, type, private: true }, null, 2)}\n`,
   );
-  // uWebSockets.js of newer releases of Node, see src/http/uws-binding.ts.
+  // uWebSockets.js of newer releases of Node, see src/http/server/uws-binding.ts.
   const newer = Number(process.versions.modules) > 115 ? [join(checkout, "uws/node_modules/uWebSockets.js")] : [];
   for (const folder of [...runtimePackages(), ...newer])
     copy(folder, join(home, relative(checkout, folder)), (path) => isRuntimeFile(path, folder));

@@ -1,7 +1,7 @@
 import { silentLog } from "../../src/base/log.js";
 import { callAfter, monotonicMs } from "../../src/base/deadline.js";
-import { sseHeaders } from "../../src/http/sse.js";
-import { HttpServer, plainText, type ByteStream, type HttpResponse } from "../../src/http/uws.js";
+import { sseHeaders } from "../../src/http/stream/sse.js";
+import { HttpServer, plainText, type ByteStream, type HttpResponse } from "../../src/http/server/uws.js";
 
 /** How long answers take. */
 export interface NullBehaviour {

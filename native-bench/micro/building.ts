@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { Kernel, Postings } from "../../src/kernel/kernel.js";
+import type { Kernel, Postings } from "../../src/native/kernel/kernel.js";
 import { headerBytes, newlineStepBytes, overlapBytes, unitBytes } from "../../src/shard/format.js";
 import { working, type BenchGroup, type MicroBench } from "./bench.js";
 import { buildShard, type Fixture } from "./fixture.js";

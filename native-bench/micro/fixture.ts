@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../../src/base/errors.js";
-import type { Kernel } from "../../src/kernel/kernel.js";
-import { loadKernel } from "../../src/kernel/load.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
+import { loadKernel } from "../../src/native/kernel/load.js";
 import { ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 import { ShardStore } from "../../src/store/shard-store.js";

@@ -1,4 +1,4 @@
-import { resultWordCount, resultWords, type Kernel } from "../../src/kernel/kernel.js";
+import { resultWordCount, resultWords, type Kernel } from "../../src/native/kernel/kernel.js";
 import { newlineStepBytes } from "../../src/shard/format.js";
 import type { ShardReader } from "../../src/shard/shard-reader.js";
 import { scanAll } from "./scan.js";

@@ -1,4 +1,4 @@
-import type { Kernel } from "../../src/kernel/kernel.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { timed, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 

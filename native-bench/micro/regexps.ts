@@ -1,4 +1,4 @@
-import { compileRegexp } from "../../src/regexp/compile.js";
+import { compileRegexp } from "../../src/regexp/match/compile.js";
 import { timed, working, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 import { scanAllLines } from "./scan.js";

@@ -1,4 +1,4 @@
-import type { Kernel } from "../../src/kernel/kernel.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
 import { unitBytes } from "../../src/shard/format.js";
 import { working, type BenchGroup, type MicroBench } from "./bench.js";
 import type { Fixture } from "./fixture.js";

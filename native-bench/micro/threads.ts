@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Worker, type MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
-import { giveCredit } from "../../src/task/credit.js";
-import { controlWordCount, controlWords } from "../../src/task/search-options.js";
+import { giveCredit } from "../../src/protocol/credit.js";
+import { controlWordCount, controlWords } from "../../src/protocol/control-block.js";
 import { timedAsync, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 import type { EchoOrder, Introduction, PourOrder, PourWay } from "./transfer-worker.js";

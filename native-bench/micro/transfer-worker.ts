@@ -1,7 +1,7 @@
 import { parentPort, type MessagePort } from "node:worker_threads";
 import { uninitializedBytes } from "../../src/base/bytes.js";
-import { hasCredit } from "../../src/task/credit.js";
-import { controlWords } from "../../src/task/search-options.js";
+import { hasCredit } from "../../src/protocol/credit.js";
+import { controlWords } from "../../src/protocol/control-block.js";
 import { BatchBuffers } from "../../src/worker/batch-buffers.js";
 
 /**

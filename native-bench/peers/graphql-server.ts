@@ -16,7 +16,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { assert } from "../../src/base/assert.js";
-import { schemaText } from "../../src/graphql/schema-text.js";
+import { schemaText } from "../../src/graphql/execution/schema-text.js";
 import type { GraphqlData, GraphqlWay } from "./graphql-servers.js";
 
 /** What is used of graphql-yoga. Its own declarations include a browser's, which conflict with ours. */

@@ -1,4 +1,4 @@
-import type { User } from "../account/accounts.js";
+import type { User } from "../account/identity/user.js";
 import { TrawlError } from "../base/errors.js";
 import type { ShownOrganisation, ShownToken } from "../daemon/account-control.js";
 import { callDaemon } from "./control-client.js";

@@ -4,7 +4,7 @@ import { readManifest, restore, writeMarker } from "../backup/restore.js";
 import { TrawlError } from "../base/errors.js";
 import { createLog } from "../base/log.js";
 import { dataVersion, isReadable, restoringText } from "../daemon/data-version.js";
-import { ControlServer } from "../http/control-server.js";
+import { ControlServer } from "../http/server/control-server.js";
 import { callDaemon } from "./control-client.js";
 
 interface BackupResult {

@@ -2,7 +2,7 @@ import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { TrawlError, deserializeError, type SerializedError } from "../base/errors.js";
-import { controlSocketPath } from "../http/control-server.js";
+import { controlSocketPath } from "../http/server/control-server.js";
 
 /** Asks the daemon that runs with this data directory; resolves with the result, throws the daemon's error. */
 export async function callDaemon(dataDirectory: string, call: DaemonCall): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { TrawlError } from "../base/errors.js";
-import { basicQueries } from "../query/basic.js";
-import { parseQuery } from "../query/parse.js";
-import { choosePatternType } from "../query/pattern-type.js";
+import { basicQueries } from "../query/plan/basic.js";
+import { parseQuery } from "../query/syntax/parse.js";
+import { choosePatternType } from "../query/fields/pattern-type.js";
 
 /**
  * Whether filters stand on both sides of an `or`. False for what is not a query, too: the daemon says what is wrong

@@ -1,8 +1,8 @@
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { TrawlError, errorMessage } from "../base/errors.js";
-import { printCaret } from "../query/caret.js";
-import { placeOfBytes } from "../query/characters.js";
+import { printCaret } from "../query/syntax/caret.js";
+import { placeOfBytes } from "../query/syntax/characters.js";
 import { jsonPrinter, plainPrinter, terminalPrinter, type MatchPrinter, type StreamMatch } from "./match-printer.js";
 import { Output } from "./output.js";
 import { SseDecoder, type StreamEvent } from "./sse-decoder.js";

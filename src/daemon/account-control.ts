@@ -1,9 +1,10 @@
-import type { AccessToken, Accounts, Organisation, User } from "../account/accounts.js";
-import { operator } from "../account/audit-log.js";
-import { readLifetime } from "../account/validation.js";
+import type { Accounts } from "../account/identity/accounts.js";
+import type { AccessToken, Organisation, User } from "../account/identity/user.js";
+import { operator } from "../account/records/audit-log.js";
+import { readLifetime } from "../account/identity/validation.js";
 import { TrawlError } from "../base/errors.js";
-import type { ControlCall, ControlHandlers } from "../http/control-server.js";
-import type { Controlled } from "./control.js";
+import type { ControlCall, ControlHandlers } from "../http/server/control-server.js";
+import type { Controlled } from "./controlled.js";
 
 /** A token as the control interface shows it: with the name of its user, never with its text. */
 export interface ShownToken extends AccessToken {

@@ -13,13 +13,13 @@ import {
 } from "../backup/manifest.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { filesIn } from "../git/mirror-directory.js";
+import { filesIn } from "../git/mirror/mirror-directory.js";
 import type { Catalog, CatalogView } from "../catalog/catalog.js";
 import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
-import type { BackupTask } from "../worker/messages.js";
-import type { IngestPool } from "../worker/pools.js";
+import type { BackupTask } from "../protocol/messages.js";
+import type { IngestPool } from "../pool/pools.js";
 import { dataVersion } from "./data-version.js";
 
 /** What the backups are of. */

@@ -11,12 +11,12 @@ import {
 } from "jsonc-parser";
 import { TrawlError, errorMessage } from "../base/errors.js";
 import { lazy } from "../base/lazy.js";
-import { redactUrl } from "../git/remote-url.js";
-import { checkCredential } from "../git/url-secret.js";
+import { redactUrl } from "../git/mirror/remote-url.js";
+import { checkCredential } from "../git/mirror/url-secret.js";
 import type { RepositoryConfig, RepositoryAttributes } from "../model/repository.js";
 import type { SearchContext } from "../model/search-context.js";
-import { QueryError } from "../query/query-error.js";
-import { checkContextQuery } from "../query/search-contexts.js";
+import { QueryError } from "../query/syntax/query-error.js";
+import { checkContextQuery } from "../query/plan/search-contexts.js";
 import { nearestWord } from "./nearest-word.js";
 import {
   allowedText,

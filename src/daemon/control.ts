@@ -1,44 +1,16 @@
 import { TrawlError, errorMessage } from "../base/errors.js";
-import type { Accounts } from "../account/accounts.js";
-import { auditEntry, operator, type AuditEntry, type AuditLog } from "../account/audit-log.js";
-import type { AccessTokenPolicy } from "../account/authenticator.js";
-import type { TokenLifetimes } from "../account/token-lifetimes.js";
+import { auditEntry, operator, type AuditEntry } from "../account/records/audit-log.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { ControlCall, ControlHandlers } from "../http/control-server.js";
+import type { ControlCall, ControlHandlers } from "../http/server/control-server.js";
 import type { RepositoryConfig, RepositoryAttributes } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
-import type { Searcher } from "../search/searcher.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import { isSecretSource } from "../base/secret-source.js";
-import { parseRemoteUrl } from "../git/remote-url.js";
-import { splitSecret } from "../git/url-secret.js";
+import { parseRemoteUrl } from "../git/mirror/remote-url.js";
+import { splitSecret } from "../git/mirror/url-secret.js";
 import { accountHandlers } from "./account-control.js";
-import type { Backups } from "./backup.js";
 import { resolveFacts, resolveRepository } from "./config.js";
-
-/** What the control interface commands. */
-export interface Controlled {
-  readonly sync: SyncManager;
-  readonly catalog: Catalog;
-  readonly searcher: Searcher;
-  readonly accounts: Accounts;
-  readonly audit: AuditLog;
-  readonly accessTokens: AccessTokenPolicy;
-  readonly tokenLifetimes: TokenLifetimes;
-  readonly backups: Backups;
-  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
-  reload(mayRemoveMost: boolean): Promise<ReloadResult>;
-  /** Begins the URLs that are handed out; without a slash at the end. */
-  readonly externalUrl: string;
-}
-
-export interface ReloadResult {
-  /** How many the configuration lists. */
-  readonly repositories: number;
-  readonly contexts: number;
-  /** Options that differ from those in force, which only a restart changes. */
-  readonly needRestart: readonly string[];
-}
+import type { Controlled } from "./controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */
 export function controlHandlers(daemon: () => Controlled): ControlHandlers {

@@ -1,6 +1,6 @@
 import type { MetricRegistry } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { diskRoom } from "../git/disk-room.js";
+import { diskRoom } from "../git/run/disk-room.js";
 import type { SliceScheduler } from "../search/slice-scheduler.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 

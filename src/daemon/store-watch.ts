@@ -1,7 +1,7 @@
 import { callEvery, type PendingCall } from "../base/deadline.js";
 import type { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
-import { packFaults } from "../kernel/file-guard.js";
+import { packFaults } from "../native/process/file-guard.js";
 import { damagedStore, type StoreGuard } from "../store/store-guard.js";
 
 /** What is read meanwhile is refused by its readers at once; this is when the rest of the daemon learns of it. */

@@ -1,21 +1,21 @@
 import { hasBit } from "../base/bits.js";
-import { decodeCard, type RepositorySummary } from "../catalog/repository-cards.js";
-import type { Kernel } from "../kernel/kernel.js";
-import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan.js";
-import { compileRegexp } from "../regexp/compile.js";
-import type { MatchWork } from "../regexp/match-work.js";
+import { decodeCard, type RepositorySummary } from "../protocol/repository-summaries.js";
+import type { Kernel } from "../native/kernel/kernel.js";
+import type { Leaf, PathFilter, PeopleFilter, TextNode, TextPlan } from "../query/plan/plan.js";
+import { compileRegexp } from "../regexp/match/compile.js";
+import type { MatchWork } from "../regexp/match/match-work.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { commitOfChoice } from "./choice-commit.js";
-import { StoppableWork } from "./content-work.js";
-import { intersect, unite, type ContentSet } from "./content-set.js";
-import { planLeaf, type LeafPlan } from "./leaf-plan.js";
-import { LeafScan } from "./leaf-scan.js";
-import { PathFinder } from "./path-finder.js";
-import { matchPaths } from "./path-match.js";
-import type { People } from "./people.js";
-import type { Rows } from "./rows.js";
-import type { StopCheck } from "../task/stop-check.js";
-import type { CommitSets, RepositorySelection, RevisionChoice, SearchStats } from "../task/search-options.js";
+import { StoppableWork } from "./match/content-work.js";
+import { intersect, unite, type ContentSet } from "./match/content-set.js";
+import { planLeaf, type LeafPlan } from "./match/leaf-plan.js";
+import { LeafScan } from "./match/leaf-scan.js";
+import { PathFinder } from "./match/path-finder.js";
+import { matchPaths } from "./match/path-match.js";
+import type { People } from "./people/people.js";
+import type { Rows } from "./match/rows.js";
+import type { StopCheck } from "../protocol/stop-check.js";
+import type { CommitSets, RepositorySelection, RevisionChoice, SearchStats } from "../protocol/search-options.js";
 
 /** What a search sees of a live shard, besides its bytes. */
 export interface ShardVisibility {

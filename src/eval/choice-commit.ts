@@ -1,5 +1,5 @@
-import { commitAtBit, type RepositorySummary } from "../catalog/repository-cards.js";
-import type { RevisionChoice } from "../task/search-options.js";
+import { commitAtBit, type RepositorySummary } from "../protocol/repository-summaries.js";
+import type { RevisionChoice } from "../protocol/search-options.js";
 
 /** The commit that a choice stands for; "" for none. */
 export function commitOfChoice(card: RepositorySummary, { bit, unindexed }: RevisionChoice): string {

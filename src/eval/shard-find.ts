@@ -1,8 +1,8 @@
-import type { Kernel } from "../kernel/kernel.js";
-import type { TextPlan } from "../query/plan.js";
+import type { Kernel } from "../native/kernel/kernel.js";
+import type { TextPlan } from "../query/plan/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
-import type { FindCondition, SearchStats } from "../task/search-options.js";
-import type { StopCheck } from "../task/stop-check.js";
+import type { FindCondition, SearchStats } from "../protocol/search-options.js";
+import type { StopCheck } from "../protocol/stop-check.js";
 import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
 import { Blocks, type LeftOutReceiver } from "./shard-search.js";
 

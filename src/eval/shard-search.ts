@@ -1,15 +1,16 @@
-import type { Kernel } from "../kernel/kernel.js";
+import type { Kernel } from "../native/kernel/kernel.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
-import { unite, type ContentSet } from "./content-set.js";
-import { isBefore, type ResultPosition } from "./result-place.js";
-import { hasFullLine, lineMatchCountMax } from "./match-density.js";
-import { People } from "./people.js";
-import type { ResultSource, ResultWriter, WriterStop } from "./result-writer.js";
-import { ResultCollector, type Hit, type ResultCut } from "./rule-gather.js";
-import { Rows } from "./rows.js";
-import type { RevisionChoice, SearchOptions, SearchStats } from "../task/search-options.js";
-import { StopCheck } from "../task/stop-check.js";
+import { unite, type ContentSet } from "./match/content-set.js";
+import { isBefore, type ResultPosition } from "../protocol/result-position.js";
+import { hasFullLine, lineMatchCountMax } from "./match/match-density.js";
+import { People } from "./people/people.js";
+import type { ResultSource, ResultWriter, WriterStop } from "./results/result-writer.js";
+import { ResultCollector, type Hit } from "./results/result-collector.js";
+import { Rows } from "./match/rows.js";
+import type { RevisionChoice, SearchOptions, SearchStats } from "../protocol/search-options.js";
+import { StopCheck } from "../protocol/stop-check.js";
+import type { CountedResults, ShardPosition } from "../protocol/shard-position.js";
 
 /**
  * A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. With
@@ -29,31 +30,6 @@ const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
  * work.
  */
 const firstBlockBytesMax = 64 * 1024;
-
-/**
- * Results that are counted although they are not written yet: all up to `last`, of which those up to `shown` are to be
- * written.
- */
-export interface CountedResults {
-  readonly last: ResultPosition;
-  readonly shown: ResultPosition;
-  /** Rows to be written of the last shown result. */
-  readonly shownRows: number;
-  /** Where limits of single basic queries were reached among them. */
-  readonly cuts: readonly ResultCut[];
-}
-
-/** Where a search of one shard goes on: plain data that crosses threads. */
-export interface ShardPosition {
-  /** Contents before this one are done. */
-  readonly content: number;
-  /** Results before this one are done; document 0 when none of the content is. */
-  readonly result: ResultPosition;
-  /** Rows of that result that are written. */
-  readonly rowsDone: number;
-  /** Undefined when all that is counted is written. */
-  readonly counted: CountedResults | undefined;
-}
 
 /** Takes a document that is left out of the results: it takes too much work, or has too many matches on a line. */
 export type LeftOutReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;

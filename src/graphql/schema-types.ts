@@ -1,5 +1,5 @@
 /** Generated from schema.graphql by `make graphql`. */
-import type { NoArguments, SourceOf } from "./sources.js";
+import type { Sources } from "./sources/sources.js";
 
 export interface SearchContextInput {
   readonly name: string;
@@ -1312,3 +1312,20 @@ export interface AbstractTypes {
   readonly TeamMember: "User";
   readonly StatusMessage: "GitUpdatesDisabled" | "NoRepositoriesDetected" | "CloningProgress" | "IndexingProgress" | "SyncError";
 }
+
+/** What a value of a type is on our side. A value of an interface or union tells its type. */
+export type SourceOf<T extends keyof ObjectTypes | keyof AbstractTypes> = T extends keyof Sources
+  ? Sources[T]
+  : T extends keyof AbstractTypes
+    ? MemberOf<AbstractTypes[T]>
+    : T extends keyof ObjectTypes
+      ? Plain<T>
+      : never;
+
+type MemberOf<T> = T extends keyof ObjectTypes ? SourceOf<T> & { readonly __typename: T } : never;
+
+type Plain<T extends keyof ObjectTypes> = {
+  readonly [F in keyof ObjectTypes[T]]: ObjectTypes[T][F] extends { readonly result: infer Result } ? Result : never;
+};
+
+export type NoArguments = Readonly<Record<never, never>>;

@@ -7,7 +7,7 @@ import {
   languagesByInterpreter,
   type Language,
 } from "../model/language.js";
-import { TextPattern } from "../regexp/text-pattern.js";
+import { TextPattern } from "../regexp/match/text-pattern.js";
 import { chooseByHead } from "./language-heuristics.js";
 
 /**

@@ -1,7 +1,7 @@
-import type { StoredShard } from "../catalog/catalog.js";
+import type { StoredShard } from "../model/shard-record.js";
 import { hasBit } from "../base/bits.js";
-import { diffTrees, type TreeChange } from "../git/objects.js";
-import type { StopSignal } from "../git/run.js";
+import { diffTrees, type TreeChange } from "../git/objects/objects.js";
+import type { StopSignal } from "../git/run/run.js";
 import type { IndexedBranch } from "../model/repository.js";
 import { unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";

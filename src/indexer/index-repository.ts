@@ -1,8 +1,8 @@
-import { fileMode, type TreeEntry } from "../git/objects.js";
-import { readByGit } from "../git/read-by-git.js";
-import { listReadable } from "../git/readable-tree.js";
-import type { StopSignal } from "../git/run.js";
-import type { Kernel } from "../kernel/kernel.js";
+import { fileMode, type TreeEntry } from "../git/objects/objects.js";
+import { readByGit } from "../git/objects/read-by-git.js";
+import { listReadable } from "../git/objects/readable-tree.js";
+import type { StopSignal } from "../git/run/run.js";
+import type { Kernel } from "../native/kernel/kernel.js";
 import type { IndexedBranch } from "../model/repository.js";
 import type { SkipReason } from "../model/skip-reason.js";
 import { isTooLarge, detectLanguageName, skipReasonOfContent, type ContentLimits } from "./classify.js";

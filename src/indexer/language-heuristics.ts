@@ -1,4 +1,4 @@
-import { TextPattern } from "../regexp/text-pattern.js";
+import { TextPattern } from "../regexp/match/text-pattern.js";
 
 /** A language and what in a file's first bytes speaks for it. */
 type Clue = readonly [language: string, sign: TextPattern];

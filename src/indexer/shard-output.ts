@@ -1,6 +1,6 @@
 import { uninitializedBytes } from "../base/bytes.js";
-import type { ShardRecord } from "../catalog/catalog.js";
-import type { Kernel } from "../kernel/kernel.js";
+import type { ShardRecord } from "../model/shard-record.js";
+import type { Kernel } from "../native/kernel/kernel.js";
 import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";

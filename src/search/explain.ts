@@ -1,29 +1,23 @@
 import { monotonicMs } from "../base/deadline.js";
-import { choosePatternType } from "../query/pattern-type.js";
-import { parseQuery } from "../query/parse.js";
-import { planQuery } from "../query/plan-query.js";
-import { printPlan, printTree } from "../query/print.js";
-import { QueryError } from "../query/query-error.js";
+import { choosePatternType } from "../query/fields/pattern-type.js";
+import { parseQuery } from "../query/syntax/parse.js";
+import { planQuery } from "../query/plan/plan-query.js";
+import { printPlan, printTree } from "../query/plan/print.js";
+import { QueryError } from "../query/syntax/query-error.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { operatorClient } from "../model/client.js";
 import { operatorViewer } from "../model/viewer.js";
 import type { CatalogView } from "../catalog/catalog.js";
-import type { SearchContexts } from "../query/search-contexts.js";
-import type { SearchPlan } from "../query/plan.js";
-import {
-  addStats,
-  controlWordCount,
-  controlWords,
-  noStats,
-  type SearchOptions,
-  type SearchStats,
-} from "../task/search-options.js";
-import { makeResultLimits } from "../task/rule-limits.js";
-import { firstSlotWord } from "../worker/messages.js";
+import type { SearchContexts } from "../query/plan/search-contexts.js";
+import type { SearchPlan } from "../query/plan/plan.js";
+import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";
+import { controlWordCount, controlWords } from "../protocol/control-block.js";
+import { makeResultLimits } from "../protocol/result-limits.js";
+import { firstSlotWord } from "../protocol/messages.js";
 import { prepare } from "./preparation.js";
-import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repository-resolver.js";
-import { describeLeftOut } from "./search-report.js";
-import { explainRounds } from "./revision-phases.js";
+import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repositories/repository-resolver.js";
+import { describeLeftOut } from "./stream/search-report.js";
+import { explainRounds } from "./revisions/revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /** Credit that no search uses up: explaining sends no results. */

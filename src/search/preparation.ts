@@ -1,25 +1,21 @@
 import type { Repository } from "../model/repository.js";
-import type { BasicQueryPlan, SearchPlan, TextPlan } from "../query/plan.js";
-import { analyseRegexp } from "../regexp/analyse.js";
-import {
-  isStopped,
-  type FindCondition,
-  type RepositorySelection,
-  type RevisionChoice,
-} from "../task/search-options.js";
-import { contributorFilters, PeopleTable, type PeopleOfCommit } from "../task/people-table.js";
-import type { IndexLimits } from "../worker/messages.js";
-import type { CommitOfRepository, CommitQuestion } from "../worker/read-messages.js";
+import type { BasicQueryPlan, SearchPlan, TextPlan } from "../query/plan/plan.js";
+import { analyseRegexp } from "../regexp/analysis/analyse.js";
+import type { FindCondition, RepositorySelection, RevisionChoice } from "../protocol/search-options.js";
+import { isStopped } from "../protocol/control-block.js";
+import { contributorFilters, PeopleTable, type PeopleOfCommit } from "../protocol/people-table.js";
+import type { IndexLimits } from "../protocol/messages.js";
+import type { CommitOfRepository, CommitQuestion } from "../protocol/read-messages.js";
 import {
   commitKey,
   type CommitAttributeReader,
   type AttributeAnswers,
   type AttributeFailure,
   type KnownAttribute,
-} from "./commit-attributes.js";
-import { find, type FindContext } from "./find.js";
-import { applyConditions, emptyFound } from "./repository-conditions.js";
-import { keepRevisions, searchedChoices, type Resolution } from "./repository-resolver.js";
+} from "./revisions/commit-attributes.js";
+import { find, type FindContext } from "./repositories/find.js";
+import { applyConditions, emptyFound } from "./repositories/repository-conditions.js";
+import { keepRevisions, searchedChoices, type Resolution } from "./repositories/repository-resolver.js";
 
 /** Bytes of what is known of people that one search carries. */
 const peopleBytesMax = 128 * 1024 * 1024;

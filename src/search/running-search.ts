@@ -5,26 +5,21 @@ import type { Repository } from "../model/repository.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
-import type { SearchPlan } from "../query/plan.js";
-import { endRules } from "../task/rule-limits.js";
-import {
-  controlWords,
-  isStopped,
-  stopReasons,
-  type RepositorySelection,
-  type SearchOptions,
-} from "../task/search-options.js";
-import { EventStream, SearchClock } from "./event-stream.js";
+import type { SearchPlan } from "../query/plan/plan.js";
+import { endRules } from "../protocol/result-limits.js";
+import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
+import { controlWords, isStopped, stopReasons } from "../protocol/control-block.js";
+import { EventStream, SearchClock } from "./stream/event-stream.js";
 import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
-import { repositoryResults } from "./repository-results.js";
-import { indexedSelection, readOpenRevisions, type Resolution } from "./repository-resolver.js";
-import { hasUnindexed, revisionPhases, type SearchPhase } from "./revision-phases.js";
-import { PhaseQueue } from "./phase-queue.js";
+import { repositoryResults } from "./repositories/repository-results.js";
+import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
+import { hasUnindexed, revisionPhases, type SearchPhase } from "./revisions/revision-phases.js";
+import { PhaseQueue } from "./revisions/phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
-import { SearchReport } from "./search-report.js";
-import { SearchResults } from "./search-results.js";
+import { SearchReport } from "./stream/search-report.js";
+import { SearchResults } from "./stream/search-results.js";
 import { creditBytes, makeControl, SearchSlices } from "./search-slices.js";
 import { chooseShards } from "./shard-choice.js";
 

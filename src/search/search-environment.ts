@@ -1,11 +1,11 @@
 import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { SearchStats } from "../task/search-options.js";
-import type { Lane } from "../worker/messages.js";
-import type { SearchPool } from "../worker/pools.js";
-import type { CommitAttributeReader } from "./commit-attributes.js";
-import type { NotSearched } from "./progress.js";
-import type { RevisionReading } from "./revision-phases.js";
+import type { SearchStats } from "../protocol/search-options.js";
+import type { Lane } from "../protocol/messages.js";
+import type { SearchPool } from "../pool/pools.js";
+import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
+import type { NotSearched } from "./stream/progress.js";
+import type { RevisionReading } from "./revisions/revision-phases.js";
 import type { SliceScheduler } from "./slice-scheduler.js";
 
 /** What a search borrows from the daemon. */

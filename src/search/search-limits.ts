@@ -1,8 +1,8 @@
 import { lineBytesUnlimited, type SearchRequest } from "../model/search-request.js";
-import type { SearchPlan } from "../query/plan.js";
-import { makeResultLimits, type ResultLimits } from "../task/rule-limits.js";
-import type { RepositorySelection, SearchOptions } from "../task/search-options.js";
-import type { Lane } from "../worker/messages.js";
+import type { SearchPlan } from "../query/plan/plan.js";
+import { makeResultLimits, type ResultLimits } from "../protocol/result-limits.js";
+import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
+import type { Lane } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /** A line's text is cut at this size, so that no event passes 10 MiB however its bytes are escaped. */

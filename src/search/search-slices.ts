@@ -1,16 +1,9 @@
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
-import type { ResultBatch } from "../eval/result-writer.js";
-import { giveCredit } from "../task/credit.js";
-import {
-  addStats,
-  controlWordCount,
-  controlWords,
-  isStopped,
-  noStats,
-  stopReasons,
-  type SearchOptions,
-} from "../task/search-options.js";
+import type { ResultBatch } from "../protocol/result-batch.js";
+import { giveCredit } from "../protocol/credit.js";
+import { addStats, noStats, type SearchOptions } from "../protocol/search-options.js";
+import { controlWordCount, controlWords, isStopped, stopReasons } from "../protocol/control-block.js";
 import {
   firstSlotWord,
   type BatchMessage,
@@ -19,7 +12,7 @@ import {
   type ExcludedFile,
   type ResumePosition,
   type SearchTaskResult,
-} from "../worker/messages.js";
+} from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /**

@@ -1,9 +1,10 @@
 import { hasBit } from "../base/bits.js";
-import { noColumn, type ShardFilter } from "../catalog/shard-filter.js";
-import type { CatalogView, LiveShard } from "../catalog/catalog.js";
-import { requiredLiterals } from "../query/leaf-literals.js";
-import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan.js";
-import type { RepositorySelection } from "../task/search-options.js";
+import { noColumn, type ShardFilter } from "../protocol/shard-filter.js";
+import type { CatalogView } from "../catalog/catalog.js";
+import type { LiveShard } from "../model/shard-record.js";
+import { requiredLiterals } from "../query/plan/leaf-literals.js";
+import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan/plan.js";
+import type { RepositorySelection } from "../protocol/search-options.js";
 
 /** A basic query that looks at documents, and the repositories that it looks at. */
 export interface TextChoice {

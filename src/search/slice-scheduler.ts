@@ -1,5 +1,5 @@
 import { FairQueue } from "../base/fair-queue.js";
-import type { Lane } from "../worker/messages.js";
+import type { Lane } from "../protocol/messages.js";
 
 /**
  * Every n-th slice comes from the exhaustive lane while it waits, so that no flow of interactive searches starves it.

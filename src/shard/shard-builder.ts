@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
-import type { Kernel } from "../kernel/kernel.js";
+import type { Kernel } from "../native/kernel/kernel.js";
 import { fileKindMask } from "../model/file-kind.js";
 import { skipReasons, type SkipReason } from "../model/skip-reason.js";
 import {

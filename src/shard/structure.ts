@@ -1,5 +1,29 @@
 import { newlineStepBytes, contentPaddingBytes, unitBytes } from "./format.js";
-import type { ShardReader } from "./shard-reader.js";
+
+/** The sections of an opened shard, as a `ShardReader` has them, whose fields FORMAT.md explains. */
+export interface ShardSections {
+  readonly documentCount: number;
+  readonly contentCount: number;
+  readonly unitCount: number;
+  readonly hasPostings: boolean;
+  readonly repositories: Uint32Array;
+  readonly documentRepository: Uint32Array;
+  readonly documentsByPath: Uint32Array;
+  readonly documentInfo: Uint32Array;
+  readonly pathStart: Uint32Array;
+  readonly paths: Buffer;
+  readonly contentStart: Uint32Array;
+  readonly contentFirstUnit: Uint32Array;
+  readonly contentFirstLine: Uint32Array;
+  readonly contentFirstDocument: Uint32Array;
+  readonly foldExceptions: Uint32Array;
+  readonly keys: Uint32Array;
+  readonly postingStart: Uint32Array;
+  readonly postings: Buffer;
+  readonly newlines: Uint32Array;
+  readonly content: Buffer;
+  languages(): readonly string[];
+}
 
 /** Trigrams of the class alphabet are numbers below this. */
 const trigramCount = 2 ** 21;
@@ -12,11 +36,11 @@ const trigramCount = 2 ** 21;
  * wrote them would be read by all. After this, code that follows positions need not check them. Costs less than the
  * checksums.
  */
-export function structureFault(reader: ShardReader): string | undefined {
+export function structureFault(reader: ShardSections): string | undefined {
   return documentFault(reader) ?? contentFault(reader) ?? postingFault(reader) ?? newlineFault(reader);
 }
 
-function documentFault(reader: ShardReader): string | undefined {
+function documentFault(reader: ShardSections): string | undefined {
   const { documentCount, repositories, documentRepository, documentsByPath, contentFirstDocument, pathStart, paths } =
     reader;
   const languageCount = reader.languages().length;
@@ -30,7 +54,7 @@ function documentFault(reader: ShardReader): string | undefined {
   return undefined;
 }
 
-function contentFault(reader: ShardReader): string | undefined {
+function contentFault(reader: ShardSections): string | undefined {
   const { contentCount, contentStart, contentFirstUnit, unitCount, foldExceptions } = reader;
   const textBytes = contentStart[contentCount];
   if (!isAscending(contentStart, 0, textBytes) || textBytes + contentPaddingBytes > reader.content.length)
@@ -48,7 +72,7 @@ function contentFault(reader: ShardReader): string | undefined {
   return undefined;
 }
 
-function postingFault({ keys, postingStart, postings }: ShardReader): string | undefined {
+function postingFault({ keys, postingStart, postings }: ShardSections): string | undefined {
   if (!isAscending(postingStart, 1, postings.length)) return "posting lists are not ascending";
   for (let i = 0; i < keys.length; i++) {
     if (keys[i] >= trigramCount || (i > 0 && keys[i] <= keys[i - 1])) return "trigrams are not ascending";
@@ -56,7 +80,7 @@ function postingFault({ keys, postingStart, postings }: ShardReader): string | u
   return undefined;
 }
 
-function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }: ShardReader): string | undefined {
+function newlineFault({ contentCount, contentStart, contentFirstLine, newlines }: ShardSections): string | undefined {
   if (newlines.length !== Math.floor(contentStart[contentCount] / newlineStepBytes) + 1)
     return "the table of newlines has another length";
   for (let i = 0; i < newlines.length; i++) {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { TrawlError } from "../base/errors.js";
-import { FileGuard } from "../kernel/file-guard.js";
+import { FileGuard } from "../native/process/file-guard.js";
 
 /**
  * Notices that a store's file has lost bytes under the running process. LMDB has no checksums, and a commit would make

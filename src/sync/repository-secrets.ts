@@ -1,5 +1,5 @@
 import type { RepositoryConfig } from "../model/repository.js";
-import { splitSecret } from "../git/url-secret.js";
+import { splitSecret } from "../git/mirror/url-secret.js";
 import { SecretFiles } from "../store/secret-files.js";
 
 /** Moves the secrets of URLs to files, so that the catalog has none. */

@@ -6,9 +6,10 @@ import { eachInSteps, filterInSteps, resultWhileYielding } from "../base/yieldin
 import { oneLine } from "../base/text.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
-import type { Catalog, CatalogChange, LiveShard, ShardRecord } from "../catalog/catalog.js";
-import { redactUrl } from "../git/remote-url.js";
-import { checkCredential, isSameOrigin } from "../git/url-secret.js";
+import type { Catalog, CatalogChange } from "../catalog/catalog.js";
+import type { LiveShard, ShardRecord } from "../model/shard-record.js";
+import { redactUrl } from "../git/mirror/remote-url.js";
+import { checkCredential, isSameOrigin } from "../git/mirror/url-secret.js";
 import type { MetadataChange } from "../model/metadata-change.js";
 import {
   attributesIn,
@@ -26,8 +27,8 @@ import type {
   SyncOutcome,
   SyncProgress,
   SyncTaskResult,
-} from "../worker/messages.js";
-import { IngestLoss, type IngestPool } from "../worker/pools.js";
+} from "../protocol/messages.js";
+import { IngestLoss, type IngestPool } from "../pool/pools.js";
 import { SecretFiles } from "../store/secret-files.js";
 import { RepositorySecrets } from "./repository-secrets.js";
 import { IndexGauges } from "./index-gauges.js";

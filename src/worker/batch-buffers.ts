@@ -1,7 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { uninitializedBytes } from "../base/bytes.js";
-import { batchBufferBytes } from "../eval/result-writer.js";
-import { spareBuffersMax } from "./messages.js";
+import { batchBufferBytes } from "../eval/results/result-writer.js";
+import { spareBuffersMax } from "../protocol/messages.js";
 
 /**
  * The buffers that one worker writes batches into. A full one is transferred to the main thread, and comes back when

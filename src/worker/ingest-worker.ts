@@ -8,10 +8,10 @@ import type { BackupFile } from "../backup/manifest.js";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../base/deadline.js";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { collectGarbage, heapBytes } from "../base/garbage.js";
-import { Mirror } from "../git/mirror.js";
-import type { RefState } from "../git/refs.js";
-import { parseRemoteUrl, type RemoteUrl } from "../git/remote-url.js";
-import { withSecret } from "../git/url-secret.js";
+import { Mirror } from "../git/mirror/mirror.js";
+import type { RefState } from "../git/mirror/refs.js";
+import { parseRemoteUrl, type RemoteUrl } from "../git/mirror/remote-url.js";
+import { withSecret } from "../git/mirror/url-secret.js";
 import { readSecret, readSecretFile } from "../base/secret-source.js";
 import { stopWhenSet, type StopSignal } from "../base/stop-signal.js";
 import { contentLimitsFor } from "../indexer/classify.js";
@@ -25,7 +25,7 @@ import {
   type IndexContext,
 } from "../indexer/index-repository.js";
 import { ShardOutput, type ShardSink } from "../indexer/shard-output.js";
-import { loadKernel } from "../kernel/load.js";
+import { loadKernel } from "../native/kernel/load.js";
 import { branchCountMax, detachedName, type IndexedBranch, type Repository } from "../model/repository.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { SecretFiles } from "../store/secret-files.js";
@@ -48,11 +48,11 @@ import type {
   SyncTask,
   SyncTaskResult,
   WorkerSettings,
-} from "./messages.js";
+} from "../protocol/messages.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { readSettings } from "./settings.js";
-import { TaskActivity } from "./task-activity.js";
+import { readSettings } from "../protocol/settings.js";
+import { TaskActivity } from "../protocol/task-activity.js";
 
 /** A worker collects garbage after a task that leaves it with so much more than the last collection did. */
 const grownBytesMin = 32 * 1024 * 1024;

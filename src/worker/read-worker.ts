@@ -2,10 +2,17 @@ import { join } from "node:path";
 import { workerData } from "node:worker_threads";
 import { serializeError, TrawlError } from "../base/errors.js";
 import { stopWhenSet } from "../base/stop-signal.js";
-import { loadKernel } from "../kernel/load.js";
+import { loadKernel } from "../native/kernel/load.js";
 import { ReaderCache } from "../shard/reader-cache.js";
 import { ShardStore } from "../store/shard-store.js";
-import type { ReadAnswer, ReadKind, ReadOutcome, ReadRequest, ReadTask, ReadWorkerSettings } from "./read-messages.js";
+import type {
+  ReadAnswer,
+  ReadKind,
+  ReadOutcome,
+  ReadRequest,
+  ReadTask,
+  ReadWorkerSettings,
+} from "../protocol/read-messages.js";
 import type { ReadContext } from "./read/context.js";
 import { answerCommitFacts } from "./read/commit-attributes.js";
 import { answerFindDocuments } from "./read/find-documents.js";
@@ -15,7 +22,7 @@ import { answerGitRead } from "./read/git-reads.js";
 import { answerResolveRevisions } from "./read/resolve-revisions.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { readSettings } from "./settings.js";
+import { readSettings } from "../protocol/settings.js";
 
 const { dataFolder, arena, kernel: kernelName } = readSettings<ReadWorkerSettings>(workerData);
 const kernel = loadKernel(kernelName);

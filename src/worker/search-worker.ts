@@ -2,17 +2,20 @@ import { setPriority } from "node:os";
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
-import { hasCredit } from "../task/credit.js";
-import { addStats, controlWords, isStopped, noStats, type SearchStats } from "../task/search-options.js";
-import { StopCheck } from "../task/stop-check.js";
-import { ResultWriter, type ResultBatch } from "../eval/result-writer.js";
-import { columnText } from "../eval/column-text.js";
+import { hasCredit } from "../protocol/credit.js";
+import { addStats, noStats, type SearchStats } from "../protocol/search-options.js";
+import { controlWords, isStopped } from "../protocol/control-block.js";
+import { StopCheck } from "../protocol/stop-check.js";
+import { ResultWriter } from "../eval/results/result-writer.js";
+import type { ResultBatch } from "../protocol/result-batch.js";
+import { columnText } from "../eval/match/column-text.js";
 import type { DocumentSets } from "../eval/basic-query-evaluator.js";
 import { ShardFind } from "../eval/shard-find.js";
-import { ShardSearch, shardStart, type ShardPosition } from "../eval/shard-search.js";
-import { loadKernel } from "../kernel/load.js";
-import { noColumn, ShardFilter } from "../catalog/shard-filter.js";
-import { ShardTable } from "../catalog/shard-table.js";
+import { ShardSearch, shardStart } from "../eval/shard-search.js";
+import type { ShardPosition } from "../protocol/shard-position.js";
+import { loadKernel } from "../native/kernel/load.js";
+import { noColumn, ShardFilter } from "../protocol/shard-filter.js";
+import { ShardTable } from "../protocol/shard-table.js";
 import { ReaderCache } from "../shard/reader-cache.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
@@ -32,10 +35,10 @@ import {
   type SearchTaskResult,
   type SearchWorkerSettings,
   type ShardFailure,
-} from "./messages.js";
+} from "../protocol/messages.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
-import { readSettings } from "./settings.js";
+import { readSettings } from "../protocol/settings.js";
 
 /** A batch is sent at this size: small for a person who waits, large where only throughput counts. */
 const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Figure } from "../support/full-run.js";
+import { findTestFile } from "../support/test-files.js";
 import { longTests } from "./items.js";
 import { conditions, keepRun, page } from "./results.js";
 
@@ -16,7 +17,7 @@ async function run(test: string): Promise<boolean> {
   const figuresFile = join(folder, "figures");
   const before = conditions();
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [`dist/test/${test}.test.js`], {
+  const child = spawn(process.execPath, [`dist/${findTestFile(test)?.replace(/\.ts$/, ".js")}`], {
     stdio: "inherit",
     env: {
       ...process.env,

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import type { Figure } from "../support/full-run.js";
+import { findTestFile } from "../support/test-files.js";
 import { items, type Item } from "./items.js";
 
 const file = "test/faults/results.json";
@@ -102,9 +103,7 @@ function rowOf({ number, what, bound, tests, notShown }: Item, runs: readonly Ru
 }
 
 function link(test: string): string {
-  return existsSync(`test/${test}.test.ts`)
-    ? `[${test}](../test/${test}.test.ts)`
-    : `[${test}](../test/faults/${test}.ts)`;
+  return `[${test}](../${findTestFile(test)})`;
 }
 
 function countsOf({ share, minutes }: Run): string {

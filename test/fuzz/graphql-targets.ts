@@ -1,5 +1,5 @@
-import { Operations } from "../../src/graphql/operations.js";
-import { createSchema } from "../../src/graphql/schema.js";
+import { Operations } from "../../src/graphql/execution/operations.js";
+import { createSchema } from "../../src/graphql/execution/schema.js";
 import { makeText, type Vocabulary } from "./inputs.js";
 import type { FuzzTarget } from "./runner.js";
 

@@ -2,8 +2,8 @@ import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { neverStop } from "../../src/base/stop-signal.js";
-import { PackedObjects } from "../../src/git/packed-objects.js";
-import { Packs } from "../../src/kernel/packs.js";
+import { PackedObjects } from "../../src/git/objects/packed-objects.js";
+import { Packs } from "../../src/native/packs/packs.js";
 import { GitFixture } from "../support/git-fixture.js";
 import { copy, deltaOf, insert, treeOf, writePack, type PackedObject } from "../support/pack-writer.js";
 import { mutated, pick, type Random } from "./inputs.js";

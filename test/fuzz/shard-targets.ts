@@ -1,9 +1,9 @@
 import { crc32 } from "node:zlib";
-import { encodeSummaries } from "../../src/catalog/repository-cards.js";
+import { encodeSummaries } from "../../src/protocol/repository-summaries.js";
 import { TrawlError } from "../../src/base/errors.js";
-import type { Kernel } from "../../src/kernel/kernel.js";
-import { loadKernel } from "../../src/kernel/load.js";
-import { planQuery } from "../../src/query/plan-query.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
+import { loadKernel } from "../../src/native/kernel/load.js";
+import { planQuery } from "../../src/query/plan/plan-query.js";
 import { headerBytes, headerWordCount, sections, sectionWordCount, headerWords } from "../../src/shard/format.js";
 import { headerCrc, ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";

@@ -1,5 +1,10 @@
-import { checkSettings, editedSettings, mergedSettings, settingsValues } from "../../src/account/settings-text.js";
-import { CodeOwners, readOwner } from "../../src/eval/code-owners.js";
+import {
+  checkSettings,
+  editedSettings,
+  mergedSettings,
+  settingsValues,
+} from "../../src/account/settings/settings-text.js";
+import { CodeOwners, readOwner } from "../../src/eval/people/code-owners.js";
 import { detectLanguage } from "../../src/indexer/detect-language.js";
 import { parseSubmodules } from "../../src/worker/read/parse-submodules.js";
 import { makeText, pick, type Vocabulary } from "./inputs.js";

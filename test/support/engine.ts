@@ -1,22 +1,21 @@
 import { setBit } from "../../src/base/bits.js";
-import { encodeSummaries } from "../../src/catalog/repository-cards.js";
-import { batchBufferBytes, ResultWriter, type SelectedResult } from "../../src/eval/result-writer.js";
+import { encodeSummaries } from "../../src/protocol/repository-summaries.js";
+import { batchBufferBytes, ResultWriter } from "../../src/eval/results/result-writer.js";
+import type { SelectedResult } from "../../src/protocol/result-batch.js";
 import {
-  controlWordCount,
-  controlWords,
-  stopReasons,
   noStats,
   type RepositorySelection,
   type SearchOptions,
   type SearchStats,
-} from "../../src/task/search-options.js";
-import { StopCheck } from "../../src/task/stop-check.js";
-import { makeResultLimits, type ResultLimits } from "../../src/task/rule-limits.js";
+} from "../../src/protocol/search-options.js";
+import { controlWordCount, controlWords, stopReasons } from "../../src/protocol/control-block.js";
+import { StopCheck } from "../../src/protocol/stop-check.js";
+import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
-import type { Kernel } from "../../src/kernel/kernel.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
 import type { Repository } from "../../src/model/repository.js";
 import type { SkipReason } from "../../src/model/skip-reason.js";
-import type { SearchPlan } from "../../src/query/plan.js";
+import type { SearchPlan } from "../../src/query/plan/plan.js";
 import { ShardBuilder } from "../../src/shard/shard-builder.js";
 import { ShardReader } from "../../src/shard/shard-reader.js";
 

@@ -1,11 +1,11 @@
 import type { Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
-import { BlobReader } from "../../src/git/blob-reader.js";
-import { strictRemoteAccess } from "../../src/git/environment.js";
-import { Mirror, type MirrorOptions, type SyncResult } from "../../src/git/mirror.js";
-import { listTree } from "../../src/git/objects.js";
-import { parseRemoteUrl } from "../../src/git/remote-url.js";
-import { neverStop } from "../../src/git/run.js";
+import { BlobReader } from "../../src/git/objects/blob-reader.js";
+import { strictRemoteAccess } from "../../src/git/run/environment.js";
+import { Mirror, type MirrorOptions, type SyncResult } from "../../src/git/mirror/mirror.js";
+import { listTree } from "../../src/git/objects/objects.js";
+import { parseRemoteUrl } from "../../src/git/mirror/remote-url.js";
+import { neverStop } from "../../src/git/run/run.js";
 import { GitFixture } from "./git-fixture.js";
 
 /** Limits that a healthy test never meets. */

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../src/base/errors.js";
 import { silentLog } from "../../src/base/log.js";
 import { createMetrics } from "../../src/base/metrics.js";
-import type { SearchHandler, Services } from "../../src/http/routes.js";
+import type { SearchHandler, Services } from "../../src/http/routes/routes.js";
 import { anonymous } from "../../src/model/viewer.js";
 
 async function refuse(): Promise<never> {

@@ -1,5 +1,5 @@
 import RE2 from "re2";
-import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../src/query/plan.js";
+import type { Leaf, PathFilter, SearchPlan, TextNode, TextPlan } from "../../src/query/plan/plan.js";
 import type { MatchObject } from "./engine.js";
 
 /** A document as the oracle sees it. */

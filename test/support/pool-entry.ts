@@ -1,10 +1,10 @@
 /** A thread for tests of the pool: tasks that do not come back. */
 import { workerData } from "node:worker_threads";
-import { startProcess } from "../../src/kernel/process.js";
+import { startProcess } from "../../src/native/process/process.js";
 import { serveTasks } from "../../src/worker/serve.js";
-import { readSettings } from "../../src/worker/settings.js";
-import type { WorkerSettings } from "../../src/worker/messages.js";
-import { TaskActivity } from "../../src/worker/task-activity.js";
+import { readSettings } from "../../src/protocol/settings.js";
+import type { WorkerSettings } from "../../src/protocol/messages.js";
+import { TaskActivity } from "../../src/protocol/task-activity.js";
 
 const limits = {
   dataBytesMax: Infinity,

@@ -6,7 +6,7 @@ import { oneLine } from "../../base/text.js";
 import { createLog } from "../../base/log.js";
 import { Catalog } from "../../catalog/catalog.js";
 import { requireDataVersion } from "../../daemon/data-version.js";
-import { ControlServer } from "../../http/control-server.js";
+import { ControlServer } from "../../http/server/control-server.js";
 import { CatalogSnapshots } from "../../store/catalog-snapshots.js";
 import { inspectStore } from "../../store/inspect-store.js";
 import { RecordStore } from "../../store/record-store.js";

@@ -1,5 +1,6 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { Catalog, LiveShard } from "../../catalog/catalog.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { LiveShard } from "../../model/shard-record.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardStore } from "../../store/shard-store.js";
 

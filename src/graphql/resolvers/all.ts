@@ -1,4 +1,4 @@
-import type { AllResolvers } from "../resolver-types.js";
+import type { AllResolvers } from "../execution/resolver-types.js";
 import { commit } from "./commit.js";
 import { comparison, fileDiff, fileDiffHunk, fileDiffs, revisionRange } from "./comparison.js";
 import { searchContext } from "./contexts.js";

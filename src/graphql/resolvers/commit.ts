@@ -1,8 +1,15 @@
 import { TrawlError } from "../../base/errors.js";
-import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { BlobSource, CommitSource, entrySource, signatureSource, commitSubject, TreeSource } from "../git-sources.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import {
+  BlobSource,
+  CommitSource,
+  entrySource,
+  signatureSource,
+  commitSubject,
+  TreeSource,
+} from "../../browse/git-sources.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import { comparison } from "./repository.js";
 
 /** Paths of one commit that are listed at most. Linux has 78,635, which take the main thread 4 ms to receive. */

@@ -1,5 +1,5 @@
-import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
-import type { RequestContext } from "../context.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
 import {
   BlobSource,
   CommitSource,
@@ -7,8 +7,8 @@ import {
   RevisionSource,
   type ComparisonSource,
   type FileDiffSource,
-} from "../git-sources.js";
-import type { ResolversOf } from "../resolver-types.js";
+} from "../../browse/git-sources.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import { historyPage } from "./commit.js";
 
 export const comparison: ResolversOf<"RepositoryComparison"> = {

@@ -1,15 +1,15 @@
-import type { KnownContext } from "../../account/context-directory.js";
-import { contextMark, type ContextText, type OwnContext } from "../../account/own-contexts.js";
-import type { Actor } from "../../account/audit-log.js";
+import type { KnownContext } from "../../account/contexts/context-directory.js";
+import { contextMark, type ContextText, type OwnContext } from "../../account/contexts/own-contexts.js";
+import type { Actor } from "../../account/records/audit-log.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, mapInSteps, sortInSteps } from "../../base/yielding.js";
-import { ownerSource } from "../account-access.js";
-import { nothing, paginate } from "../connections.js";
-import { ContextSource } from "../context-source.js";
-import type { RequestContext } from "../context.js";
-import { numericKey, parseGlobalId } from "../ids.js";
-import { toRepositorySource } from "../repository-source.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { ownerSource } from "./account-access.js";
+import { nothing, paginate } from "./connections.js";
+import { ContextSource } from "../sources/context-source.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { numericKey, parseGlobalId } from "../../browse/ids.js";
+import { toRepositorySource } from "../../browse/repository-source.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
 
 type Query = ResolversOf<"Query">;

@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
-import { readBlame } from "../blame.js";
-import { offsetPageInfo, pageLength, skipCount } from "../connections.js";
-import type { RequestContext } from "../context.js";
+import { readBlame } from "../../browse/blame.js";
+import { offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
 import {
   BlobSource,
   CommitSource,
@@ -10,8 +10,8 @@ import {
   signatureSource,
   commitSubject,
   TreeSource,
-} from "../git-sources.js";
-import type { ResolversOf } from "../resolver-types.js";
+} from "../../browse/git-sources.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import { noSymbols } from "./commit.js";
 
 /** Entries of one listing at most. */

@@ -1,4 +1,4 @@
-import type { ResolversOf } from "../resolver-types.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import { contextMutations } from "./contexts.js";
 import { organisationMutations } from "./organisations.js";
 import { repositoryMutations } from "./repository-changes.js";

@@ -1,14 +1,14 @@
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps } from "../../base/yielding.js";
-import { actingForOrganisation, organisationSource, requireUser, userSource } from "../account-access.js";
-import { OrganisationSource, type UserSource } from "../account-sources.js";
-import { paginateBothWays, nothing, paginate } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { parseGlobalId } from "../ids.js";
-import type { ResolversOf } from "../resolver-types.js";
-import { loadCascade } from "../settings-sources.js";
+import { actingForOrganisation, organisationSource, requireUser, userSource } from "./account-access.js";
+import { OrganisationSource, type UserSource } from "../sources/account-sources.js";
+import { paginateBothWays, nothing, paginate } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { parseGlobalId } from "../../browse/ids.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
+import { loadCascade } from "../sources/settings-sources.js";
 import { latestSettings } from "./settings.js";
-import { namesHold } from "../filters.js";
+import { namesHold } from "./filters.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

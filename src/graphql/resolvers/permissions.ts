@@ -1,13 +1,13 @@
-import type { User } from "../../account/accounts.js";
+import type { User } from "../../account/identity/user.js";
 import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, filterInSteps, inOneStep, sortInSteps } from "../../base/yielding.js";
 import type { Repository } from "../../model/repository.js";
-import { UserSource } from "../account-sources.js";
-import { paginate } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { repositoryPage } from "../repository-pages.js";
-import { toRepositorySource } from "../repository-source.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { UserSource } from "../sources/account-sources.js";
+import { paginate } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { repositoryPage } from "../sources/repository-pages.js";
+import { toRepositorySource } from "../../browse/repository-source.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 
 /** Who may see what, for site admins. */
 export const permissionQueries: Pick<

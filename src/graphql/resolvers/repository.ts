@@ -1,13 +1,13 @@
 import { TrawlError } from "../../base/errors.js";
 import { visibleError } from "../../model/repository-status.js";
 import { splitRange } from "../../model/revision-syntax.js";
-import { redactUrl } from "../../git/remote-url.js";
-import { emptyPage, offsetPageInfo, pageLength, skipCount } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { CommitSource, RefSource, type ComparisonSource } from "../git-sources.js";
-import type { RepositorySource } from "../repository-source.js";
-import type { ResolversOf } from "../resolver-types.js";
-import { personSource } from "../git-sources.js";
+import { redactUrl } from "../../git/mirror/remote-url.js";
+import { emptyPage, offsetPageInfo, pageLength, skipCount } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { CommitSource, RefSource, type ComparisonSource } from "../../browse/git-sources.js";
+import type { RepositorySource } from "../../browse/repository-source.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
+import { personSource } from "../../browse/git-sources.js";
 import { repositoryPermissions } from "./permissions.js";
 
 const refPrefixes = { GIT_BRANCH: ["refs/heads/"], GIT_TAG: ["refs/tags/"], GIT_REF_OTHER: [] } as const;

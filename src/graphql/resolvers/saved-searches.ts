@@ -1,12 +1,12 @@
-import type { SavedSearch } from "../../account/saved-searches.js";
+import type { SavedSearch } from "../../account/settings/saved-searches.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, sortInSteps } from "../../base/yielding.js";
-import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "../account-access.js";
-import { SavedSearchSource } from "../account-sources.js";
-import { paginateBothWays, nothing } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { numericKey, parseGlobalId } from "../ids.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { actingForOwner, maySeeSavedSearch, ownerSource, userSource } from "./account-access.js";
+import { SavedSearchSource } from "../sources/account-sources.js";
+import { paginateBothWays, nothing } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { numericKey, parseGlobalId } from "../../browse/ids.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
 
 type Mutation = ResolversOf<"Mutation">;

@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import type { ResolversOf } from "../resolver-types.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 
 /** Search jobs are asked for by clients that exist; each request is told the same. */
 export function refuseSearchJobs(): never {

@@ -1,7 +1,7 @@
-import type { RequestContext } from "../context.js";
-import { toRepositorySource, type RepositorySource } from "../repository-source.js";
-import type { ResolversOf } from "../resolver-types.js";
-import type { SearchResultsSource } from "../search-sources.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
+import type { SearchResultsSource } from "../sources/search-sources.js";
 
 export const search: ResolversOf<"Search"> = {
   results: (source, _, context) => source.results(context),

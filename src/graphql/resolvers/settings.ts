@@ -1,11 +1,11 @@
-import { editedSettings, type JsonPath, type SettingsEdit } from "../../account/settings-text.js";
+import { editedSettings, type JsonPath, type SettingsEdit } from "../../account/settings/settings-text.js";
 import { TrawlError } from "../../base/errors.js";
-import { actingForOrganisation, actingForUser, userSource } from "../account-access.js";
-import { OrganisationSource, UserSource } from "../account-sources.js";
-import { nothing } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { parseGlobalId } from "../ids.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { actingForOrganisation, actingForUser, userSource } from "./account-access.js";
+import { OrganisationSource, UserSource } from "../sources/account-sources.js";
+import { nothing } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { parseGlobalId } from "../../browse/ids.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import type { SettingsEdit as SettingsEditInput, SettingsMutationGroupInput } from "../schema-types.js";
 import {
   subjectKey,
@@ -14,8 +14,8 @@ import {
   type SettingsChangeSource,
   type SettingsSource,
   type SubjectSource,
-} from "../settings-sources.js";
-import { DefaultSettingsSource, siteKey, SiteSource } from "../site-source.js";
+} from "../sources/settings-sources.js";
+import { DefaultSettingsSource, siteKey, SiteSource } from "../sources/site-source.js";
 
 type Query = ResolversOf<"Query">;
 type Mutation = ResolversOf<"Mutation">;

@@ -1,5 +1,5 @@
-import { nothing } from "../connections.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { nothing } from "./connections.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 
 /** What clients report about their own use is dropped. */
 export const telemetryMutations: Pick<

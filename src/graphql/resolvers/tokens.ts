@@ -1,13 +1,13 @@
-import type { AccessToken } from "../../account/accounts.js";
-import type { Actor } from "../../account/audit-log.js";
-import { checkScopes } from "../../account/validation.js";
+import type { AccessToken } from "../../account/identity/user.js";
+import type { Actor } from "../../account/records/audit-log.js";
+import { checkScopes } from "../../account/identity/validation.js";
 import { TrawlError } from "../../base/errors.js";
-import { requireUser } from "../account-access.js";
-import { TokenSource, UserSource } from "../account-sources.js";
-import { nothing, paginate } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import { globalId, numericKey } from "../ids.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { requireUser } from "./account-access.js";
+import { TokenSource, UserSource } from "../sources/account-sources.js";
+import { nothing, paginate } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { globalId, numericKey } from "../../browse/ids.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 
 export const accessToken: ResolversOf<"AccessToken"> = {
   creator: ({ token, subject }, _, { services: { accounts } }) => {

@@ -1,17 +1,18 @@
-import type { Accounts, Organisation, User } from "../../account/accounts.js";
-import type { Email } from "../../account/emails.js";
+import type { Accounts } from "../../account/identity/accounts.js";
+import type { Organisation, User } from "../../account/identity/user.js";
+import type { Email } from "../../account/identity/emails.js";
 import { TrawlError } from "../../base/errors.js";
 import { filterInSteps, inOneStep, mapInSteps } from "../../base/yielding.js";
-import { actingForUser, requireUser, userSource } from "../account-access.js";
-import { OrganisationSource, TeamSource, UserSource } from "../account-sources.js";
-import { paginateBothWays, emptyPage, nothing, paginate } from "../connections.js";
-import type { RequestContext } from "../context.js";
-import type { ResolversOf } from "../resolver-types.js";
+import { actingForUser, requireUser, userSource } from "./account-access.js";
+import { OrganisationSource, TeamSource, UserSource } from "../sources/account-sources.js";
+import { paginateBothWays, emptyPage, nothing, paginate } from "./connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import type { ResolversOf } from "../execution/resolver-types.js";
 import type { ObjectTypes } from "../schema-types.js";
-import { loadCascade } from "../settings-sources.js";
+import { loadCascade } from "../sources/settings-sources.js";
 import { userPermissions } from "./permissions.js";
 import { latestSettings } from "./settings.js";
-import { namesHold, parseTime } from "../filters.js";
+import { namesHold, parseTime } from "./filters.js";
 import { tokenPage } from "./tokens.js";
 
 type Query = ResolversOf<"Query">;

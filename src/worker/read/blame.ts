@@ -1,7 +1,7 @@
-import { readBlame } from "../../git/blame.js";
-import { readBlobs } from "../../git/read-blobs.js";
-import { readEntries } from "../../git/directories.js";
-import type { GitReadAnswer, ReadBlame } from "../git-messages.js";
+import { readBlame } from "../../git/history/blame.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
+import { readEntries } from "../../git/objects/directories.js";
+import type { GitReadAnswer, ReadBlame } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 

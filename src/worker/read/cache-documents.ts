@@ -1,5 +1,5 @@
 import { TrawlError } from "../../base/errors.js";
-import { readBlobs } from "../../git/read-blobs.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
 import {
   contentLimitsFor,
   isTooLarge,
@@ -10,8 +10,8 @@ import {
 import type { SkipReason } from "../../model/skip-reason.js";
 import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
 import { ShardReader } from "../../shard/shard-reader.js";
-import type { IndexLimits } from "../messages.js";
-import type { CacheDocuments, CachedDocuments } from "../read-messages.js";
+import type { IndexLimits } from "../../protocol/messages.js";
+import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { decodeEntries, type MissingEntry } from "./missing-entries.js";
 

@@ -1,10 +1,15 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
-import { visitHistory } from "../../git/authors.js";
-import { readCodeOwners, readCommitDate } from "../../git/commit-attributes.js";
-import type { StopSignal } from "../../git/run.js";
-import { compileRegexp } from "../../regexp/compile.js";
-import { encodePathMasks } from "../../task/path-masks.js";
-import type { CommitAttribute, CommitAttributes, CommitQuestion, ReadCommitFacts } from "../read-messages.js";
+import { visitHistory } from "../../git/history/authors.js";
+import { readCodeOwners, readCommitDate } from "../../git/history/commit-attributes.js";
+import type { StopSignal } from "../../git/run/run.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import { encodePathMasks } from "../../protocol/path-masks.js";
+import type {
+  CommitAttribute,
+  CommitAttributes,
+  CommitQuestion,
+  ReadCommitFacts,
+} from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { StopSignal } from "../../git/run.js";
-import type { Kernel } from "../../kernel/kernel.js";
+import type { StopSignal } from "../../git/run/run.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ReaderCache } from "../../shard/reader-cache.js";
 import type { ShardStore } from "../../store/shard-store.js";
 

@@ -1,8 +1,8 @@
-import type { BlobReaderOptions } from "../../git/blob-reader.js";
-import { readBlobs } from "../../git/read-blobs.js";
+import type { BlobReaderOptions } from "../../git/objects/blob-reader.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
 import { tableRows } from "../../base/html.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
-import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../git-messages.js";
+import type { FileAnswer, GitReadAnswer, ReadFiles, WantedFile } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { HighlightTime, highlightText, plainLines } from "./highlight.js";
 

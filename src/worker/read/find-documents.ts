@@ -1,13 +1,13 @@
-import type { StoredShard } from "../../catalog/catalog.js";
+import type { StoredShard } from "../../model/shard-record.js";
 import { hasBit, setBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
-import { blobSizes } from "../../git/read-blobs.js";
-import { compareAlong, type PathState, type TreeChain } from "../../git/tree-chain.js";
+import { blobSizes } from "../../git/objects/read-blobs.js";
+import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
 import { unpackSkipCode } from "../../shard/format.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
 import { skipReasons } from "../../model/skip-reason.js";
-import type { FindDocuments, FoundDocuments, MissingPart } from "../read-messages.js";
+import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
 import { CommitSets } from "./commit-sets.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { largestContentBytes } from "./cache-documents.js";

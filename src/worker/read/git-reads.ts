@@ -8,10 +8,10 @@ import {
   mergeBase,
   readCommits,
   readHistory,
-} from "../../git/commits.js";
-import { listDirectory, listFileNames, readEntries } from "../../git/directories.js";
-import { readDiff } from "../../git/file-diffs.js";
-import { listRefs } from "../../git/ref-list.js";
+} from "../../git/history/commits.js";
+import { listDirectory, listFileNames, readEntries } from "../../git/objects/directories.js";
+import { readDiff } from "../../git/history/file-diffs.js";
+import { listRefs } from "../../git/mirror/ref-list.js";
 import type {
   GitReadAnswer,
   GitReadKind,
@@ -21,7 +21,7 @@ import type {
   ListRefs,
   PrintDirectory,
   ReadDiff,
-} from "../git-messages.js";
+} from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { answerBlame } from "./blame.js";
 import { answerReadFiles } from "./files.js";

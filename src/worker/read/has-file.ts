@@ -1,10 +1,10 @@
 import { TrawlError } from "../../base/errors.js";
-import { BlobReader } from "../../git/blob-reader.js";
-import { fileMode, listTree, type TreeEntry } from "../../git/objects.js";
+import { BlobReader } from "../../git/objects/blob-reader.js";
+import { fileMode, listTree, type TreeEntry } from "../../git/objects/objects.js";
 import { contentLimitsFor, isTooLarge, skipReasonOfContent } from "../../indexer/classify.js";
-import { compileRegexp } from "../../regexp/compile.js";
-import { untilStopped } from "../../regexp/match-work.js";
-import type { HasFile } from "../read-messages.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import { untilStopped } from "../../regexp/match/match-work.js";
+import type { HasFile } from "../../protocol/read-messages.js";
 import type { ReadContext } from "./context.js";
 
 /** No larger content is read, whatever the limits say. */

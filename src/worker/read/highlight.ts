@@ -5,7 +5,7 @@ import { TrawlError } from "../../base/errors.js";
 import { escapeHtml } from "../../base/html.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
 import { languageByName } from "../../model/language.js";
-import type { HighlightedText, HighlightTexts, TextToHighlight } from "../git-messages.js";
+import type { HighlightedText, HighlightTexts, TextToHighlight } from "../../protocol/git-messages.js";
 import type { ReadContext } from "./context.js";
 
 /**

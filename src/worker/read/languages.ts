@@ -1,7 +1,7 @@
-import { countFileLines } from "../../git/file-diffs.js";
-import { fileMode, listTree } from "../../git/objects.js";
+import { countFileLines } from "../../git/history/file-diffs.js";
+import { fileMode, listTree } from "../../git/objects/objects.js";
 import { detectLanguage } from "../../indexer/detect-language.js";
-import type { CountLanguages, GitReadAnswer } from "../git-messages.js";
+import type { CountLanguages, GitReadAnswer } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 
 /** Languages of a commit's files by their paths, that with most bytes first. */

@@ -1,6 +1,6 @@
 import { serializeError, TrawlError } from "../../base/errors.js";
-import { resolveRevisions } from "../../git/revisions.js";
-import type { ResolvedRevisions, ResolveRevisions, RevisionsOfRepository } from "../read-messages.js";
+import { resolveRevisions } from "../../git/history/revisions.js";
+import type { ResolvedRevisions, ResolveRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 
 export async function answerResolveRevisions(

@@ -1,6 +1,6 @@
-import { readEntries } from "../../git/directories.js";
-import { readBlobs } from "../../git/read-blobs.js";
-import type { GitReadAnswer, ReadSubmodules } from "../git-messages.js";
+import { readEntries } from "../../git/objects/directories.js";
+import { readBlobs } from "../../git/objects/read-blobs.js";
+import type { GitReadAnswer, ReadSubmodules } from "../../protocol/git-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { blobOptions } from "./files.js";
 import { parseSubmodules, submodulesBytesMax } from "./parse-submodules.js";

@@ -1,0 +1,128 @@
+/** The folders of src/, bottom up: a file imports only from its own folder or from one with a smaller number. */
+export interface Layer {
+  readonly folder: string;
+  readonly number: number;
+  /** Which threads and processes load it. */
+  readonly runsIn: string;
+  readonly holds: string;
+}
+
+export const layers: readonly Layer[] = [
+  {
+    folder: "base",
+    number: 0,
+    runsIn: "all",
+    holds: "asserts, the error table, bytes, time, log, metrics, yielding; imports nothing of ours",
+  },
+  {
+    folder: "model",
+    number: 1,
+    runsIn: "all",
+    holds: "plain data that all share: repository, shard record, request, skip reasons, languages, the event sink",
+  },
+  {
+    folder: "regexp",
+    number: 1,
+    runsIn: "all",
+    holds: "regular expressions: parser, required literals, compiled matchers (`re2`)",
+  },
+  {
+    folder: "native",
+    number: 1,
+    runsIn: "all",
+    holds: "the C++ addon and the same in TypeScript: scan, postings, JSON; git's packs; child processes; sockets",
+  },
+  { folder: "query", number: 2, runsIn: "main", holds: "query text → tree → plan, and the printed form of both" },
+  { folder: "store", number: 2, runsIn: "all", holds: "the two LMDB environments (`lmdb`)" },
+  {
+    folder: "git",
+    number: 2,
+    runsIn: "ingest, read, main",
+    holds: "mirrors, refs, trees, blobs, history (the addon's reader of packs, and `git` as a child)",
+  },
+  { folder: "shard", number: 3, runsIn: "threads", holds: "the shard format: builder and reader" },
+  {
+    folder: "backup",
+    number: 4,
+    runsIn: "ingest, cli",
+    holds: "the files of a backup: copying them, their manifest, restoring them",
+  },
+  {
+    folder: "protocol",
+    number: 5,
+    runsIn: "all",
+    holds: "what threads tell each other: messages, the control block, tables in shared memory",
+  },
+  {
+    folder: "catalog",
+    number: 6,
+    runsIn: "main",
+    holds: "repositories, live shards, tombstones, and the one step that changes them",
+  },
+  {
+    folder: "account",
+    number: 6,
+    runsIn: "main",
+    holds: "users, organisations, tokens, sessions, settings, contexts; who sends a request",
+  },
+  { folder: "eval", number: 6, runsIn: "search", holds: "plan × shard → candidates → verified matches → JSON bytes" },
+  {
+    folder: "indexer",
+    number: 6,
+    runsIn: "ingest, read",
+    holds: "commit → documents → shards; what is skipped; merging",
+  },
+  {
+    folder: "pool",
+    number: 6,
+    runsIn: "main",
+    holds: "the main thread's side of the three pools of threads (`piscina`)",
+  },
+  {
+    folder: "worker",
+    number: 7,
+    runsIn: "threads",
+    holds: "the threads' side: entry files and their tasks; imported by nobody",
+  },
+  {
+    folder: "search",
+    number: 7,
+    runsIn: "main",
+    holds: "one search from its plan to its last event; admission, lanes, filters, progress, alerts",
+  },
+  { folder: "sync", number: 7, runsIn: "main", holds: "when to fetch, index, merge, check and repair" },
+  {
+    folder: "browse",
+    number: 8,
+    runsIn: "main",
+    holds: "git content for `graphql` and `http`: the scope of a request, its reads, URLs, blame",
+  },
+  {
+    folder: "graphql",
+    number: 9,
+    runsIn: "main",
+    holds: "GraphQL: schema, resolvers, operations, cost limits (`graphql`, `graphql-jit`)",
+  },
+  {
+    folder: "http",
+    number: 10,
+    runsIn: "main",
+    holds: "server, routes, event streams, control socket (`uWebSockets.js`)",
+  },
+  { folder: "daemon", number: 11, runsIn: "main", holds: "options, and the parts put together" },
+  { folder: "cli", number: 12, runsIn: "own process", holds: "the `trawl` command" },
+];
+
+const begin = "<!-- layers: written by `make layers` -->";
+const end = "<!-- end of layers -->";
+
+/** A text with the table of layers between its two marks. Throws where the marks are missing. */
+export function withLayerTable(text: string): string {
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the text lacks ${begin} or ${end}`);
+  const rows = layers.map(
+    ({ folder, number, runsIn, holds }) => `| \`${folder}\` | ${number} | ${runsIn} | ${holds} |`,
+  );
+  const table = ["| folder | layer | runs in | holds |", "|---|---|---|---|", ...rows].join("\n");
+  return `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`;
+}

@@ -1,0 +1,252 @@
+import { TrawlError } from "../../base/errors.js";
+import type { ContextRepository } from "../../model/search-context.js";
+import { QueryError } from "../../query/syntax/query-error.js";
+import { checkContextQuery } from "../../query/plan/search-contexts.js";
+import { auditEntry, type Actor } from "../records/audit-log.js";
+import type { TransactionQueue } from "../records/transaction-queue.js";
+import { GroupIndex } from "../records/group-index.js";
+import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+
+/** A search context that somebody made, beside those of the configuration file. */
+export interface OwnContext {
+  readonly id: number;
+  /** Id of a user or an organisation; 0 for the instance. */
+  readonly ownerId: number;
+  /** Without its owner. */
+  readonly name: string;
+  readonly description: string;
+  /** Whether others than its owner may use it. */
+  readonly public: boolean;
+  readonly query: string;
+  readonly repositories: readonly ContextRepository[];
+  /** RFC 3339. */
+  readonly updatedAt: string;
+}
+
+/** What of a context its author chooses. */
+export type ContextText = Pick<OwnContext, "name" | "description" | "public" | "query" | "repositories">;
+
+/** Which contexts a user has marked: each by `contextMark`. `id` is the user's. */
+interface ContextPreferences {
+  readonly id: number;
+  readonly starred: readonly string[];
+  /** "" for the global one. */
+  readonly preferred: string;
+}
+
+const contextCountMax = 10_000;
+const ofOwnerMax = 1000;
+const repositoryCountMax = 10_000;
+const starCountMax = 1000;
+const nameCharsMax = 32;
+const descriptionCharsMax = 1024;
+const queryCharsMax = 10_000;
+const revisionCharsMax = 255;
+
+/**
+ * What a user's marks call a context: one that was made by its id, as its name may change; one that is configured by
+ * its name.
+ */
+export function contextMark(context: { readonly id?: number; readonly name: string }): string {
+  return context.id === undefined ? context.name : `#${context.id}`;
+}
+
+/**
+ * Search contexts that people made, and which ones they marked; in memory for reading, in the record store for keeping.
+ */
+export class OwnContexts {
+  readonly #changes: TransactionQueue;
+  readonly #contexts: RecordTable<OwnContext>;
+  readonly #marks: RecordTable<ContextPreferences>;
+  readonly #publicIdsOfOwner = new GroupIndex<OwnContext>((context) => (context.public ? [context.ownerId] : []));
+  /** By owner and name. */
+  readonly #idOf = new Map<string, number>();
+
+  constructor(tables: RecordTables, changes: TransactionQueue) {
+    this.#changes = changes;
+    this.#contexts = tables.add<OwnContext>("context/", (before, after) => {
+      this.#publicIdsOfOwner.change(before, after);
+      if (before !== undefined) this.#idOf.delete(contextKey(before));
+      if (after !== undefined) this.#idOf.set(contextKey(after), after.id);
+    });
+    this.#marks = tables.add<ContextPreferences>("context-marks/", () => undefined);
+  }
+
+  all(): Iterable<OwnContext> {
+    return this.#contexts.values();
+  }
+
+  hasPublicForOwner(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.count(ownerId) > 0;
+  }
+
+  get count(): number {
+    return this.#contexts.count;
+  }
+
+  /** The one that a mark of `contextMark` names. */
+  marked(mark: string): OwnContext | undefined {
+    return mark.startsWith("#") ? this.#contexts.get(Number(mark.slice(1))) : undefined;
+  }
+
+  find(ownerId: number, name: string): OwnContext | undefined {
+    return this.#contexts.get(this.#idOf.get(contextKey({ ownerId, name })) ?? 0);
+  }
+
+  /** Rejects with `conflict` when the owner has one of this name, with `bad-request` for what can be none. */
+  create(ownerId: number, text: ContextText, actor: Actor): Promise<OwnContext> {
+    checkText(text);
+    return this.#changes.commit(
+      () => {
+        this.#requireFree(ownerId, text.name, undefined);
+        if (this.#contexts.count >= contextCountMax)
+          throw new TrawlError("overloaded", `there are ${contextCountMax} search contexts, and no room for more`);
+        const count = [...this.#contexts.values()].filter((other) => other.ownerId === ownerId).length;
+        if (count >= ofOwnerMax)
+          throw new TrawlError("overloaded", `this owner has ${ofOwnerMax} search contexts, and no room for more`);
+        const context: OwnContext = {
+          id: this.#changes.newId(),
+          ownerId,
+          ...text,
+          updatedAt: new Date().toISOString(),
+        };
+        return { steps: [this.#contexts.put(context)], result: context };
+      },
+      ({ id, name }) => auditEntry("context-created", actor, { context: id, name, ownerId }),
+    );
+  }
+
+  update(id: number, text: ContextText, actor: Actor): Promise<OwnContext> {
+    checkText(text);
+    return this.#changes.commit(
+      () => {
+        const context = this.#require(id);
+        this.#requireFree(context.ownerId, text.name, id);
+        const result = { ...context, ...text, updatedAt: new Date().toISOString() };
+        return { steps: [this.#contexts.put(result)], result };
+      },
+      ({ name }) => auditEntry("context-changed", actor, { context: id, name }),
+    );
+  }
+
+  delete(id: number, actor: Actor): Promise<OwnContext> {
+    return this.#changes.commit(
+      () => {
+        const context = this.#require(id);
+        return { steps: [this.#contexts.remove(context), ...this.#unmarking([context])], result: context };
+      },
+      ({ name }) => auditEntry("context-deleted", actor, { context: id, name }),
+    );
+  }
+
+  isStarred(userId: number | undefined, mark: string): boolean {
+    return this.#marks.get(userId ?? 0)?.starred.includes(mark) === true;
+  }
+
+  /** What the user searches by itself; "" is the global context. */
+  preferredContext(userId: number | undefined): string {
+    return this.#marks.get(userId ?? 0)?.preferred ?? "";
+  }
+
+  setStar(userId: number, mark: string, isStarred: boolean): Promise<ContextPreferences> {
+    return this.#mark(userId, (marks) => {
+      const others = marks.starred.filter((other) => other !== mark);
+      if (isStarred && others.length >= starCountMax)
+        throw new TrawlError("bad-request", `at most ${starCountMax} search contexts are starred`);
+      return { ...marks, starred: isStarred ? [...others, mark] : others };
+    });
+  }
+
+  setPreferred(userId: number, mark: string): Promise<ContextPreferences> {
+    return this.#mark(userId, (marks) => ({ ...marks, preferred: mark }));
+  }
+
+  /** What removes the contexts and marks of a user or organisation that is deleted. */
+  removing(owner: { readonly id: number }): RecordWrite[] {
+    const owned = [...this.#contexts.values()].filter(({ ownerId }) => ownerId === owner.id);
+    const marks = this.#marks.get(owner.id);
+    return [
+      ...owned.map((context) => this.#contexts.remove(context)),
+      ...this.#unmarking(owned),
+      ...(marks === undefined ? [] : [this.#marks.remove(marks)]),
+    ];
+  }
+
+  #mark(userId: number, change: (marks: ContextPreferences) => ContextPreferences): Promise<ContextPreferences> {
+    return this.#changes.commit(
+      () => {
+        const result = change(this.#marks.get(userId) ?? { id: userId, starred: [], preferred: "" });
+        return { steps: [this.#marks.put(result)], result };
+      },
+      () => undefined,
+    );
+  }
+
+  #unmarking(gone: readonly OwnContext[]): RecordWrite[] {
+    const marks = new Set(gone.map(contextMark));
+    return [...this.#marks.values()]
+      .filter(({ starred, preferred }) => marks.has(preferred) || starred.some((mark) => marks.has(mark)))
+      .map((of) =>
+        this.#marks.put({
+          ...of,
+          starred: of.starred.filter((mark) => !marks.has(mark)),
+          preferred: marks.has(of.preferred) ? "" : of.preferred,
+        }),
+      );
+  }
+
+  #require(id: number): OwnContext {
+    const context = this.#contexts.get(id);
+    if (context === undefined) throw new TrawlError("not-found", "search context not found");
+    return context;
+  }
+
+  #requireFree(ownerId: number, name: string, ownId: number | undefined): void {
+    const known = this.find(ownerId, name);
+    if (known !== undefined && known.id !== ownId)
+      throw new TrawlError("conflict", `search context ${JSON.stringify(name)} already exists`);
+  }
+}
+
+function contextKey({ ownerId, name }: Pick<OwnContext, "ownerId" | "name">): string {
+  return `${ownerId}/${name}`;
+}
+
+function checkText({ name, description, query, repositories }: ContextText): void {
+  if (name.length > nameCharsMax || !/^[a-zA-Z0-9_\-/.]+$/.test(name)) {
+    throw new TrawlError(
+      "bad-request",
+      `a name of a search context has 1 to ${nameCharsMax} letters, digits and _ - / .`,
+    );
+  }
+  if (description.length > descriptionCharsMax)
+    throw new TrawlError(
+      "bad-request",
+      `search context description exceeds maximum allowed length (${descriptionCharsMax})`,
+    );
+  if (query !== "" && repositories.length > 0)
+    throw new TrawlError("bad-request", "search context query and repositories are mutually exclusive");
+  if (repositories.length > repositoryCountMax)
+    throw new TrawlError(
+      "bad-request",
+      `a search context lists at most ${repositoryCountMax} repositories; give it a query`,
+    );
+  const names = new Set(repositories.map((repository) => repository.name));
+  if (names.size < repositories.length)
+    throw new TrawlError("bad-request", "a repository stands in the list twice; give one entry all revisions");
+  if (repositories.some(({ revisions }) => revisions.some((revision) => revision.length > revisionCharsMax))) {
+    throw new TrawlError("bad-request", `a revision is longer than ${revisionCharsMax} characters`);
+  }
+  if (query !== "") checkQuery(query);
+}
+
+function checkQuery(query: string): void {
+  if (query.length > queryCharsMax)
+    throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
+  try {
+    checkContextQuery(query, new Date().getTime());
+  } catch (error) {
+    if (error instanceof QueryError) throw new TrawlError("bad-request", `invalid query: ${error.message}`);
+    throw error;
+  }
+}

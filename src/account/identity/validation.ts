@@ -1,0 +1,115 @@
+import { TrawlError } from "../../base/errors.js";
+
+/** What a token permits. Each has `user:all`, all that its user may do. */
+const tokenScopes = ["user:all", "site-admin:sudo"] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+const nameCharsMax = 255;
+
+/** Words of letters, digits and `_`, with single `-` or `.` between them, and at most one `-` at the end. */
+const namePattern = /^\w(?:[.-]?\w)*-?$/;
+
+const emailCharsMax = 320;
+
+/** Something, an at sign, something: who has an address is known by those who send to it. */
+const emailPattern = /^[^\s@\u0000-\u001f\u007f"<>]+@[^\s@\u0000-\u001f\u007f"<>]+$/;
+
+/** In Unicode code points. */
+const passwordCharsMin = 12;
+const passwordCharsMax = 72;
+
+const noteCharsMax = 1000;
+
+/** The longest life of a token that has an end. */
+const lifetimeDaysMax = 36_500;
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** Throws `bad-request` for what is no name of a user or organisation. */
+export function checkName(name: string): void {
+  if (name.length <= nameCharsMax && namePattern.test(name)) return;
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(name.slice(0, nameCharsMax))} is no name: at most ${nameCharsMax} letters, digits, ` +
+      "and _, with single - and . between them",
+  );
+}
+
+/** Throws `bad-request` for what is no e-mail address. */
+export function checkEmail(address: string): void {
+  if (address.length <= emailCharsMax && emailPattern.test(address)) return;
+  throw new TrawlError("bad-request", `${JSON.stringify(address.slice(0, emailCharsMax))} is no e-mail address`);
+}
+
+/** Throws `bad-request` for a password that is too short or too long. */
+export function checkPassword(password: string): void {
+  const length = [...password.slice(0, 2 * passwordCharsMax + 2)].length;
+  if (length < passwordCharsMin)
+    throw new TrawlError(
+      "bad-request",
+      `the password is too short: it must have at least ${passwordCharsMin} characters`,
+    );
+  if (length > passwordCharsMax)
+    throw new TrawlError("bad-request", `the password is too long: it may have at most ${passwordCharsMax} characters`);
+}
+
+/**
+ * The scopes of a new token. Throws `bad-request` for those that cannot be together, and where `mayHaveSudo` is wanted.
+ */
+export function checkScopes(scopes: readonly string[], mayHaveSudo: boolean): readonly TokenScope[] {
+  for (const [at, scope] of scopes.entries()) {
+    if (!isScope(scope))
+      throw new TrawlError(
+        "bad-request",
+        `unknown access token scope ${JSON.stringify(scope)} (valid scopes: ${tokenScopes.join(", ")})`,
+      );
+    if (scopes.indexOf(scope) !== at)
+      throw new TrawlError("bad-request", `the scope ${JSON.stringify(scope)} is given twice`);
+  }
+  if (!scopes.includes("user:all")) throw new TrawlError("bad-request", 'all access tokens must have scope "user:all"');
+  if (scopes.includes("site-admin:sudo") && !mayHaveSudo) {
+    throw new TrawlError("bad-request", 'only a site admin may have a token with scope "site-admin:sudo"');
+  }
+  return scopes as readonly TokenScope[];
+}
+
+function isScope(scope: string): scope is TokenScope {
+  return (tokenScopes as readonly string[]).includes(scope);
+}
+
+const displayNameCharsMax = 255;
+
+export function checkDisplayName(name: string): void {
+  if (name.length > displayNameCharsMax)
+    throw new TrawlError("bad-request", `the display name is longer than ${displayNameCharsMax} characters`);
+}
+
+export function checkNote(note: string): void {
+  if (note.length > noteCharsMax)
+    throw new TrawlError("bad-request", `the note is longer than ${noteCharsMax} characters`);
+}
+
+/**
+ * Milliseconds that `90d`, `12h`, `30m` or `4w` is; undefined for "", which asks for nothing. Throws `bad-request` for
+ * other texts.
+ */
+export function readLifetime(text: string): number | "never" | undefined {
+  if (text === "never") return text;
+  if (text === "") return undefined;
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,8})([mhdw])$/.exec(text) ?? [];
+  const ms = Number(count) * (unitMs[unit] ?? 0);
+  if (ms > 0 && ms <= lifetimeDaysMax * unitMs["d"]) return ms;
+  throw new TrawlError(
+    "bad-request",
+    `${JSON.stringify(text.slice(0, 100))} is no time until a token expires: write 90d, 12h, 30m, 4w (at most ${lifetimeDaysMax}d) or never`,
+  );
+}
+
+/** Throws `overloaded` when there are as many of `what` as are kept. */
+export function requireRoom(count: number, max: number, what: string): void {
+  if (count >= max)
+    throw new TrawlError(
+      "overloaded",
+      `there are ${count} ${what}, and no more than ${max} are kept; delete some first`,
+    );
+}

@@ -1,0 +1,165 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import { RefusalLines } from "../sign-in/refusal-lines.js";
+
+/** Who does something, and from where. */
+export interface Actor {
+  /** Name of the user who acts. */
+  readonly who: string;
+  /** The site admin behind it, who acts as that user. */
+  readonly sudoBy: string | undefined;
+  /** Address of the client. */
+  readonly from: string;
+  /** The credential, as "token 7" or "session". */
+  readonly via?: string | undefined;
+}
+
+/** A user who writes something that bears its name. */
+export interface Author {
+  readonly id: number;
+  readonly actor: Actor;
+}
+
+/** Whoever may open the control socket. */
+export const operator: Actor = { who: "operator", sudoBy: undefined, from: "control socket" };
+
+export type AuditEvent =
+  | "user-created"
+  | "user-changed"
+  | "user-deleted"
+  | "organisation-created"
+  | "organisation-changed"
+  | "organisation-deleted"
+  | "member-added"
+  | "member-removed"
+  | "email-added"
+  | "email-changed"
+  | "email-removed"
+  | "password-changed"
+  | "password-link-created"
+  | "sessions-ended"
+  | "token-created"
+  | "token-deleted"
+  | "sudo"
+  | "credential-refused"
+  | "sign-in"
+  | "sign-in-refused"
+  | "sign-out"
+  | "readers-changed"
+  | "team-created"
+  | "team-changed"
+  | "team-deleted"
+  | "metadata-changed"
+  | "repository-removed"
+  | "repository-ordered"
+  | "context-created"
+  | "context-changed"
+  | "context-deleted"
+  | "settings-changed"
+  | "saved-search-created"
+  | "saved-search-changed"
+  | "saved-search-deleted";
+
+/** A change that is about to be made, or another thing that is about to be done. */
+export interface AuditEntry {
+  readonly event: AuditEvent;
+  readonly actor: Actor;
+  /** To whom or what, and how. */
+  readonly what: Readonly<Record<string, unknown>>;
+}
+
+/** For `Changes.commit`: what a line says of the change. */
+export function auditEntry(event: AuditEvent, actor: Actor, what: AuditEntry["what"]): AuditEntry {
+  return { event, actor, what };
+}
+
+/** Where lines go; each is on the disk when its promise resolves. */
+export interface AuditFile {
+  append(line: string): Promise<void>;
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Who did what to accounts, tokens and permissions: a line for each act, on the disk before the act begins. An act
+ * whose line cannot be written is refused. One that fails after its line has a second one, with `"outcome": "failed"`.
+ */
+export class AuditLog {
+  readonly #file: AuditFile;
+  readonly #log: Log;
+  readonly #refusals: RefusalLines;
+
+  constructor(file: AuditFile, log: Log) {
+    this.#file = file;
+    this.#log = log;
+    this.#refusals = new RefusalLines((event, fields) => this.#try(formatLine(event, fields)));
+  }
+
+  /** Resolves when the act may begin. Rejects with `storage` or `overloaded`. */
+  async record(entry: AuditEntry): Promise<void> {
+    try {
+      await this.#file.append(formatLine(entry.event, toFields(entry)));
+    } catch (error) {
+      this.#log.error(
+        { err: error, event: entry.event },
+        "an act is refused, as its line in the audit log cannot be written",
+      );
+      const { code } = error instanceof TrawlError ? error : { code: "storage" as const };
+      throw new TrawlError(code, `nothing was changed, as the audit log cannot be written: ${errorMessage(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** An act that was recorded came to nothing. */
+  recordFailure(entry: AuditEntry, error: unknown): void {
+    this.#try(formatLine(entry.event, { ...toFields(entry), outcome: "failed", reason: errorMessage(error) }));
+  }
+
+  /** Records, then acts. */
+  async around<T>(entry: AuditEntry, act: () => Promise<T> | T): Promise<T> {
+    await this.record(entry);
+    try {
+      return await act();
+    } catch (error) {
+      this.recordFailure(entry, error);
+      throw error;
+    }
+  }
+
+  /** A credential that was not accepted. */
+  recordRefusal(from: string, reason: string): void {
+    this.#refusals.note("credential-refused", { from, reason });
+  }
+
+  /** Somebody who was not signed in; `user` is undefined for a name that nobody has. */
+  recordSignInRefusal(from: string, what: { readonly user: string | undefined; readonly reason: string }): void {
+    this.#refusals.note("sign-in-refused", { from, ...what });
+  }
+
+  /** Resolves when the lines so far are written or lost. */
+  settled(): Promise<void> {
+    return this.#file.settled();
+  }
+
+  /** Writes what is not written yet. Idempotent. */
+  async close(): Promise<void> {
+    this.#refusals.flush();
+    await this.#file.close();
+  }
+
+  /** Nothing waits for these lines. */
+  #try(line: string): void {
+    this.#file
+      .append(line)
+      .catch((error: unknown) => this.#log.error({ err: error }, "a line of the audit log is lost"));
+  }
+}
+
+function toFields({ actor: { who, sudoBy, from, via }, what }: AuditEntry): Readonly<Record<string, unknown>> {
+  return { who, ...(sudoBy === undefined ? {} : { sudoBy }), from, ...(via === undefined ? {} : { via }), ...what };
+}
+
+function formatLine(event: string, fields: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify({ time: new Date().toISOString(), event, ...fields });
+}

@@ -1,0 +1,71 @@
+import type { RecordStore } from "../../store/record-store.js";
+import type { AuditEntry, AuditLog } from "./audit-log.js";
+import type { RecordWrite } from "./record-table.js";
+
+/** What a change does, and what its caller gets. */
+export interface Transaction<T> {
+  readonly steps: readonly RecordWrite[];
+  readonly result: T;
+}
+
+const countersKey = "account-counters";
+
+/**
+ * Changes to the records of accounts, applied one after the other: each is decided on what is visible when those before
+ * it are done, is durable, and then visible at once. So of two that create the same name at the same time one is
+ * refused.
+ *
+ * Ids are shared by all kinds of records and are never used again.
+ */
+export class TransactionQueue {
+  readonly #store: RecordStore;
+  readonly #audit: AuditLog;
+  #nextId = 1;
+  /** The next id that the disk knows of. */
+  #storedNextId = 1;
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(store: RecordStore, audit: AuditLog) {
+    this.#store = store;
+    this.#audit = audit;
+    const counters = store.get(countersKey);
+    if (counters !== undefined) this.#nextId = (JSON.parse(counters.toString()) as { nextId: number }).nextId;
+    this.#storedNextId = this.#nextId;
+  }
+
+  /** An id for a new record. Caller guarantees: it is deciding a change, whose steps store that record. */
+  newId(): number {
+    return this.#nextId++;
+  }
+
+  /**
+   * Decides a change when all earlier ones are visible, records it, makes it durable, and shows it. Rejects without any
+   * change when it cannot be recorded; `entryOf` returns undefined for what needs no record.
+   */
+  commit<T>(decide: () => Transaction<T>, entryOf: (result: T) => AuditEntry | undefined): Promise<T> {
+    const done = this.#changes.then(async () => {
+      const { steps, result } = decide();
+      const entry = entryOf(result);
+      if (entry === undefined) await this.#apply(steps);
+      else await this.#audit.around(entry, () => this.#apply(steps));
+      return result;
+    });
+    this.#changes = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Resolves when all changes so far are done or refused. */
+  async settled(): Promise<void> {
+    await this.#changes;
+  }
+
+  async #apply(steps: readonly RecordWrite[]): Promise<void> {
+    const nextId = this.#nextId;
+    const records = steps.map(({ record }) => record);
+    const counters =
+      nextId === this.#storedNextId ? [] : [{ key: countersKey, value: Buffer.from(JSON.stringify({ nextId })) }];
+    await this.#store.apply([...counters, ...records]);
+    this.#storedNextId = nextId;
+    for (const { show } of steps) show();
+  }
+}

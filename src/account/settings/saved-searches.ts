@@ -1,0 +1,140 @@
+import { TrawlError } from "../../base/errors.js";
+import { auditEntry, type Author, type Actor } from "../records/audit-log.js";
+import type { TransactionQueue } from "../records/transaction-queue.js";
+import { GroupIndex } from "../records/group-index.js";
+import type { RecordTable, RecordTables, RecordWrite } from "../records/record-table.js";
+import { requireRoom } from "../identity/validation.js";
+
+/** A query that somebody wants to find again. */
+export interface SavedSearch {
+  readonly id: number;
+  /** The id of a user or an organisation. */
+  readonly ownerId: number;
+  readonly description: string;
+  readonly query: string;
+  readonly isDraft: boolean;
+  /** Whether others than its owner, or the owner's members, see it. */
+  readonly isPublic: boolean;
+  readonly createdBy: number;
+  readonly createdAt: string;
+  readonly updatedBy: number;
+  readonly updatedAt: string;
+}
+
+/** What of a saved search its author chooses. */
+export type SavedSearchText = Pick<SavedSearch, "description" | "query" | "isDraft">;
+
+const ofOwnerMax = 1000;
+const savedSearchCountMax = 100_000;
+const descriptionCharsMax = 1024;
+const queryCharsMax = 10_000;
+
+/** Saved searches, in memory and in the record store. */
+export class SavedSearches {
+  readonly #changes: TransactionQueue;
+  readonly #hasOwner: (id: number) => boolean;
+  readonly #table: RecordTable<SavedSearch>;
+  readonly #publicIdsOfOwner = new GroupIndex<SavedSearch>(({ isPublic, ownerId }) => (isPublic ? [ownerId] : []));
+  readonly #idsOfOwner = new GroupIndex<SavedSearch>(({ ownerId }) => [ownerId]);
+
+  constructor(tables: RecordTables, changes: TransactionQueue, hasOwner: (id: number) => boolean) {
+    this.#changes = changes;
+    this.#hasOwner = hasOwner;
+    this.#table = tables.add<SavedSearch>("saved-search/", (before, after) => {
+      this.#idsOfOwner.change(before, after);
+      this.#publicIdsOfOwner.change(before, after);
+    });
+  }
+
+  get count(): number {
+    return this.#table.count;
+  }
+
+  all(): Iterable<SavedSearch> {
+    return this.#table.values();
+  }
+
+  hasPublicForOwner(ownerId: number): boolean {
+    return this.#publicIdsOfOwner.count(ownerId) > 0;
+  }
+
+  get(id: number): SavedSearch | undefined {
+    return this.#table.get(id);
+  }
+
+  create(given: SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">, author: Author): Promise<SavedSearch> {
+    checkText(given);
+    return this.#changes.commit(
+      () => {
+        this.#requireRoom(given.ownerId);
+        requireRoom(this.#table.count, savedSearchCountMax, "saved searches");
+        const now = new Date().toISOString();
+        const result: SavedSearch = {
+          id: this.#changes.newId(),
+          ...given,
+          createdBy: author.id,
+          createdAt: now,
+          updatedBy: author.id,
+          updatedAt: now,
+        };
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ id, ownerId }) => auditEntry("saved-search-created", author.actor, { savedSearch: id, owner: ownerId }),
+    );
+  }
+
+  update(
+    id: number,
+    changes: Partial<SavedSearchText & Pick<SavedSearch, "ownerId" | "isPublic">>,
+    author: Author,
+  ): Promise<SavedSearch> {
+    return this.#changes.commit(
+      () => {
+        const before = this.#require(id);
+        const result = { ...before, ...changes, updatedBy: author.id, updatedAt: new Date().toISOString() };
+        checkText(result);
+        if (result.ownerId !== before.ownerId) this.#requireRoom(result.ownerId);
+        return { steps: [this.#table.put(result)], result };
+      },
+      ({ ownerId, isPublic }) =>
+        auditEntry("saved-search-changed", author.actor, { savedSearch: id, owner: ownerId, isPublic }),
+    );
+  }
+
+  delete(id: number, actor: Actor): Promise<SavedSearch> {
+    return this.#changes.commit(
+      () => {
+        const before = this.#require(id);
+        return { steps: [this.#table.remove(before)], result: before };
+      },
+      () => auditEntry("saved-search-deleted", actor, { savedSearch: id }),
+    );
+  }
+
+  /** The steps of a change that forget what belongs to who is gone. */
+  removing(ownerId: number): readonly RecordWrite[] {
+    return this.#idsOfOwner
+      .of(ownerId)
+      .flatMap((id) => this.#table.get(id) ?? [])
+      .map((search) => this.#table.remove(search));
+  }
+
+  #require(id: number): SavedSearch {
+    const search = this.#table.get(id);
+    if (search === undefined) throw new TrawlError("not-found", "there is no such saved search (any more)");
+    return search;
+  }
+
+  #requireRoom(ownerId: number): void {
+    if (!this.#hasOwner(ownerId)) throw new TrawlError("not-found", "there is no such owner (any more)");
+    requireRoom(this.#idsOfOwner.count(ownerId), ofOwnerMax, "saved searches of this owner");
+  }
+}
+
+function checkText({ description, query }: SavedSearchText): void {
+  if (description.trim() === "") throw new TrawlError("bad-request", "a saved search needs a description");
+  if (description.length > descriptionCharsMax)
+    throw new TrawlError("bad-request", `the description is longer than ${descriptionCharsMax} characters`);
+  if (query.length > queryCharsMax)
+    throw new TrawlError("bad-request", `the query is longer than ${queryCharsMax} characters`);
+}

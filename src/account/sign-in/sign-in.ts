@@ -1,0 +1,204 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { monotonicMs } from "../../base/deadline.js";
+import { TrawlError } from "../../base/errors.js";
+import type { Accounts } from "../identity/accounts.js";
+import type { NewUser, User } from "../identity/user.js";
+import { RateLimiter, type RateLimitPolicy } from "./rate-limiter.js";
+import { auditEntry, type AuditLog, type Actor } from "../records/audit-log.js";
+import { networkPrefix } from "./network.js";
+
+export interface SignInSettings {
+  /** Whether anybody may make an account. */
+  readonly allowSignup: boolean;
+  readonly sessionLifetimeMs: number;
+  /** Whether a name means something already, as one among the readers of a repository: nobody gets it by asking. */
+  readonly isReserved: (name: string) => boolean;
+}
+
+export type SignInOutcome =
+  | { readonly kind: "signed-in"; readonly session: string }
+  | { readonly kind: "wrong" }
+  | { readonly kind: "locked"; readonly waitMs: number };
+
+/** Who wants an account. */
+export interface SignUp {
+  readonly name: string;
+  /** "" for none. */
+  readonly email: string;
+  readonly password: string;
+}
+
+/** Of a name that nobody has, this much is remembered. */
+const nameCharsMax = 320;
+
+const hourMs = 3_600_000;
+
+/** Of one name from one network: 70 guesses in an hour. */
+const limitOfPair: RateLimitPolicy = { freeCount: 5, firstWaitMs: 5000, longestWaitMs: 60_000, periodMs: hourMs };
+
+/** Of all names from one network, which may be a proxy that many are behind: so the wait stays short. */
+const limitOfNetwork: RateLimitPolicy = { freeCount: 50, firstWaitMs: 100, longestWaitMs: 2000, periodMs: hourMs };
+
+/** Accounts made from one network. */
+const limitOfSignUp: RateLimitPolicy = { freeCount: 50, firstWaitMs: 1000, longestWaitMs: 60_000, periodMs: hourMs };
+
+/** Passwords from one network that are checked or wait for it, of the 100 that may: 0.4 s of a core. */
+const checksOfNetworkMax = 20;
+
+/** Users and networks from which they have signed in, since the start. */
+const knownPairsMax = 100_000;
+
+/**
+ * How somebody gets a session: by name and password, by making an account, or by a link.
+ *
+ * A wrong name and a wrong password are answered alike and equally late. Limits hold for names that nobody has as well,
+ * so they tell nothing either.
+ *
+ * Who guesses is slowed down by network, an address of IPv4 or 64 bits of IPv6, and no account is ever locked: attempts
+ * from elsewhere have no effect on its owner. Where the owner has signed in before, attempts at other names have none
+ * either.
+ */
+export class SignIn {
+  readonly #accounts: Accounts;
+  readonly #audit: AuditLog;
+  readonly #settings: SignInSettings;
+  readonly #now: () => number;
+  readonly #ofPair = new RateLimiter(limitOfPair);
+  readonly #ofNetwork = new RateLimiter(limitOfNetwork);
+  readonly #ofSignUp = new RateLimiter(limitOfSignUp);
+  readonly #knownPairs = new BoundedMap<string, true>(knownPairsMax, () => 1);
+  /** Checks that run or wait, by network. */
+  readonly #checks = new Map<string, number>();
+
+  constructor(accounts: Accounts, audit: AuditLog, settings: SignInSettings, now: () => number = monotonicMs) {
+    this.#accounts = accounts;
+    this.#audit = audit;
+    this.#settings = settings;
+    this.#now = now;
+  }
+
+  get allowSignup(): boolean {
+    return this.#settings.allowSignup;
+  }
+
+  /** `nameOrEmail` is of the user, `from` the address of the client. */
+  async signIn(nameOrEmail: string, password: string, from: string): Promise<SignInOutcome> {
+    const user = this.#find(nameOrEmail);
+    const network = networkPrefix(from);
+    const pair = attemptKey(user?.id ?? `?${nameOrEmail.toLowerCase().slice(0, nameCharsMax)}`, network);
+    const isKnown = this.#knownPairs.get(pair) === true;
+    const waitMs = this.#waitMs(pair, network, isKnown);
+    if (waitMs > 0) {
+      this.#audit.recordSignInRefusal(from, { user: user?.name, reason: "too many attempts" });
+      return { kind: "locked", waitMs };
+    }
+    const { passwords } = this.#accounts;
+    const stamp = user === undefined ? undefined : passwords.stamp(user.id);
+    const isRight = await this.#counted(network, () => passwords.matches(user?.id, password, isKnown));
+    if (user === undefined || !isRight) {
+      this.#audit.recordSignInRefusal(from, {
+        user: user?.name,
+        reason: user === undefined ? "no such user" : "wrong password",
+      });
+      return { kind: "wrong" };
+    }
+    const session = await this.#open(user, () => passwords.stamp(user.id) === stamp, from);
+    this.#ofPair.forget(pair);
+    // Who is known was not counted; else one who has an account could guess at others without end.
+    if (!isKnown) this.#ofNetwork.forgive(network);
+    this.#knownPairs.set(pair, true);
+    return { kind: "signed-in", session };
+  }
+
+  /** Makes an account, the first one that of a site admin. Rejects with `not-found` where nobody may. */
+  async signUp(given: SignUp, from: string): Promise<SignInOutcome> {
+    if (!this.#settings.allowSignup)
+      throw new TrawlError("not-found", "Sign-up is not enabled: ask a site admin for an account.");
+    if (this.#accounts.userCount > 0 && this.#settings.isReserved(given.name)) {
+      // Told as any other name that is not to be had: who may read what is nobody's business.
+      throw new TrawlError("conflict", `username ${JSON.stringify(given.name)} is already taken`);
+    }
+    return this.#create(given, from, (user, actor) =>
+      this.#accounts.userCount === 0
+        ? this.#accounts.createFirstUser(user, actor)
+        : this.#accounts.createUser(user, actor),
+    );
+  }
+
+  /** Makes the first account, that of a site admin. Rejects with `forbidden` when there is one. */
+  async initialise(given: SignUp, from: string): Promise<SignInOutcome> {
+    if (this.#accounts.userCount > 0) throw new TrawlError("forbidden", "Site is already initialized.");
+    return this.#create(given, from, (user, actor) => this.#accounts.createFirstUser(user, actor));
+  }
+
+  /** Ends the session; it may have ended before. */
+  async signOut(session: string, from: string): Promise<void> {
+    const user = this.#accounts.sessions.find(session, new Date().getTime());
+    if (user === undefined) return;
+    await this.#accounts.sessions.close(
+      session,
+      auditEntry("sign-out", { who: user.name, sudoBy: undefined, from }, { user: user.name }),
+    );
+  }
+
+  /** Sets a password by a link, after which its user may try to sign in at once. */
+  async useReset(userId: number, code: string, password: string, from: string): Promise<void> {
+    const { id } = await this.#accounts.passwords.useReset(userId, code, password, from);
+    this.#ofPair.forget(attemptKey(id, networkPrefix(from)));
+  }
+
+  async #create(
+    { name, email, password }: SignUp,
+    from: string,
+    create: (user: NewUser, actor: Actor) => Promise<User>,
+  ): Promise<SignInOutcome> {
+    const waitMs = this.#ofSignUp.begin(networkPrefix(from), this.#now());
+    if (waitMs > 0) return { kind: "locked", waitMs };
+    const given = {
+      name,
+      displayName: "",
+      isSiteAdmin: false,
+      passwordHash: await this.#accounts.passwords.hashed(password),
+    };
+    const user = await create(email === "" ? given : { ...given, email: { address: email, isVerified: false } }, {
+      who: name,
+      sudoBy: undefined,
+      from,
+    });
+    return { kind: "signed-in", session: await this.#open(user, () => true, from) };
+  }
+
+  /** How long the attempt must wait; it is counted when that is zero. */
+  #waitMs(pair: string, network: string, isKnown: boolean): number {
+    const nowMs = this.#now();
+    if (!isKnown && (this.#checks.get(network) ?? 0) >= checksOfNetworkMax) return limitOfNetwork.longestWaitMs;
+    return this.#ofPair.begin(pair, nowMs) || (isKnown ? 0 : this.#ofNetwork.begin(network, nowMs));
+  }
+
+  async #counted(network: string, check: () => Promise<boolean>): Promise<boolean> {
+    this.#checks.set(network, (this.#checks.get(network) ?? 0) + 1);
+    try {
+      return await check();
+    } finally {
+      const count = (this.#checks.get(network) ?? 1) - 1;
+      if (count > 0) this.#checks.set(network, count);
+      else this.#checks.delete(network);
+    }
+  }
+
+  #open(user: User, isStillAllowed: () => boolean, from: string): Promise<string> {
+    const entry = auditEntry("sign-in", { who: user.name, sudoBy: undefined, from }, { user: user.name });
+    return this.#accounts.sessions.open(user, this.#settings.sessionLifetimeMs, isStillAllowed, entry);
+  }
+
+  #find(nameOrEmail: string): User | undefined {
+    if (!nameOrEmail.includes("@")) return this.#accounts.userByName(nameOrEmail);
+    const id = this.#accounts.emails.findOwner(nameOrEmail);
+    return id === undefined ? undefined : this.#accounts.user(id);
+  }
+}
+
+/** What a name, known by its user's id, and a network are remembered by. */
+function attemptKey(user: number | string, network: string): string {
+  return `${network} ${user}`;
+}

@@ -1,0 +1,63 @@
+import type { CommitData } from "../git/history/commits.js";
+import type { RequestContext } from "./request-context.js";
+import { CommitSource } from "./git-sources.js";
+
+/**
+ * Lines in a row that come from the same commit. Lines count from 1, bytes from the start of the file; ends are
+ * excluded.
+ */
+export interface BlamedLines {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly startByte: number;
+  readonly endByte: number;
+  readonly commit: CommitSource;
+  readonly data: CommitData;
+  /** The file's path in that commit. */
+  readonly path: string;
+}
+
+export interface BlameWish {
+  readonly path: string;
+  readonly startLine: number;
+  /** Lines past the end of the file are left out. */
+  readonly endLine: number;
+  readonly ignoreWhitespace: boolean;
+}
+
+/** Where the lines of a file come from, with what each of those commits says. */
+export async function readBlame(
+  { repository, oid }: CommitSource,
+  wish: BlameWish,
+  { git }: RequestContext,
+): Promise<readonly BlamedLines[]> {
+  const { hunks, startByte } = await git.run({
+    kind: "read-blame",
+    repositoryId: repository.record.id,
+    blame: { commit: oid, ...wish },
+  });
+  const oids = [...new Set(hunks.map((hunk) => hunk.commit))];
+  const commits = new Map(
+    await Promise.all(
+      oids.map(async (of) => [of, await git.commitData(new CommitSource(repository, of, undefined))] as const),
+    ),
+  );
+  let byte = startByte;
+  return hunks.flatMap(({ commit, startLine, lineCount, byteCount, path }) => {
+    const data = commits.get(commit);
+    const from = byte;
+    byte += byteCount;
+    if (data === undefined) return [];
+    return [
+      {
+        startLine,
+        endLine: startLine + lineCount,
+        startByte: from,
+        endByte: byte,
+        commit: new CommitSource(repository, commit, undefined),
+        data,
+        path,
+      },
+    ];
+  });
+}

@@ -1,0 +1,195 @@
+import { BoundedMap } from "../base/bounded-map.js";
+import { TrawlError } from "../base/errors.js";
+import type { CommitData } from "../git/history/commits.js";
+import type { EntryData } from "../git/objects/directories.js";
+import type {
+  FileAnswer,
+  GitReadAnswer,
+  GitReadKind,
+  GitReadKinds,
+  HighlightedText,
+  TextToHighlight,
+  WantedFile,
+} from "../protocol/git-messages.js";
+import type { ReadLimits, ReadPool } from "../pool/pools.js";
+import { checkRevision } from "../model/revision-syntax.js";
+import { BatchLoader } from "./batch-loader.js";
+import type { CommitSource, BlobSource } from "./git-sources.js";
+import type { RepositorySource } from "./repository-source.js";
+
+/** Commits, and entries of trees, that are kept: both never change. */
+const keptCommitBytesMax = 32 << 20;
+const keptEntryBytesMax = 16 << 20;
+
+/** A kept object's own size beside its text, estimated. */
+const objectBytes = 400;
+
+/** Files of one request may have so much text together, as its answer is made in memory. */
+const requestTextBytesMax = 32 << 20;
+
+/** What all requests have read of mirrors, as far as it is kept. */
+export class GitCache {
+  readonly commits = new BoundedMap<string, CommitData>(
+    keptCommitBytesMax,
+    (commit) => objectBytes + 2 * commit.message.length,
+  );
+  readonly entries = new BoundedMap<string, { readonly entry: EntryData | null }>(
+    keptEntryBytesMax,
+    ({ entry }) => objectBytes + 2 * (entry?.path.length ?? 0),
+  );
+}
+
+/**
+ * The git reads of one request. They run in the read pool; single ones that are asked for in the same turn of the event
+ * loop go as one task for each repository, so a list costs no read per item.
+ */
+export class GitReads {
+  readonly #pool: ReadPool;
+  readonly #cache: GitCache;
+  readonly #limits: () => ReadLimits;
+  readonly #revisions: BatchLoader<string, string | null>;
+  readonly #commits: BatchLoader<string, CommitData | null>;
+  readonly #entries: BatchLoader<string, EntryData | null>;
+  readonly #files: BatchLoader<WantedFile, FileAnswer>;
+  readonly #highlights: BatchLoader<TextToHighlight, HighlightedText>;
+  #textBytes = 0;
+
+  constructor(pool: ReadPool, cache: GitCache, limits: () => ReadLimits) {
+    this.#pool = pool;
+    this.#cache = cache;
+    this.#limits = limits;
+    this.#revisions = new BatchLoader((group, texts) => this.#resolve(Number(group), texts));
+    this.#commits = new BatchLoader((group, oids) => this.#readCommits(Number(group), oids));
+    this.#entries = new BatchLoader((group, paths) => this.#readEntries(group, paths));
+    this.#highlights = new BatchLoader(async (group, texts) => {
+      return (await pool.run({ kind: "highlight-texts", texts, patient: group === "patient" }, limits())).texts;
+    });
+    this.#files = new BatchLoader(
+      async (group, files) => (await this.run({ kind: "read-files", repositoryId: Number(group), files })).files,
+    );
+  }
+
+  /** One read of one mirror. Ends with the request's time, and when the client leaves. */
+  run<Kind extends GitReadKind>(
+    request: GitReadKinds[Kind]["request"] & { readonly kind: Kind },
+  ): Promise<GitReadAnswer<Kind>> {
+    return this.#pool.run<Kind>(request, this.#limits());
+  }
+
+  /**
+   * The commit of a revision; null when there is none. The default branch is known without a read. Throws
+   * `bad-request`, see `checkRevision`.
+   */
+  async resolve(repository: RepositorySource, revision: string): Promise<string | null> {
+    const indexed = repository.indexedCommit(revision);
+    if (indexed !== undefined) return indexed;
+    if (revision !== "") checkRevision(revision);
+    if (!repository.cloned) return null;
+    return this.#revisions.get(String(repository.record.id), revision === "" ? "HEAD" : revision);
+  }
+
+  /** Null when the mirror has no such commit. */
+  async commit(repository: RepositorySource, oid: string): Promise<CommitData | null> {
+    const known = this.#cache.commits.get(commitKey(repository.record.id, oid));
+    return known ?? this.#commits.get(String(repository.record.id), oid);
+  }
+
+  /** Throws when the mirror has no such commit any more. */
+  async commitData({ repository, oid }: CommitSource): Promise<CommitData> {
+    const commit = await this.commit(repository, oid);
+    if (commit === null) throw new TrawlError("not-found", `commit ${oid} is not in ${repository.name} any more`);
+    return commit;
+  }
+
+  /** Keeps what a list brought along. */
+  keep(repository: RepositorySource, commits: readonly CommitData[]): void {
+    for (const commit of commits) this.#cache.commits.set(commitKey(repository.record.id, commit.oid), commit);
+  }
+
+  /** What is at a path, "" for the root; null when there is nothing. */
+  async entry(commit: CommitSource, path: string): Promise<EntryData | null> {
+    const group = `${commit.repository.record.id}/${commit.oid}`;
+    const known = this.#cache.entries.get(`${group}/${path}`);
+    return known !== undefined ? known.entry : this.#entries.get(group, path);
+  }
+
+  /** A file's text or facts. Throws for one that is too large, or not there. */
+  async file(
+    blob: BlobSource,
+    form: WantedFile["form"],
+    startLine: number | undefined,
+    endLine: number | undefined,
+  ): Promise<FileAnswer & { kind: "file" }> {
+    const entry = blob.entry ?? (await this.entry(blob.commit, blob.path));
+    if (entry === null) throw new TrawlError("not-found", `${blob.path} is not in commit ${blob.commit.oid}`);
+    if (entry.kind !== "file") return noText;
+    const answer = await this.#files.get(String(blob.repository.record.id), {
+      oid: entry.oid,
+      path: blob.path,
+      form,
+      startLine,
+      endLine,
+    });
+    switch (answer.kind) {
+      case "missing":
+        throw new TrawlError("not-found", `the mirror has no content of ${blob.path}`);
+      case "too-large":
+        throw new TrawlError(
+          "bad-request",
+          `${blob.path} has ${answer.byteCount} bytes, too many for this answer; read it by its raw URL`,
+        );
+      case "file":
+        break;
+    }
+    this.#textBytes += answer.text.length;
+    if (this.#textBytes <= requestTextBytesMax) return answer;
+    throw new TrawlError(
+      "bad-request",
+      `the files of this answer have more than ${requestTextBytesMax} characters together; ask for fewer`,
+    );
+  }
+
+  /** A text as lines of HTML. */
+  highlight(text: TextToHighlight, patient: boolean): Promise<HighlightedText> {
+    return this.#highlights.get(patient ? "patient" : "", text);
+  }
+
+  async #resolve(repositoryId: number, texts: readonly string[]): Promise<(string | null)[]> {
+    const specs = texts.map((typed) => ({ kind: "name" as const, typed }));
+    const {
+      repositories: [found],
+    } = await this.#pool.run({ kind: "resolve-revisions", repositories: [{ repositoryId, specs }] }, this.#limits());
+    if (found.error !== undefined) throw new TrawlError(found.error.code, found.error.message);
+    const commitOf = new Map(found.revisions.map(({ typed, commit }) => [typed, commit]));
+    return texts.map((text) => commitOf.get(text) ?? null);
+  }
+
+  async #readCommits(repositoryId: number, oids: readonly string[]): Promise<(CommitData | null)[]> {
+    const { commits } = await this.run({ kind: "read-commits", repositoryId, oids });
+    const byOid = new Map(commits.map((commit) => [commit.oid, commit]));
+    for (const commit of commits) this.#cache.commits.set(commitKey(repositoryId, commit.oid), commit);
+    return oids.map((oid) => byOid.get(oid) ?? null);
+  }
+
+  async #readEntries(group: string, paths: readonly string[]): Promise<readonly (EntryData | null)[]> {
+    const [repositoryId, commit] = group.split("/");
+    const { entries } = await this.run({ kind: "read-entries", repositoryId: Number(repositoryId), commit, paths });
+    entries.forEach((entry, at) => this.#cache.entries.set(`${group}/${paths[at]}`, { entry }));
+    return entries;
+  }
+}
+
+function commitKey(repositoryId: number, oid: string): string {
+  return `${repositoryId}/${oid}`;
+}
+
+/** A submodule has no text. */
+const noText = {
+  kind: "file",
+  byteCount: 0,
+  isBinary: false,
+  lineCount: 0,
+  language: "",
+  text: "",
+  aborted: false,
+} as const;

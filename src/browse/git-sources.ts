@@ -1,0 +1,337 @@
+import type { CommitData } from "../git/history/commits.js";
+import type { EntryData } from "../git/objects/directories.js";
+import type { FileDiffData, HunkData } from "../git/history/file-diffs.js";
+import type { RefData } from "../git/mirror/ref-list.js";
+import { globalId } from "./ids.js";
+import { externalLink, type RepositorySource } from "./repository-source.js";
+import { parseCodeHost, escapePath, repositoryUrl } from "./urls.js";
+
+const abbreviatedLength = 7;
+
+/** A commit, and the revision that was typed for it: undefined when it was reached by its oid. */
+export class CommitSource {
+  readonly __typename = "GitCommit";
+  readonly repository: RepositorySource;
+  readonly oid: string;
+  readonly revision: string | undefined;
+
+  constructor(repository: RepositorySource, oid: string, revision: string | undefined) {
+    this.repository = repository;
+    this.oid = oid;
+    this.revision = revision;
+  }
+
+  get id(): string {
+    return globalId("GitCommit", { r: this.repository.id, c: this.oid });
+  }
+
+  get abbreviatedOID(): string {
+    return this.oid.slice(0, abbreviatedLength);
+  }
+
+  get url(): string {
+    return `${repositoryUrl(this.repository.name, undefined)}/-/commit/${escapePath(this.revision || this.oid)}`;
+  }
+
+  get canonicalURL(): string {
+    return `${repositoryUrl(this.repository.name, undefined)}/-/commit/${this.oid}`;
+  }
+
+  get externalURLs() {
+    const host = parseCodeHost(this.repository.record.url);
+    return host === undefined ? [] : [externalLink(`${host.repositoryUrl}/commit/${this.oid}`, host.kind)];
+  }
+
+  /** The tree's page, by what was typed. */
+  get treeUrl(): string {
+    return repositoryUrl(this.repository.name, this.revision ?? this.oid);
+  }
+
+  get canonicalTreeUrl(): string {
+    return repositoryUrl(this.repository.name, this.oid);
+  }
+}
+
+/** The page of an entry below that of its tree. */
+function entryUrl(treeUrl: string, kind: "tree" | "blob", path: string): string {
+  return path === "" ? treeUrl : `${treeUrl}/-/${kind}/${escapePath(path)}`;
+}
+
+function externalEntryUrls(commit: CommitSource, kind: "tree" | "blob", path: string) {
+  const host = parseCodeHost(commit.repository.record.url);
+  return host === undefined
+    ? []
+    : [externalLink(`${host.repositoryUrl}/${kind}/${commit.oid}/${escapePath(path)}`, host.kind)];
+}
+
+/** A directory. */
+export class TreeSource {
+  readonly __typename = "GitTree";
+  readonly commit: CommitSource;
+  readonly path: string;
+  /** Entries of the directory that it is in; undefined when they were not listed. */
+  readonly siblingCount: number | undefined;
+  readonly isDirectory = true;
+  readonly submodule = null;
+
+  constructor(commit: CommitSource, path: string, siblingCount: number | undefined) {
+    this.commit = commit;
+    this.path = path;
+    this.siblingCount = siblingCount;
+  }
+
+  get repository(): RepositorySource {
+    return this.commit.repository;
+  }
+
+  get isRoot(): boolean {
+    return this.path === "";
+  }
+
+  get name(): string {
+    return baseName(this.path);
+  }
+
+  get url(): string {
+    return entryUrl(this.commit.treeUrl, "tree", this.path);
+  }
+
+  get canonicalURL(): string {
+    return entryUrl(this.commit.canonicalTreeUrl, "tree", this.path);
+  }
+
+  get rawZipArchiveURL(): string {
+    return `${this.commit.treeUrl}/-/raw/${escapePath(this.path)}?format=zip`;
+  }
+
+  get externalURLs() {
+    return externalEntryUrls(this.commit, "tree", this.path);
+  }
+}
+
+/** A file, or a submodule in its place. Where search found it, what git has there is read when it is asked for. */
+export class BlobSource {
+  readonly __typename = "GitBlob";
+  readonly commit: CommitSource;
+  readonly path: string;
+  readonly entry: EntryData | undefined;
+  readonly siblingCount: number | undefined;
+  readonly isDirectory = false;
+  readonly changelistURL = null;
+  readonly lsif = null;
+
+  constructor(commit: CommitSource, path: string, entry: EntryData | undefined, siblingCount: number | undefined) {
+    this.commit = commit;
+    this.path = path;
+    this.entry = entry;
+    this.siblingCount = siblingCount;
+  }
+
+  get repository(): RepositorySource {
+    return this.commit.repository;
+  }
+
+  get name(): string {
+    return baseName(this.path);
+  }
+
+  get url(): string {
+    return entryUrl(this.commit.treeUrl, "blob", this.path);
+  }
+
+  get canonicalURL(): string {
+    return entryUrl(this.commit.canonicalTreeUrl, "blob", this.path);
+  }
+
+  get externalURLs() {
+    return externalEntryUrls(this.commit, "blob", this.path);
+  }
+}
+
+function baseName(path: string): string {
+  return path === "" ? "." : path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function entrySource(
+  commit: CommitSource,
+  entry: EntryData,
+  siblingCount: number | undefined,
+): TreeSource | BlobSource {
+  return entry.kind === "directory"
+    ? new TreeSource(commit, entry.path, siblingCount)
+    : new BlobSource(commit, entry.path, entry, siblingCount);
+}
+
+/** A branch or tag. */
+export class RefSource {
+  readonly __typename = "GitRef";
+  readonly repository: RepositorySource;
+  readonly ref: RefData;
+
+  constructor(repository: RepositorySource, ref: RefData) {
+    this.repository = repository;
+    this.ref = ref;
+  }
+
+  get id(): string {
+    return globalId("GitRef", { r: this.repository.id, v: this.ref.name });
+  }
+
+  get name(): string {
+    return this.ref.name;
+  }
+
+  get prefix(): string {
+    return refPrefixes.find((prefix) => this.ref.name.startsWith(prefix)) ?? "refs/";
+  }
+
+  get abbrevName(): string {
+    return this.ref.name.slice(this.prefix.length);
+  }
+
+  /** Of what code hosts keep for a proposed change, its number. */
+  get displayName(): string {
+    const number = /^refs\/(?:pull|merge-requests)\/(\d+)\/head$/.exec(this.ref.name)?.[1];
+    return number === undefined ? this.abbrevName : `#${number}`;
+  }
+
+  get type() {
+    if (this.prefix === "refs/heads/") return "GIT_BRANCH" as const;
+    return this.prefix === "refs/tags/" ? ("GIT_TAG" as const) : ("GIT_REF_OTHER" as const);
+  }
+
+  get target(): ObjectSource {
+    return new ObjectSource(
+      this.repository,
+      this.ref.commit ?? this.ref.oid,
+      this.ref.commit !== null,
+      this.abbrevName,
+    );
+  }
+
+  get url(): string {
+    return repositoryUrl(this.repository.name, this.abbrevName);
+  }
+}
+
+const refPrefixes = ["refs/heads/", "refs/tags/"];
+
+/** What an oid names. */
+export class ObjectSource {
+  readonly __typename = "GitObject";
+  readonly oid: string;
+  readonly type: "GIT_COMMIT" | "GIT_UNKNOWN";
+  /** Null when it is none. */
+  readonly commit: CommitSource | null;
+
+  constructor(repository: RepositorySource, oid: string, isCommit: boolean, revision: string | undefined) {
+    this.oid = oid;
+    this.type = isCommit ? "GIT_COMMIT" : "GIT_UNKNOWN";
+    this.commit = isCommit ? new CommitSource(repository, oid, revision) : null;
+  }
+
+  get abbreviatedOID(): string {
+    return this.oid.slice(0, abbreviatedLength);
+  }
+}
+
+/** A revision as typed, with its commit when it was looked up. */
+export class RevisionSource {
+  readonly __typename = "GitRevSpecExpr";
+  readonly expr: string;
+  readonly object: ObjectSource | null;
+
+  constructor(expr: string, object: ObjectSource | null) {
+    this.expr = expr;
+    this.object = object;
+  }
+}
+
+/** Two commits beside each other. Without a base all of head is new. */
+export interface ComparisonSource {
+  readonly repository: RepositorySource;
+  readonly baseText: string;
+  readonly headText: string;
+  readonly base: CommitSource | undefined;
+  readonly head: CommitSource;
+}
+
+/** A page of the files that differ. */
+export interface FileDiffsSource {
+  readonly comparison: ComparisonSource;
+  /** The commit that head is compared with: where both meet. */
+  readonly oldCommit: CommitSource | undefined;
+  readonly paths: readonly string[];
+  readonly files: readonly FileDiffData[];
+  readonly totalCount: number;
+  readonly addedCount: number;
+  readonly deletedCount: number;
+  readonly pageInfo: { readonly endCursor: string | null; readonly hasNextPage: boolean };
+}
+
+export interface FileDiffSource {
+  readonly data: FileDiffData;
+  readonly oldCommit: CommitSource | undefined;
+  readonly newCommit: CommitSource;
+}
+
+/** A file as rows of a table. */
+export class HighlightSource {
+  readonly aborted: boolean;
+  readonly lsif = "";
+  readonly #rows: string;
+
+  constructor(rows: string, aborted: boolean) {
+    this.#rows = rows;
+    this.aborted = aborted;
+  }
+
+  get html(): string {
+    return tableOfRows(this.#rows);
+  }
+
+  /** Code has no tags but spans, so a row begins at each `<tr>`. */
+  rows(): string[] {
+    return this.#rows
+      .split(rowStart)
+      .slice(1)
+      .map((row) => rowStart + row);
+  }
+}
+
+const rowStart = "<tr>";
+
+export function tableOfRows(rows: string): string {
+  return `<table><tbody>${rows}</tbody></table>`;
+}
+
+/** Lines in a row that differ, of a file that is named by its path. */
+export interface HunkSource {
+  readonly data: HunkData;
+  readonly path: string;
+}
+
+/** Who wrote commits. */
+export interface ContributorSource {
+  readonly repository: RepositorySource;
+  readonly name: string;
+  readonly email: string;
+  readonly count: number;
+  readonly from: readonly string[];
+  readonly without: readonly string[];
+}
+
+/** A person as git knows one. */
+export function personSource({ name, email }: { readonly name: string; readonly email: string }) {
+  return { name, email, displayName: name === "" ? email : name, avatarURL: null, user: null };
+}
+
+export function signatureSource({ name, email, date }: CommitData["author"]) {
+  return { person: personSource({ name, email }), date };
+}
+
+/** The first line of a message. */
+export function commitSubject(message: string): string {
+  const end = message.indexOf("\n");
+  return end < 0 ? message : message.slice(0, end);
+}

@@ -1,0 +1,87 @@
+import { splitOnce, trimEndChars, withoutSuffix } from "../base/text.js";
+
+/** What runs a code host, in the words of the GraphQL schema. */
+export type CodeHostKind = "GITHUB" | "GITLAB" | "BITBUCKETCLOUD" | "OTHER";
+
+/** The path of a repository's page, at a revision when one was typed. */
+export function repositoryUrl(name: string, revision: string | undefined): string {
+  return `/${escapePath(name)}${revision === undefined || revision === "" ? "" : `@${escapePath(revision)}`}`;
+}
+
+/** Escapes what a path must not hold, and leaves slashes. */
+export function escapePath(path: string): string {
+  // Nearly all paths.
+  if (/^[\w./@:+-]*$/.test(path)) return path;
+  return encodeURIComponent(path).replace(/%(2F|40|3A|2B|24|26|3D|2C|3B)/g, (escaped) => decodeURIComponent(escaped));
+}
+
+/** Where a repository lives, as far as its clone URL tells. */
+export interface CodeHost {
+  /** As in `https://github.com/`. */
+  readonly url: string;
+  readonly kind: CodeHostKind;
+  /** The repository's page there. */
+  readonly repositoryUrl: string;
+}
+
+/** The code host behind a clone URL; undefined for a local path. */
+export function parseCodeHost(cloneUrl: string): CodeHost | undefined {
+  const address = parseCloneUrl(cloneUrl);
+  if (address === undefined) return undefined;
+  return {
+    url: `https://${address.host}/`,
+    kind: kinds.get(address.host) ?? "OTHER",
+    repositoryUrl: `https://${address.host}/${address.path}`,
+  };
+}
+
+/** Names that a repository with this clone URL may have: `host/path`, without `.git`. */
+export function nameOfCloneUrl(cloneUrl: string): string | undefined {
+  const address = parseCloneUrl(cloneUrl);
+  return address === undefined ? undefined : `${address.host}/${address.path}`;
+}
+
+/** Reads `https://host/path.git`, `ssh://git@host/path` and `git@host:path`. */
+function parseCloneUrl(cloneUrl: string): { readonly host: string; readonly path: string } | undefined {
+  const address = parseUrlAddress(cloneUrl);
+  if (address === undefined || /[\n\r\u2028\u2029]/.test(address.path)) return undefined;
+  const path = withoutSuffix(trimEndChars(address.path, "/"), ".git");
+  return path === "" ? undefined : { host: address.host.toLowerCase(), path };
+}
+
+interface HostAndPath {
+  readonly host: string;
+  readonly path: string;
+}
+
+function parseUrlAddress(cloneUrl: string): HostAndPath | undefined {
+  const scheme = /^(?:https?|ssh|git):\/\//.exec(cloneUrl)?.[0];
+  if (scheme === undefined) return parseScpAddress(cloneUrl);
+  const [authority = "", path = ""] = splitOnce(cloneUrl.slice(scheme.length), "/") ?? [];
+  const host = [splitOnce(authority, "@")?.[1], authority].map(hostWithoutPort).find((one) => one !== undefined);
+  return host === undefined || path === "" ? undefined : { host, path };
+}
+
+function hostWithoutPort(text: string | undefined): string | undefined {
+  const [host = "", port] = text === undefined ? [] : (splitOnce(text, ":") ?? [text]);
+  return host === "" || (port !== undefined && !/^\d+$/.test(port)) ? undefined : host;
+}
+
+/** `user@host.domain:path`, where a host without a dot is none. */
+function parseScpAddress(cloneUrl: string): HostAndPath | undefined {
+  const [userAndHost = "", path = ""] = splitOnce(cloneUrl, ":") ?? [];
+  if (path === "" || path.startsWith("/") || userAndHost.includes("/")) return undefined;
+  const at = userAndHost.indexOf("@");
+  const host = [userAndHost.slice(at > 0 ? at + 1 : 0), userAndHost].find(hasDotInside);
+  return host === undefined ? undefined : { host, path };
+}
+
+function hasDotInside(host: string): boolean {
+  return host.slice(1, -1).includes(".");
+}
+
+const kinds: ReadonlyMap<string, CodeHostKind> = new Map([
+  ["github.com", "GITHUB"],
+  ["gitlab.com", "GITLAB"],
+  ["bitbucket.org", "BITBUCKETCLOUD"],
+]);

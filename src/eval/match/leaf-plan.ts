@@ -1,0 +1,166 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import { requiredLiterals, trigramBytes } from "../../query/plan/leaf-literals.js";
+import type { Leaf } from "../../query/plan/plan.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import { intersect, unite, type ContentSet } from "./content-set.js";
+import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
+
+/** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
+const clauseCostFactor = 16;
+
+/**
+ * Without the index, lines are only looked for by this many literals of two bytes or more: with more, or with one byte,
+ * so many lines are candidates that a call of RE2 for each costs more than one for the whole content.
+ */
+const prefilterLiteralsMax = 4;
+
+/**
+ * Lines are not looked for when that reads the candidates' text more often than this: RE2 reads it once, at a twentieth
+ * of the kernel's speed. `(a|b|…) *\(` with 100 identifiers, whose literals are cut to three bytes, takes 390 ms over
+ * 120 MB in place of 1,600.
+ */
+const scannedTimesMax = 8;
+
+/** One literal to scan for, with the units it can start in; no units: anywhere. */
+export interface LiteralScan {
+  readonly needle: Buffer;
+  readonly units: Uint32Array | undefined;
+}
+
+/**
+ * How one leaf is found in the contents of one shard.
+ *
+ * - `literals`: exact literals, found by the kernel alone; of several, by start and the longer first, those that do not
+ *   overlap an earlier one. Of an `or` of texts each by itself.
+ * - `lines`: each match lies in a line that holds one of the literals; the kernel finds those lines, RE2 searches them.
+ * - `contents`: RE2 searches whole contents.
+ */
+export interface LeafPlan {
+  readonly method: "literals" | "lines" | "contents";
+  readonly scans: readonly LiteralScan[];
+  /**
+   * Contents that the index cannot rule out. Sound, because a match holds, for each clause, one of its literals, a
+   * literal lies in the unit lists of all its trigrams, and the contents for which "ignore case" reaches outside ASCII
+   * (`foldExceptions`) are always among them.
+   */
+  readonly candidates: ContentSet;
+  /** Contents that RE2 searches whole whatever the method says. Ascending. */
+  readonly exceptions: Uint32Array;
+  /** Bytes of posting lists read. */
+  readonly postingBytes: number;
+}
+
+/** Plans `leaf` on a shard. `useIndex` false makes every content a candidate, which tests the verification alone. */
+export function planLeaf(
+  leaf: Leaf,
+  reader: ShardReader,
+  kernel: Kernel,
+  useIndex: boolean,
+  stop: StopCheck,
+): LeafPlan {
+  const { exact, clauses } = requiredLiterals(leaf);
+  const exceptions = leaf.foldCase ? reader.foldExceptions : reader.foldExceptions.subarray(0, 0);
+  const lookups = useIndex && reader.hasPostings ? lookUpClauses(clauses, reader, stop) : [];
+  if (lookups.length === 0) return planWithoutIndex(leaf, exact, exceptions);
+  const [best, ...others] = lookups;
+  const scanOf = (found: LiteralLists): LiteralScan => {
+    stop.check();
+    return { needle: found.literal, units: intersectUnits(reader, kernel, found) };
+  };
+  const scans = best.alternatives.filter((found) => found.lists.length > 0).map(scanOf);
+  let candidates = contentsOfScans(scans, reader);
+  let postingBytes = best.cost;
+  for (const clause of others) {
+    if (clause.cost > best.cost * clauseCostFactor) continue;
+    postingBytes += clause.cost;
+    candidates = intersect(candidates, contentsOfScans(clause.alternatives.map(scanOf), reader));
+  }
+  candidates = unite(candidates, exceptions);
+  if (exact !== undefined) {
+    return { method: "literals", scans, candidates, exceptions, postingBytes };
+  }
+  const inLines =
+    !leaf.analysis.crossesLines && scannedUnits(scans) <= scannedTimesMax * unitsOfContents(candidates, reader);
+  return { method: inLines ? "lines" : "contents", scans, candidates, exceptions, postingBytes };
+}
+
+function scannedUnits(scans: readonly LiteralScan[]): number {
+  return scans.reduce((sum, { units }) => sum + (units?.length ?? 0), 0);
+}
+
+function unitsOfContents(contents: ContentSet, { contentFirstUnit, contentCount }: ShardReader): number {
+  if (contents === undefined) return contentFirstUnit[contentCount];
+  let sum = 0;
+  for (const content of contents) sum += contentFirstUnit[content + 1] - contentFirstUnit[content];
+  return sum;
+}
+
+function planWithoutIndex(leaf: Leaf, exact: readonly Buffer[] | undefined, exceptions: Uint32Array): LeafPlan {
+  const rest = { candidates: undefined, exceptions, postingBytes: 0 };
+  if (exact !== undefined && (exact.length === 1 || leaf.either.length > 0)) {
+    return { method: "literals", scans: exact.map((needle) => ({ needle, units: undefined })), ...rest };
+  }
+  const clause = leaf.analysis.clauses.find(
+    (literals) => literals.length <= prefilterLiteralsMax && literals.every((text) => text.length > 1),
+  );
+  if (clause === undefined || leaf.analysis.crossesLines) return { method: "contents", scans: [], ...rest };
+  return { method: "lines", scans: clause.map((text) => ({ needle: Buffer.from(text), units: undefined })), ...rest };
+}
+
+interface ClauseLookup {
+  readonly alternatives: readonly LiteralLists[];
+  /** Bytes of the shortest lists of all alternatives. */
+  readonly cost: number;
+}
+
+/** The clauses whose literals all have a trigram, cheapest first. */
+function lookUpClauses(clauses: readonly (readonly Buffer[])[], reader: ShardReader, stop: StopCheck): ClauseLookup[] {
+  return clauses
+    .filter((clause) => clause.every((literal) => literal.length >= trigramBytes))
+    .map((clause) => {
+      const alternatives = clause.map((literal) => {
+        stop.check();
+        return lookUpLiteral(reader, literal);
+      });
+      return { alternatives, cost: alternatives.reduce((sum, found) => sum + found.cost, 0) };
+    })
+    .sort((a, b) => a.cost - b.cost);
+}
+
+function contentsOfScans(scans: readonly LiteralScan[], reader: ShardReader): ContentSet {
+  let contents: ContentSet = new Uint32Array(0);
+  for (const { units } of scans)
+    contents = unite(contents, units === undefined ? undefined : contentsOfUnits(units, reader));
+  return contents;
+}
+
+function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
+  const firstUnit = reader.contentFirstUnit;
+  const out = new Uint32Array(Math.min(units.length, reader.contentCount));
+  let count = 0;
+  let content = 0;
+  for (let i = 0; i < units.length; i++) {
+    if (count > 0 && units[i] < firstUnit[content + 1]) continue;
+    content = nextContent(firstUnit, content, units[i], reader.contentCount);
+    out[count++] = content;
+  }
+  return out.subarray(0, count);
+}
+
+/** The content that unit `unit` belongs to, which is `from` or a later one: doubling steps, then bisection. */
+function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
+  let low = from;
+  let step = 1;
+  while (low + step < contentCount && firstUnit[low + step] <= unit) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step, contentCount);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (firstUnit[middle] <= unit) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,100 @@
+import { trimEndChars } from "../../base/text.js";
+import { OwnerPattern } from "./owner-pattern.js";
+
+/** Who owns a file: an account or team without its `@`, or an address. */
+export type Owner = { readonly kind: "handle" | "email"; readonly text: string };
+
+interface Rule {
+  readonly pattern: OwnerPattern;
+  /** Empty for a rule that takes the owners away. */
+  readonly owners: readonly Owner[];
+}
+
+/** So many rules are read, the last ones, which come first, and so many lines: no file that is meant well has more. */
+const ruleCountMax = 50_000;
+const lineCountMax = 100_000;
+/** In UTF-16 units; a longer line is skipped. */
+const lineLengthMax = 16_384;
+
+const nobody: readonly Owner[] = [];
+
+/**
+ * The rules of a CODEOWNERS file. A line is a pattern and its owners; the last line that matches a file counts. As on
+ * GitHub, a line that cannot be understood is skipped; headings of sections, as GitLab has them, are such lines.
+ */
+export class CodeOwners {
+  /** In the order of the file. */
+  readonly #rules: readonly Rule[];
+  /** Places of the rules that can match a path with this first name only, ascending. */
+  readonly #placesOf = new Map<string, number[]>();
+  /** Places of the others. */
+  readonly #placesOfAny: number[] = [];
+
+  constructor(text: string) {
+    this.#rules = lastLines(text)
+      .flatMap((line) => parseRule(line) ?? [])
+      .slice(-ruleCountMax);
+    this.#rules.forEach(({ pattern }, position) => {
+      const first = pattern.firstName;
+      if (first === undefined) this.#placesOfAny.push(position);
+      else if (this.#placesOf.get(first)?.push(position) === undefined) this.#placesOf.set(first, [position]);
+    });
+  }
+
+  /** The owners of the file; none without a rule for it, or where its rule names none. */
+  match(path: string): readonly Owner[] {
+    const names = path.split("/");
+    const own = this.#placesOf.get(names[0]) ?? [];
+    let i = own.length - 1;
+    let k = this.#placesOfAny.length - 1;
+    while (i >= 0 || k >= 0) {
+      const isOwn = k < 0 || (i >= 0 && own[i] > this.#placesOfAny[k]);
+      const rule = this.#rules[isOwn ? own[i--] : this.#placesOfAny[k--]];
+      if (rule.pattern.matches(names)) return rule.owners;
+    }
+    return nobody;
+  }
+}
+
+/** The owner that `file:has.owner(text)` asks for. */
+export function readOwner(text: string): Owner {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith("@") && trimmed.includes("@")) return { kind: "email", text: trimmed };
+  return { kind: "handle", text: trimmed.replace(/^@/, "") };
+}
+
+/** Names of accounts and addresses are the same in any case. */
+export function isSameOwner(a: Owner, b: Owner): boolean {
+  return a.kind === b.kind && a.text.toLowerCase() === b.text.toLowerCase();
+}
+
+/** The last lines of a text, without their ends. */
+function lastLines(text: string): string[] {
+  const lines: string[] = [];
+  let looked = 0;
+  for (let end = text.length; end >= 0 && looked < lineCountMax; looked++) {
+    const from = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
+    if (end - from <= lineLengthMax) lines.push(trimEndChars(text.slice(from, end), "\r"));
+    end = from - 1;
+  }
+  return lines.reverse();
+}
+
+/** Undefined for a line without a rule. */
+function parseRule(line: string): Rule | undefined {
+  const words = splitWords(line);
+  const [first, ...rest] = words;
+  const pattern = first === undefined ? undefined : OwnerPattern.parse(first);
+  if (pattern === undefined || !rest.every((word) => word.length > 1 && word.includes("@"))) return undefined;
+  return { pattern, owners: rest.map(readOwner) };
+}
+
+/** The words of a line up to a `#`; a backslash keeps a blank within a word. */
+function splitWords(line: string): string[] {
+  const words: string[] = [];
+  for (const [word] of line.matchAll(/(?:\\.|[^\s\\])+/g)) {
+    if (word.startsWith("#")) break;
+    words.push(word);
+  }
+  return words;
+}

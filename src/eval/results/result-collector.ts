@@ -1,0 +1,132 @@
+import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { isOver, takeMatches, type ResultLimits } from "../../protocol/result-limits.js";
+import type { RevisionChoice } from "../../protocol/search-options.js";
+import type { BasicQueryEvaluator } from "../basic-query-evaluator.js";
+import { isBefore, type ResultPosition } from "../../protocol/result-position.js";
+import type { Rows } from "../match/rows.js";
+import type { ResultCut } from "../../protocol/shard-position.js";
+
+/** An alternative that a document satisfies, and the document's place in `alternative.documents`. */
+export interface Hit {
+  readonly alternative: BasicQueryEvaluator;
+  readonly position: number;
+}
+
+/** Takes what a `select:` makes of a document in place of the document itself. */
+export type SelectSink = (select: DocumentSelect, rules: number) => void;
+
+/**
+ * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of
+ * them selects first, then takes what its own limit leaves, and what all of them took makes one result.
+ *
+ * A result that is gathered again, after a pause, must come out as it was counted: the cuts say where in the block a
+ * limit was reached, and so what each basic query took of every result.
+ */
+export class ResultCollector {
+  readonly #plan: SearchPlan;
+  readonly #limits: ResultLimits;
+  readonly #control: Int32Array;
+  readonly #rulesOf: ReadonlyMap<BasicQueryEvaluator, number>;
+  #cuts: ResultCut[] = [];
+
+  constructor(
+    plan: SearchPlan,
+    limits: ResultLimits,
+    control: Int32Array,
+    rulesOf: ReadonlyMap<BasicQueryEvaluator, number>,
+  ) {
+    this.#plan = plan;
+    this.#limits = limits;
+    this.#control = control;
+    this.#rulesOf = rulesOf;
+  }
+
+  /** The cuts of the block up to here. */
+  get cuts(): readonly ResultCut[] {
+    return this.#cuts;
+  }
+
+  /**
+   * `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its
+   * start.
+   */
+  startBlock(cuts: readonly ResultCut[] | undefined): void {
+    this.#cuts =
+      cuts === undefined
+        ? this.#plan.rules.flatMap((_, rules) =>
+            isOver(this.#limits, rules) ? [{ rules, at: { document: 0, revision: 0 }, taken: 0 }] : [],
+          )
+        : [...cuts];
+  }
+
+  isOver(alternative: BasicQueryEvaluator): boolean {
+    return isOver(this.#limits, this.#rulesNumber(alternative));
+  }
+
+  /** Appends the rows of one result; `isKnown` says that it was counted before. False when nothing of it is left. */
+  gather(
+    hits: readonly Hit[],
+    revision: RevisionChoice,
+    at: ResultPosition,
+    isKnown: boolean,
+    rows: Rows,
+    pathRows: Rows,
+    select: SelectSink,
+  ): boolean {
+    const rowFrom = rows.count;
+    pathRows.clear();
+    let keptCount = 0;
+    for (const hit of hits) {
+      if (!hit.alternative.revisions(hit.position).some(({ typed }) => typed === revision.typed)) continue;
+      if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
+    }
+    if (keptCount > 1) rows.makeDisjoint(rowFrom);
+    if (pathRows.count > 1) pathRows.makeDisjoint(0);
+    return keptCount > 0;
+  }
+
+  #gatherHit(
+    { alternative, position }: Hit,
+    at: ResultPosition,
+    isKnown: boolean,
+    rows: Rows,
+    pathRows: Rows,
+    sink: SelectSink,
+  ): boolean {
+    const rules = this.#rulesNumber(alternative);
+    const { select } = this.#plan.rules[rules];
+    if (isDocumentSelect(select)) {
+      sink(select, rules);
+      return false;
+    }
+    const rowFrom = rows.count;
+    const pathRowFrom = pathRows.count;
+    if (select === undefined || select === "content") {
+      if (alternative.addRows(position, rows) > 1) rows.makeDisjoint(rowFrom);
+      alternative.addPathRows(position, pathRows);
+    }
+    const rowCount = rows.count - rowFrom;
+    const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
+    const taken = wanted === 0 ? 0 : this.#take(rules, wanted, at, isKnown);
+    if (taken < rowCount) rows.count = rowFrom + taken;
+    if (taken === 0) pathRows.count = pathRowFrom;
+    return taken > 0;
+  }
+
+  #take(rules: number, wanted: number, at: ResultPosition, isKnown: boolean): number {
+    const cut = this.#cuts.find((one) => one.rules === rules);
+    if (cut !== undefined) {
+      if (isBefore(at, cut.at.document, cut.at.revision)) return wanted;
+      return at.document === cut.at.document && at.revision === cut.at.revision ? Math.min(wanted, cut.taken) : 0;
+    }
+    if (isKnown) return wanted;
+    const taken = takeMatches(this.#limits, rules, wanted, this.#control);
+    if (taken < wanted) this.#cuts.push({ rules, at, taken });
+    return taken;
+  }
+
+  #rulesNumber(alternative: BasicQueryEvaluator): number {
+    return this.#rulesOf.get(alternative) ?? 0;
+  }
+}

@@ -1,0 +1,85 @@
+import { assert } from "../../base/assert.js";
+import { localCommand } from "../objects/objects.js";
+import { isOid } from "../mirror/refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** Lines in a row that come from the same commit. Lines count from 1. */
+export interface BlameHunk {
+  readonly startLine: number;
+  readonly lineCount: number;
+  /** Bytes of its lines, line feeds included. */
+  readonly byteCount: number;
+  readonly commit: string;
+  /** The file's path in that commit. */
+  readonly path: string;
+}
+
+/** Which lines of which file. Both lines are included. */
+export interface BlameRequest {
+  readonly commit: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly ignoreWhitespace: boolean;
+}
+
+/**
+ * Where lines come from. Lines past the end of the file are left out. Throws `git` when there is no such file,
+ * `cancelled` when stopped.
+ */
+export async function readBlame(directory: string, request: BlameRequest, stop: StopSignal): Promise<BlameHunk[]> {
+  const { commit, path, startLine, endLine, ignoreWhitespace } = request;
+  assert(isOid(commit), "a file is read by oid");
+  const { stdout, code, stderr } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "blame",
+      "--porcelain",
+      ...(ignoreWhitespace ? ["-w"] : []),
+      "-L",
+      `${startLine},${endLine}`,
+      commit,
+      "--",
+      path,
+    ],
+    exitCodes: [128],
+  });
+  // git refuses lines past the end, which asks for nothing.
+  if (code !== 0 && /has only \d+ lines?/.test(stderr)) return [];
+  return parseBlame(stdout);
+}
+
+/** A header for each line, facts at a commit's first one, then the line itself behind a tab. */
+export function parseBlame(output: Buffer): BlameHunk[] {
+  const hunks: BlameHunk[] = [];
+  const pathOf = new Map<string, string>();
+  let open: { startLine: number; lineCount: number; byteCount: number; commit: string; path: string } | undefined;
+  let commit = "";
+  let line = 0;
+  for (let start = 0; start < output.length; ) {
+    const feed = output.indexOf(lineFeed, start);
+    const end = feed < 0 ? output.length : feed;
+    if (output[start] === tab) {
+      const path = pathOf.get(commit) ?? "";
+      if (open === undefined || open.commit !== commit || open.path !== path) {
+        open = { startLine: line, lineCount: 0, byteCount: 0, commit, path };
+        hunks.push(open);
+      }
+      open.lineCount++;
+      open.byteCount += end - start;
+    } else {
+      const header = headerPattern.exec(output.toString("utf8", start, end));
+      if (header?.groups?.["oid"] !== undefined) {
+        commit = header.groups["oid"];
+        line = Number(header.groups["line"]);
+      } else if (header?.groups?.["path"] !== undefined) pathOf.set(commit, header.groups["path"]);
+    }
+    start = end + 1;
+  }
+  return hunks;
+}
+
+const headerPattern = /^(?:(?<oid>[0-9a-f]{40,64}) \d+ (?<line>\d+)|filename (?<path>.*))/;
+const lineFeed = 10;
+const tab = 9;

@@ -1,0 +1,65 @@
+import { assert } from "../../base/assert.js";
+import { parseCommitHeader } from "./commit-header.js";
+import { readLooseCommit } from "../objects/loose-commit.js";
+import { fileMode, localCommand } from "../objects/objects.js";
+import { PackedObjects } from "../objects/packed-objects.js";
+import { isOid } from "../mirror/refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** Where a CODEOWNERS file may be; of several the first counts. */
+const codeOwnersPaths = ["CODEOWNERS", ".github/CODEOWNERS", ".gitlab/CODEOWNERS", "docs/CODEOWNERS"];
+
+/** A larger file is as good as none, which is GitHub's limit, too. */
+export const codeOwnersBytesMax = 3 * 1024 * 1024;
+
+/**
+ * When the commit was committed, in seconds since 1970. Mostly reads the mirror without a process: less than 1 ms,
+ * where git takes 12 ms. Throws `git`, `cancelled`.
+ */
+export async function readCommitDate(directory: string, commit: string, stop: StopSignal): Promise<number> {
+  assert(isOid(commit), "a commit is read by oid");
+  return (
+    parseCommitHeader(readCommit(directory, commit, stop) ?? "")?.committedSeconds ??
+    (await readDateByGit(directory, commit, stop))
+  );
+}
+
+function readCommit(directory: string, commit: string, stop: StopSignal): string | undefined {
+  const loose = readLooseCommit(directory, commit);
+  if (loose !== undefined) return loose;
+  const packs = PackedObjects.open(directory, commit.length, stop);
+  try {
+    return packs?.readCommit(commit);
+  } finally {
+    packs?.close();
+  }
+}
+
+async function readDateByGit(directory: string, commit: string, stop: StopSignal): Promise<number> {
+  const args = [`--git-dir=${directory}`, "rev-list", "--max-count=1", "--timestamp", "--end-of-options", commit];
+  const { stdout } = await runGit({ ...localCommand(stop), args, exitCodes: [] });
+  return Number.parseInt(stdout.toString("latin1"), 10);
+}
+
+/** The content of the commit's CODEOWNERS file; null when it has none that counts. Throws `git`, `cancelled`. */
+export async function readCodeOwners(directory: string, commit: string, stop: StopSignal): Promise<Buffer | null> {
+  assert(isOid(commit), "a tree is read by oid");
+  const list = ["ls-tree", "--long", "-z", "--full-tree", "--end-of-options", commit, ...codeOwnersPaths];
+  const { stdout } = await runGit({ ...localCommand(stop), args: [`--git-dir=${directory}`, ...list], exitCodes: [] });
+  const entries = stdout
+    .toString("utf8")
+    .split("\0")
+    .flatMap((line) => {
+      const [, mode, oid, size, path] = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(line) ?? [];
+      const isFile = mode !== undefined && (Number.parseInt(mode, 8) & 0o170000) === (fileMode.regular & 0o170000);
+      return isFile ? [{ oid, byteCount: Number(size), rank: codeOwnersPaths.indexOf(path) }] : [];
+    });
+  const first = entries.sort((a, b) => a.rank - b.rank)[0] as (typeof entries)[0] | undefined;
+  if (first === undefined || first.byteCount > codeOwnersBytesMax) return null;
+  const blob = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "blob", first.oid],
+    exitCodes: [],
+  });
+  return blob.stdout;
+}

@@ -1,0 +1,227 @@
+import { assert } from "../../base/assert.js";
+import { splitOnce, trimEndChars } from "../../base/text.js";
+import { localCommand } from "../objects/objects.js";
+import { isOid } from "../mirror/refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** Who made a commit, and when. */
+export interface Identity {
+  readonly name: string;
+  readonly email: string;
+  /** RFC 3339, UTC. */
+  readonly date: string;
+}
+
+/** A commit without its tree. Text that is not UTF-8 was converted, or shows U+FFFD. */
+export interface CommitData {
+  readonly oid: string;
+  readonly parents: readonly string[];
+  readonly author: Identity;
+  readonly committer: Identity;
+  readonly message: string;
+}
+
+/** Which commits of a history are wanted. */
+export interface HistoryRequest {
+  /** Oids of commits whose history it is. */
+  readonly from: readonly string[];
+  /** Oids of commits whose history is left out. */
+  readonly without: readonly string[];
+  /** Text that the message must hold, in any case; "" for all. */
+  readonly messageText: string;
+  /** The address of the author; "" for all. */
+  readonly author: string;
+  /** Only commits that change this path; "" for all. */
+  readonly path: string;
+  /** Follow the path through renames. */
+  readonly follow: boolean;
+  /** Dates as git reads them; "" for none. */
+  readonly after: string;
+  readonly before: string;
+  readonly skipCount: number;
+  readonly countMax: number;
+}
+
+/** Nine fields, each ended by a zero byte, which none of them can hold. */
+const format = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B%x00";
+const fieldCount = 9;
+
+/**
+ * Those commits that the mirror has, in the order asked. Throws `git` when the mirror is damaged, `cancelled` when
+ * stopped.
+ */
+export async function readCommits(directory: string, oids: readonly string[], stop: StopSignal): Promise<CommitData[]> {
+  assert(oids.every(isOid), "a commit is read by oid");
+  if (oids.length === 0) return [];
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "log",
+      "--no-walk=unsorted",
+      "--ignore-missing",
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      format,
+      "--stdin",
+    ],
+    stdin: oids.map((oid) => `${oid}\n`).join(""),
+    exitCodes: [],
+  });
+  return parseCommits(stdout);
+}
+
+/** Commits of a history, the newest first. Throws as `readCommits`. */
+export async function readHistory(directory: string, request: HistoryRequest, stop: StopSignal): Promise<CommitData[]> {
+  assert([...request.from, ...request.without].every(isOid), "a history is read by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "log",
+      "--encoding=UTF-8",
+      "--no-show-signature",
+      format,
+      `--skip=${request.skipCount}`,
+      `--max-count=${request.countMax}`,
+      ...historyFilters(request),
+      "--end-of-options",
+      ...request.from,
+      ...request.without.map((oid) => `^${oid}`),
+      "--",
+      ...(request.path === "" ? [] : [request.path]),
+    ],
+    exitCodes: [],
+  });
+  return parseCommits(stdout);
+}
+
+function historyFilters({ messageText, author, path, follow, after, before }: HistoryRequest): string[] {
+  return [
+    ...(messageText === "" && author === "" ? [] : ["--fixed-strings", "--regexp-ignore-case"]),
+    ...(messageText === "" ? [] : [`--grep=${messageText}`]),
+    ...(author === "" ? [] : [`--author=<${author}>`]),
+    ...(after === "" ? [] : [`--after=${after}`]),
+    ...(before === "" ? [] : [`--before=${before}`]),
+    ...(follow && path !== "" ? ["--follow"] : []),
+  ];
+}
+
+export function parseCommits(output: Buffer): CommitData[] {
+  const fields = output.toString("utf8").split("\0");
+  const commits: CommitData[] = [];
+  for (let at = 0; at + fieldCount < fields.length; at += fieldCount) {
+    const [oid, parents, author, authorEmail, authored, committer, committerEmail, committed, message] = fields.slice(
+      at,
+      at + fieldCount,
+    );
+    commits.push({
+      oid: oid.trim(),
+      parents: parents === "" ? [] : parents.split(" "),
+      author: { name: author, email: authorEmail, date: formatDate(authored) },
+      committer: { name: committer, email: committerEmail, date: formatDate(committed) },
+      message: trimEndChars(message, "\n"),
+    });
+  }
+  return commits;
+}
+
+/** A commit may claim a time that no calendar has. */
+function formatDate(unixSeconds: string): string {
+  const date = new Date(Number(unixSeconds) * 1000);
+  return Number.isNaN(date.getTime()) ? "1970-01-01T00:00:00Z" : date.toISOString().replace(".000Z", "Z");
+}
+
+/** The newest commit that both have; null when there is none. Throws as `readCommits`. */
+export async function mergeBase(
+  directory: string,
+  one: string,
+  other: string,
+  stop: StopSignal,
+): Promise<string | null> {
+  assert(isOid(one) && isOid(other), "commits are compared by oid");
+  const { stdout, code } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "merge-base", "--end-of-options", one, other],
+    exitCodes: [1],
+  });
+  const oid = stdout.toString("latin1").trim();
+  return code === 0 && isOid(oid) ? oid : null;
+}
+
+/** How many commits each has that the other has not. Throws as `readCommits`. */
+export async function countDifference(
+  directory: string,
+  one: string,
+  other: string,
+  stop: StopSignal,
+): Promise<{ readonly onlyOne: number; readonly onlyOther: number }> {
+  assert(isOid(one) && isOid(other), "commits are compared by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-list", "--left-right", "--count", "--end-of-options", `${one}...${other}`],
+    exitCodes: [],
+  });
+  const [onlyOne = 0, onlyOther = 0] = stdout.toString("latin1").trim().split("\t").map(Number);
+  return { onlyOne, onlyOther };
+}
+
+/** The oldest commit without parents that leads to this one. Walks all of the history. Throws as `readCommits`. */
+export async function firstCommit(directory: string, commit: string, stop: StopSignal): Promise<string | null> {
+  assert(isOid(commit), "a history is read by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-list", "--max-parents=0", "--end-of-options", commit],
+    exitCodes: [],
+  });
+  return stdout.toString("latin1").trim().split("\n").at(-1) || null;
+}
+
+/** Somebody who wrote commits. */
+export interface Contributor {
+  readonly name: string;
+  readonly email: string;
+  readonly commitCount: number;
+}
+
+/** Who wrote the commits of a history, those with most first. Throws as `readCommits`. */
+export async function listContributors(
+  directory: string,
+  { from, without, path, after }: Pick<HistoryRequest, "from" | "without" | "path" | "after">,
+  stop: StopSignal,
+): Promise<Contributor[]> {
+  assert([...from, ...without].every(isOid), "a history is read by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "shortlog",
+      "--summary",
+      "--numbered",
+      "--email",
+      ...(after === "" ? [] : [`--after=${after}`]),
+      "--end-of-options",
+      ...from,
+      ...without.map((oid) => `^${oid}`),
+      "--",
+      ...(path === "" ? [] : [path]),
+    ],
+    exitCodes: [],
+  });
+  return stdout
+    .toString("utf8")
+    .split("\n")
+    .flatMap((line) => parseContributor(line) ?? []);
+}
+
+/** A line of `git shortlog`: a count, a tab, and `name <address>`, where the address holds no `>`. */
+export function parseContributor(line: string): Contributor | undefined {
+  const [count = "", person = ""] = splitOnce(line, "\t") ?? [];
+  const nameLength = person.lastIndexOf(" <");
+  const email = person.slice(nameLength + 2, -1);
+  if (!/^\d+$/.test(count.trimStart()) || nameLength < 0 || !person.endsWith(">") || email.includes(">"))
+    return undefined;
+  return { name: person.slice(0, nameLength), email, commitCount: Number(count) };
+}

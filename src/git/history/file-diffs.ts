@@ -1,0 +1,200 @@
+import { assert } from "../../base/assert.js";
+import { localCommand } from "../objects/objects.js";
+import { isOid } from "../mirror/refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** Lines in a row that differ, with lines around them. */
+export interface HunkData {
+  readonly oldStart: number;
+  readonly oldCount: number;
+  readonly newStart: number;
+  readonly newCount: number;
+  /** Whether the old file ends here without a line feed. */
+  readonly oldNoNewline: boolean;
+  readonly section: string;
+  /** Lines that begin with a blank, plus or minus. */
+  readonly body: string;
+}
+
+/** What differs in one file. */
+export interface FileDiffData {
+  /** Null for a new file. */
+  readonly oldPath: string | null;
+  readonly oldOid: string;
+  /** Null for a deleted file. */
+  readonly newPath: string | null;
+  readonly newOid: string;
+  readonly hunks: readonly HunkData[];
+  readonly addedCount: number;
+  readonly deletedCount: number;
+}
+
+/** A difference as text, and file by file in the same order. */
+export interface DiffData {
+  readonly files: readonly FileDiffData[];
+  readonly patch: string;
+}
+
+/** Larger differences are refused. */
+const diffBytesMax = 32 << 20;
+
+const emptyTrees: Readonly<Record<number, string>> = {
+  40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+};
+
+/**
+ * The difference between two commits, renames recognised; all of `head` when there is no base. Throws `git` when the
+ * mirror is damaged or the difference too large, `cancelled` when stopped.
+ */
+export async function readDiff(
+  directory: string,
+  base: string | null,
+  head: string,
+  paths: readonly string[],
+  stop: StopSignal,
+): Promise<DiffData> {
+  assert(isOid(head) && (base === null || isOid(base)), "commits are compared by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    outputBytesMax: diffBytesMax,
+    args: [
+      `--git-dir=${directory}`,
+      "--literal-pathspecs",
+      "diff-tree",
+      "-r",
+      "-z",
+      "--raw",
+      "--patch",
+      "--find-renames",
+      "--full-index",
+      "--no-abbrev",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--no-color",
+      "--src-prefix=a/",
+      "--dst-prefix=b/",
+      "--end-of-options",
+      base ?? emptyTrees[head.length],
+      head,
+      "--",
+      ...paths,
+    ],
+    exitCodes: [],
+  });
+  return parseDiff(stdout);
+}
+
+/** Reads the list of changed files, a zero byte, and their patches. */
+export function parseDiff(output: Buffer): DiffData {
+  const rawEnd = endOfRaw(output);
+  const files = parseRaw(output.toString("utf8", 0, rawEnd));
+  const patch = output.toString("utf8", Math.min(output.length, rawEnd + 1));
+  return { files: withHunks(files, patch), patch };
+}
+
+type ChangedFile = Pick<FileDiffData, "oldPath" | "oldOid" | "newPath" | "newOid"> & { readonly patchCount: number };
+
+/** The raw list ends with an empty record before the first patch. */
+function endOfRaw(output: Buffer): number {
+  const end = output.indexOf("\0\0diff --git ");
+  return end < 0 ? output.length : end + 1;
+}
+
+/** Reads `:MODE MODE OID OID STATUS\0PATH\0`, with a second path for a rename. */
+function parseRaw(text: string): ChangedFile[] {
+  const records = text.split("\0");
+  const files: ChangedFile[] = [];
+  for (let at = 0; at + 1 < records.length; at += 2) {
+    const [, , oldOid = "", newOid = "", status = ""] = records[at].split(" ");
+    const path = records[at + 1];
+    if (status.startsWith("R") || status.startsWith("C")) {
+      files.push({ oldPath: path, oldOid, newPath: records[at + 2], newOid, patchCount: 1 });
+      at++;
+      continue;
+    }
+    // A change of type, from file to link for one, is shown as a deletion and an addition.
+    files.push({
+      oldPath: status === "A" ? null : path,
+      oldOid,
+      newPath: status === "D" ? null : path,
+      newOid,
+      patchCount: status === "T" ? 2 : 1,
+    });
+  }
+  return files;
+}
+
+/** Each patch begins with a line that no line of a hunk can be, as those begin with a blank or a sign. */
+function withHunks(files: readonly ChangedFile[], patch: string): FileDiffData[] {
+  const patches = patch.split(/^(?=diff --git )/m);
+  let at = patches[0]?.startsWith("diff --git ") ? 0 : 1;
+  return files.map(({ patchCount, ...file }) => {
+    const hunks = patches.slice(at, at + patchCount).flatMap(parseHunks);
+    at += patchCount;
+    return { ...file, hunks, addedCount: countLines(hunks, "+"), deletedCount: countLines(hunks, "-") };
+  });
+}
+
+const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
+
+function parseHunks(patch: string): HunkData[] {
+  return patch.split(/^(?=@@ )/m).flatMap((text) => {
+    const end = text.indexOf("\n");
+    const header = hunkHeader.exec(text.slice(0, end));
+    if (header === null) return [];
+    const [, oldStart, oldCount = "1", newStart, newCount = "1", section] = header;
+    const lines = text.slice(end + 1).split("\n");
+    const mark = lines.findIndex((line) => line.startsWith("\\"));
+    return [
+      {
+        oldStart: Number(oldStart),
+        oldCount: Number(oldCount),
+        newStart: Number(newStart),
+        newCount: Number(newCount),
+        section,
+        oldNoNewline: mark > 0 && !lines[mark - 1].startsWith("+"),
+        body: lines.filter((line) => !line.startsWith("\\")).join("\n"),
+      },
+    ];
+  });
+}
+
+function countLines(hunks: readonly HunkData[], sign: string): number {
+  return hunks.reduce((sum, { body }) => sum + body.split("\n").filter((line) => line.startsWith(sign)).length, 0);
+}
+
+/** Lines of each text file of a commit, by path; files that git takes for binary are left out. Throws as `readDiff`. */
+export async function countFileLines(
+  directory: string,
+  commit: string,
+  stop: StopSignal,
+): Promise<Map<string, number>> {
+  assert(isOid(commit), "a tree is read by oid");
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [
+      `--git-dir=${directory}`,
+      "diff-tree",
+      "-r",
+      "-z",
+      "--numstat",
+      "--no-renames",
+      "--no-ext-diff",
+      "--no-textconv",
+      "--end-of-options",
+      emptyTrees[commit.length],
+      commit,
+    ],
+    exitCodes: [],
+  });
+  return new Map(
+    stdout
+      .toString("utf8")
+      .split("\0")
+      .flatMap((record) => {
+        const [added, , path] = record.split("\t");
+        return path === undefined || added === "-" ? [] : [[path, Number(added)] as const];
+      }),
+  );
+}

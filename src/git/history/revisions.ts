@@ -1,0 +1,165 @@
+import type { ResolvedRevision, RevisionSpec } from "../../model/revision.js";
+import { refGlobProblem, revisionProblem } from "../../model/revision-syntax.js";
+import { TrawlError } from "../../base/errors.js";
+import { localCommand, resolveRevision } from "../objects/objects.js";
+import { excludeGlob, includeGlob } from "../mirror/ref-glob.js";
+import { isOid } from "../mirror/refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** What became of revisions that were asked for. */
+export interface RevisionResolution {
+  /** In the order asked, those of globs last; each `typed` once. */
+  readonly revisions: readonly ResolvedRevision[];
+  /** As typed: the mirror has no such commit. */
+  readonly missing: readonly string[];
+  /** As typed: git is not asked for it, see `revisionProblem`. */
+  readonly malformed: readonly string[];
+}
+
+/**
+ * The commits that the specs stand for. A glob that matches nothing, and a HEAD without a commit, are no error.
+ *
+ * Throws `git` when the mirror is damaged or not there, `cancelled` when stopped.
+ */
+export async function resolveRevisions(
+  directory: string,
+  specs: readonly RevisionSpec[],
+  stop: StopSignal,
+): Promise<RevisionResolution> {
+  const malformed = specs.flatMap((spec) => (isWellFormed(spec) ? [] : [spec.typed]));
+  const wanted = specs.filter((spec) => isWellFormed(spec));
+  const commits = await commitsOfNames(
+    directory,
+    wanted.flatMap((spec) => (spec.kind === "glob" ? [] : [printRevision(spec)])),
+    stop,
+  );
+  const found = new Map<string, string>();
+  const missing: string[] = [];
+  for (const spec of wanted) {
+    if (spec.kind === "glob") continue;
+    const named = commits.get(printRevision(spec)) ?? null;
+    const commit =
+      spec.kind === "at-time" && named !== null ? await commitAtTime(directory, named, spec.unixSeconds, stop) : named;
+    if (commit !== null) found.set(spec.typed, commit);
+    else if (spec.typed !== "HEAD") missing.push(spec.typed);
+  }
+  for (const { typed, commit } of await commitsOfGlobs(directory, wanted, stop))
+    if (!found.has(typed)) found.set(typed, commit);
+  return { revisions: [...found].map(([typed, commit]) => ({ typed, commit })), missing, malformed };
+}
+
+/** The text of the spec that git is asked about. */
+function printRevision(spec: RevisionSpec): string {
+  switch (spec.kind) {
+    case "name":
+      return spec.typed;
+    case "glob":
+      return spec.pattern;
+    case "at-time":
+      return spec.base;
+  }
+}
+
+function isWellFormed(spec: RevisionSpec): boolean {
+  return (spec.kind === "glob" ? refGlobProblem : revisionProblem)(printRevision(spec)) === null;
+}
+
+/** The commit of each name through one process; names without one are left out. */
+async function commitsOfNames(
+  directory: string,
+  names: readonly string[],
+  stop: StopSignal,
+): Promise<Map<string, string>> {
+  const asked = [...new Set(names)];
+  const commits = new Map<string, string>();
+  if (asked.length === 0) return commits;
+  const answers = await askAll(directory, asked, stop);
+  for (const [i, name] of asked.entries()) {
+    const commit = answers === null ? await resolveRevision(directory, name, stop) : answers[i];
+    if (commit !== null) commits.set(name, commit);
+  }
+  return commits;
+}
+
+/** Null when git ended before it had answered all. */
+async function askAll(
+  directory: string,
+  names: readonly string[],
+  stop: StopSignal,
+): Promise<(string | null)[] | null> {
+  const { stdout, code } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "--batch-check=%(objectname) %(objecttype)"],
+    stdin: names.map((name) => `${name}^{commit}\n`).join(""),
+    exitCodes: [1, 128],
+  });
+  const lines = stdout.toString("utf8").split("\n").slice(0, -1);
+  if (lines.length !== names.length) {
+    if (lines.length === 0 && code !== 0)
+      throw new TrawlError("git", `cannot read revisions of the mirror ${directory}`);
+    return null;
+  }
+  return lines.map((line) =>
+    line.endsWith(" commit") && isOid(line.slice(0, -" commit".length)) ? line.slice(0, -" commit".length) : null,
+  );
+}
+
+async function commitAtTime(
+  directory: string,
+  base: string,
+  unixSeconds: number,
+  stop: StopSignal,
+): Promise<string | null> {
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "rev-list", "--max-count=1", `--before=${unixSeconds}`, "--end-of-options", base],
+    exitCodes: [],
+  });
+  const commit = stdout.toString("latin1").trim();
+  return isOid(commit) ? commit : null;
+}
+
+/** Linux has 900 tags; some repositories have a branch for each change that was ever proposed. */
+const globRefCountMax = 10_000;
+
+/** A ref is taken when the last glob that matches it is no exclusion. */
+async function commitsOfGlobs(
+  directory: string,
+  specs: readonly RevisionSpec[],
+  stop: StopSignal,
+): Promise<ResolvedRevision[]> {
+  const globs = specs.flatMap((spec) =>
+    spec.kind !== "glob"
+      ? []
+      : [{ takes: !spec.negated, test: (spec.negated ? excludeGlob : includeGlob)(spec.pattern) }],
+  );
+  if (globs.length === 0) return [];
+  const isTaken = (ref: string): boolean =>
+    globs.reduce((taken, { takes, test }) => (taken !== takes && test(ref) ? takes : taken), false);
+  const taken = (await listCommitRefs(directory, stop)).filter(({ typed }) => isTaken(typed));
+  if (taken.length > globRefCountMax) {
+    throw new TrawlError(
+      "bad-request",
+      `the globs match ${taken.length} refs, more than the ${globRefCountMax} that one search may name; write longer globs`,
+    );
+  }
+  return taken.map(({ typed, commit }) => ({ typed: typed.replace(/^refs\/heads\//, ""), commit }));
+}
+
+/** Full names of branches and tags that stand for a commit, with it. */
+async function listCommitRefs(directory: string, stop: StopSignal): Promise<ResolvedRevision[]> {
+  const format =
+    "%(if)%(*objecttype)%(then)%(*objecttype) %(*objectname)%(else)%(objecttype) %(objectname)%(end) %(refname)";
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "for-each-ref", `--format=${format}`, "refs/heads/", "refs/tags/"],
+    exitCodes: [],
+  });
+  return stdout
+    .toString("utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const found = /^commit ([0-9a-f]+) (.+)$/.exec(line);
+      return found === null ? [] : [{ typed: found[2], commit: found[1] }];
+    });
+}

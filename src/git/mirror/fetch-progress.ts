@@ -1,0 +1,44 @@
+import { monotonicMs } from "../../base/deadline.js";
+
+/** How far a fetch is, in git's own words. */
+export interface FetchProgress {
+  /** Such as `Receiving objects`. */
+  readonly phase: string;
+  /** 0 to 100; null where git only counts. */
+  readonly percent: number | null;
+  /** Of what the phase counts. */
+  readonly count: number;
+  /** Whether the remote says so: then it may be anything. */
+  readonly isRemote: boolean;
+}
+
+/** At most this often a listener hears of progress within one phase. */
+const periodMs = 200;
+
+/** Returns a reader for lines of git's standard error that reports progress: each new phase, then 5 times a second. */
+export function progressReader(listener: (progress: FetchProgress) => void): (line: string) => void {
+  let phase = "";
+  let reportedMs = 0;
+  return (line) => {
+    const progress = parseProgress(line);
+    if (progress === null) return;
+    const nowMs = monotonicMs();
+    if (progress.phase === phase && progress.percent !== 100 && nowMs - reportedMs < periodMs) return;
+    phase = progress.phase;
+    reportedMs = nowMs;
+    listener(progress);
+  };
+}
+
+/** Reads `remote: Counting objects:  40% (4/10)` or `Enumerating objects: 12, done.`; null for any other line. */
+export function parseProgress(line: string): FetchProgress | null {
+  const parts = /^(remote: )?([A-Z][A-Za-z ]{0,80}): {1,4}(?:(\d{1,3})% \()?(\d{1,15})/.exec(line);
+  if (parts === null) return null;
+  const [, remote, phase = "", percent, count = ""] = parts;
+  return {
+    phase,
+    percent: percent === undefined ? null : Number(percent),
+    count: Number(count),
+    isRemote: remote !== undefined,
+  };
+}

@@ -1,0 +1,34 @@
+import { localCommand } from "../objects/objects.js";
+import { detachedHeadRef } from "./refs.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** A branch or tag of a mirror. */
+export interface RefData {
+  /** As in `refs/heads/main`. */
+  readonly name: string;
+  /** What it holds, and that for an annotated tag. */
+  readonly oid: string;
+  readonly type: string;
+  /** The commit that it stands for; null when it is none. */
+  readonly commit: string | null;
+  /** When it was made, or committed. */
+  readonly unixSeconds: number;
+}
+
+/** All branches and tags by name. Throws `git` when the mirror is damaged, `cancelled` when stopped. */
+export async function listRefs(directory: string, stop: StopSignal): Promise<RefData[]> {
+  const format = "%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(creatordate:unix) %(refname)";
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "for-each-ref", `--format=${format}`],
+    exitCodes: [],
+  });
+  return stdout.toString("utf8").split("\n").flatMap(parseRef);
+}
+
+export function parseRef(line: string): RefData[] {
+  const [oid, type, peeledOid, peeledType, seconds, ...name] = line.split(" ");
+  if (name.length === 0 || name.join(" ") === detachedHeadRef) return [];
+  const commit = type === "commit" ? oid : peeledType === "commit" ? peeledOid : null;
+  return [{ name: name.join(" "), oid, type, commit, unixSeconds: Number(seconds) || 0 }];
+}

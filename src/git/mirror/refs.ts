@@ -1,0 +1,133 @@
+import { TrawlError } from "../../base/errors.js";
+
+/** What a repository's references look like at one moment. */
+export interface RefState {
+  /**
+   * The branch that HEAD names; if there is no such branch, `main`, `master` or the first branch by name. Null when
+   * the repository has no branch, or when HEAD names a commit instead (a detached checkout).
+   */
+  readonly defaultBranch: string | null;
+  /** The commit of HEAD, or of the default branch where HEAD names none. Null when there is no commit at all. */
+  readonly headCommit: string | null;
+  /** Branch name without `refs/heads/` → oid of its commit. Names that are not UTF-8 are left out. */
+  readonly branches: ReadonlyMap<string, string>;
+  /** Tag name without `refs/tags/` → oid of what the tag stands for: nearly always a commit. */
+  readonly tags: ReadonlyMap<string, string>;
+}
+
+/**
+ * References as git lists them: full names, each byte one character (latin1), so that names compare exactly
+ * whatever their encoding.
+ */
+export interface RefListing {
+  /** What HEAD names, such as `refs/heads/main`; null when it is detached or unknown. */
+  readonly headTarget: string | null;
+  /** The commit of HEAD; null when it names a branch that does not exist. */
+  readonly headOid: string | null;
+  /** The commit that `detachedHeadRef` holds: what was fetched for a detached HEAD. Null in a remote's listing. */
+  readonly fetchedHead: string | null;
+  /** Full name → oid of the very object the reference holds: an annotated tag's is that of the tag object. */
+  readonly refs: ReadonlyMap<string, string>;
+  /** Full name of an annotated tag → oid it stands for. */
+  readonly peeled: ReadonlyMap<string, string>;
+}
+
+/** The format for `git for-each-ref` that `parseLocalRefs` reads. */
+export const localRefFormat = "%(objectname) %(*objectname) %(refname)";
+
+/** Where a mirror keeps the commit of a remote's detached HEAD. */
+export const detachedHeadRef = "refs/trawl/head";
+
+const oidPattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const headsPrefix = "refs/heads/";
+const tagsPrefix = "refs/tags/";
+
+/** Whether the text is a full oid, of SHA-1 or SHA-256. */
+export function isOid(text: string): boolean {
+  return oidPattern.test(text);
+}
+
+/** Reads the output of `git ls-remote --symref`. Throws `git` when it is something else. */
+export function parseRemoteRefs(output: Buffer): RefListing {
+  let headTarget: string | null = null;
+  let headOid: string | null = null;
+  const refs = new Map<string, string>();
+  const peeled = new Map<string, string>();
+  for (const line of splitLines(output)) {
+    const tab = line.indexOf("\t");
+    const value = line.slice(0, tab);
+    const name = line.slice(tab + 1);
+    if (value.startsWith("ref: ")) {
+      if (name === "HEAD") headTarget = value.slice("ref: ".length);
+      continue;
+    }
+    if (!isOid(value)) throw new TrawlError("git", "git ls-remote: the remote listed a malformed object name");
+    if (name === "HEAD") headOid = value;
+    else if (name.endsWith("^{}")) peeled.set(name.slice(0, -"^{}".length), value);
+    else refs.set(name, value);
+  }
+  return { headTarget, headOid, fetchedHead: null, refs, peeled };
+}
+
+/** Reads the output of `git for-each-ref --format=localRefFormat`; HEAD comes from the file of that name. */
+export function parseLocalRefs(output: Buffer, head: string): RefListing {
+  const refs = new Map<string, string>();
+  const peeled = new Map<string, string>();
+  for (const line of splitLines(output)) {
+    const [oid = "", target = "", ...name] = line.split(" ");
+    refs.set(name.join(" "), oid);
+    if (target !== "") peeled.set(name.join(" "), target);
+  }
+  const fetchedHead = refs.get(detachedHeadRef) ?? null;
+  refs.delete(detachedHeadRef);
+  const headTarget = /^ref: (.+)\n$/.exec(head)?.[1] ?? null;
+  const headOid = headTarget === null ? head.trim() : (refs.get(headTarget) ?? null);
+  return { headTarget, headOid, fetchedHead, refs, peeled };
+}
+
+/** Whether both have the same branches and tags. */
+export function sameRefs(a: RefListing, b: RefListing): boolean {
+  if (a.refs.size !== b.refs.size) return false;
+  for (const [name, oid] of a.refs) {
+    if (b.refs.get(name) !== oid) return false;
+  }
+  return true;
+}
+
+/** The full name of the branch to which the mirror's HEAD shall point; null for a detached HEAD or no branch. */
+export function headBranch(listing: RefListing): string | null {
+  if (listing.headTarget !== null && listing.refs.has(listing.headTarget)) return listing.headTarget;
+  if (listing.headTarget === null && listing.headOid !== null) return null;
+  const branches = [...listing.refs.keys()].filter((name) => name.startsWith(headsPrefix)).sort();
+  return ["refs/heads/main", "refs/heads/master"].find((name) => listing.refs.has(name)) ?? branches[0] ?? null;
+}
+
+/** The listing in the caller's terms. */
+export function refState(listing: RefListing): RefState {
+  const head = headBranch(listing);
+  const branches = new Map<string, string>();
+  const tags = new Map<string, string>();
+  for (const [name, oid] of listing.refs) {
+    const text = utf8OrNull(name);
+    if (text === null) continue;
+    if (text.startsWith(headsPrefix)) branches.set(text.slice(headsPrefix.length), oid);
+    else if (text.startsWith(tagsPrefix)) tags.set(text.slice(tagsPrefix.length), listing.peeled.get(name) ?? oid);
+  }
+  const defaultBranch = head === null ? null : (utf8OrNull(head)?.slice(headsPrefix.length) ?? null);
+  const headCommit = (head === null ? listing.headOid : listing.refs.get(head)) ?? null;
+  return { defaultBranch, headCommit, branches, tags };
+}
+
+function splitLines(output: Buffer): string[] {
+  return output
+    .toString("latin1")
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+/** The text of a name held one byte a character, or null when its bytes are not UTF-8. */
+function utf8OrNull(name: string): string | null {
+  const bytes = Buffer.from(name, "latin1");
+  const text = bytes.toString("utf8");
+  return Buffer.from(text, "utf8").equals(bytes) ? text : null;
+}

@@ -1,0 +1,46 @@
+import { TrawlError } from "../../base/errors.js";
+import { parseRemoteUrl, type RemoteUrl } from "./remote-url.js";
+
+/** What a code host is told for a name when there is only a token: those that take tokens take any. */
+const nameOfToken = "git";
+
+/**
+ * A URL without what stands before its `@`, and that: `user:password`; undefined where there is none, or no http(s).
+ */
+export function splitSecret(text: string): { readonly url: string; readonly secret: string | undefined } {
+  const remote = parseRemoteUrl(text);
+  if (remote.kind !== "http" || remote.authorization === null) return { url: text, secret: undefined };
+  return {
+    url: remote.text,
+    secret: Buffer.from(remote.authorization.slice("Basic ".length), "base64").toString("utf8"),
+  };
+}
+
+/** The URL with the authorization that a secret means: `user:password`, or a token alone. */
+export function withSecret(remote: RemoteUrl, secret: string): RemoteUrl {
+  if (remote.kind !== "http") return remote;
+  const credentials = secret.includes(":") ? secret : `${nameOfToken}:${secret}`;
+  return { ...remote, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` };
+}
+
+/** Throws `bad-config` for a credential that a URL has no use for. */
+export function checkCredential(url: string, credential: string): void {
+  const remote = parseRemoteUrl(url);
+  if (credential === "") return;
+  if (remote.kind !== "http")
+    throw new TrawlError(
+      "bad-config",
+      `credential is for http(s): ${remote.kind === "ssh" ? "ssh takes its keys from the account of the daemon" : "a local repository needs none"}`,
+    );
+  if (remote.authorization !== null)
+    throw new TrawlError(
+      "bad-config",
+      "the URL holds a user or password, and credential names another; leave one of them out",
+    );
+}
+
+/** Whether what is for the one may be shown to the other. */
+export function isSameOrigin(a: string, b: string): boolean {
+  const [one, other] = [parseRemoteUrl(a), parseRemoteUrl(b)];
+  return one.kind === "http" && other.kind === "http" && one.origin === other.origin;
+}

@@ -1,0 +1,34 @@
+import { assert } from "../../base/assert.js";
+import { contentReadLimits } from "../run/child-limits.js";
+import { localEnvironment } from "../run/environment.js";
+import { isOid } from "../mirror/refs.js";
+import { GitChild, neverStop } from "../run/run.js";
+
+export type ArchiveFormat = "zip" | "tar";
+
+/** git counts as hung when it is to write and does not for this long. */
+const silenceMs = 60_000;
+
+/**
+ * The bytes of a blob, as the standard output of a child. A blob beyond `core.bigFileThreshold` is never held whole.
+ */
+export function openBlob(directory: string, oid: string): GitChild {
+  assert(isOid(oid), "a blob is read by oid");
+  return open(directory, ["cat-file", "blob", oid]);
+}
+
+/** An archive of a commit, or of what is at one path of it; "" is all. Paths in it begin at the root. */
+export function openArchive(directory: string, commit: string, format: ArchiveFormat, path: string): GitChild {
+  assert(isOid(commit), "a tree is read by oid");
+  return open(directory, ["archive", `--format=${format}`, commit, "--", ...(path === "" ? [] : [path])]);
+}
+
+/** Lives until its output has ended or it is killed: the reader's pace is nobody's business here. */
+function open(directory: string, args: readonly string[]): GitChild {
+  const command = {
+    args: [`--git-dir=${directory}`, "--literal-pathspecs", ...args],
+    environment: localEnvironment(),
+    directory: "/",
+  };
+  return new GitChild(command, { timeoutMs: Infinity, silenceMs, process: contentReadLimits, stop: neverStop }, null);
+}

@@ -1,0 +1,102 @@
+import { TrawlError } from "../../base/errors.js";
+import { uninitializedBytes } from "../../base/bytes.js";
+import type { BlobReaderOptions, OnBlob } from "./blob-reader.js";
+import { localCommand } from "./objects.js";
+import { PackedObjects } from "./packed-objects.js";
+import { readByGit } from "./read-by-git.js";
+import { runGit, type StopSignal } from "../run/run.js";
+
+/** A larger scratch buffer is not kept for the next content. */
+const scratchBytesKept = 4 << 20;
+
+/** Sizes of blobs in the order asked, -1 for what is missing or no blob. Throws `git`, and `cancelled` when stopped. */
+export async function blobSizes(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
+  if (oids.length === 0) return [];
+  const packs = PackedObjects.open(directory, oids[0].length, stop);
+  const sizes = packedSizes(packs, oids);
+  const others = oids.flatMap((_, i) => (sizes[i] < 0 ? [i] : []));
+  const told = await blobSizesByGit(
+    directory,
+    others.map((i) => oids[i]),
+    stop,
+  );
+  others.forEach((i, j) => (sizes[i] = told[j]));
+  return sizes;
+}
+
+function packedSizes(packs: PackedObjects | undefined, oids: readonly string[]): number[] {
+  try {
+    return packs?.blobSizes(oids) ?? oids.map(() => -1);
+  } finally {
+    packs?.close();
+  }
+}
+
+async function blobSizesByGit(directory: string, oids: readonly string[], stop: StopSignal): Promise<number[]> {
+  if (oids.length === 0) return [];
+  const { stdout } = await runGit({
+    ...localCommand(stop),
+    args: [`--git-dir=${directory}`, "cat-file", "--buffer", "--batch-check=%(objecttype) %(objectsize)"],
+    stdin: oids.map((oid) => `${oid}\n`).join(""),
+    exitCodes: [],
+  });
+  const sizes = stdout
+    .toString("latin1")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => (line.startsWith("blob ") ? Number(line.slice("blob ".length)) : -1));
+  if (sizes.length !== oids.length) throw new TrawlError("git", "git cat-file: an unexpected number of answers");
+  return sizes;
+}
+
+/**
+ * Tells `onBlob` of each oid: those in packs first, without starting git, then the others, which git reads. So the
+ * thread is busy all the time: for where nothing else waits for it. Throws as `BlobReader`.
+ */
+export async function readBlobs(options: BlobReaderOptions, oids: readonly string[], onBlob: OnBlob): Promise<void> {
+  const packs = oids.length === 0 ? undefined : PackedObjects.open(options.directory, oids[0].length, options.stop);
+  let others = oids.map((_, i) => i);
+  if (packs !== undefined) {
+    try {
+      others = await readPacked(packs, options, oids, onBlob);
+    } finally {
+      packs.close();
+    }
+  }
+  if (others.length === 0) return;
+  await readByGit(
+    options,
+    others.map((i) => oids[i]),
+    (index, outcome) => onBlob(others[index], outcome),
+  );
+}
+
+/** Returns the indexes of those that are left to git. */
+async function readPacked(
+  packs: PackedObjects,
+  { contentBytesMax, stop }: BlobReaderOptions,
+  oids: readonly string[],
+  onBlob: OnBlob,
+): Promise<number[]> {
+  const sizes = packs.blobSizes(oids);
+  const scratch = uninitializedBytes(
+    Math.min(
+      scratchBytesKept,
+      sizes.reduce((largest, size) => Math.max(largest, size), 0),
+    ),
+  );
+  const others: number[] = [];
+  for (let i = 0; i < oids.length; i++) {
+    if (stop()) throw new TrawlError("cancelled", "the reading of blobs was stopped");
+    const size = sizes[i];
+    let pending: unknown;
+    if (size > contentBytesMax) pending = onBlob(i, { kind: "too-large", contentBytes: size });
+    else {
+      const content = size <= scratch.length ? scratch.subarray(0, Math.max(size, 0)) : uninitializedBytes(size);
+      if (size >= 0 && packs.readBlob(oids[i], content)) pending = onBlob(i, { kind: "content", content });
+      else others.push(i);
+    }
+    if (pending !== undefined) await pending;
+  }
+  return others;
+}

@@ -1,0 +1,108 @@
+import type { RemoteUrl } from "../mirror/remote-url.js";
+
+/**
+ * What git, ssh and libcurl say, each in words of a message as they write it with `LC_ALL=C`, and what helps. The first
+ * that fits counts.
+ */
+const remedies: readonly (readonly [
+  says: readonly string[],
+  remedy: (remote: string, showsSecret: boolean) => string,
+])[] = [
+  [
+    ["REMOTE HOST IDENTIFICATION HAS CHANGED"],
+    (host) =>
+      `host key of ${host} is not the one that is known: ask its operator whether it was changed, then put the new one in ~/.ssh/known_hosts of the daemon's account`,
+  ],
+  [
+    ["Host key verification failed"],
+    (host) =>
+      `host key of ${host} is not known: put it in ~/.ssh/known_hosts of the daemon's account, where \`ssh-keyscan ${host}\` shows it and its operator confirms it`,
+  ],
+  [
+    ["Permission denied (publickey", "Too many authentication failures"],
+    (host) =>
+      `${host} takes no key of the daemon's account: put one in its ~/.ssh, readable by it alone, and enter the public half at ${host}`,
+  ],
+  [
+    ["Load key", "UNPROTECTED PRIVATE KEY"],
+    () => "an ssh key is not usable: it must belong to the daemon's account, with mode 0600, and have no passphrase",
+  ],
+  [
+    ["Could not resolve host", "Could not resolve hostname", "Name or service not known"],
+    (host) => `the name ${host} is not known here: check how it is spelt, and the resolver of this machine`,
+  ],
+  [
+    ["could not read Username", "could not read Password", "Authentication failed", "invalid credentials"],
+    (host, showsSecret) =>
+      showsSecret
+        ? `${host} does not take the user and password: check whether the token has expired, and what its credential names`
+        : `${host} asks who reads: give the repository a credential, as in "credential": "file:/etc/trawl/token"; hosts also answer so for a repository that is not there`,
+  ],
+  [
+    ["returned error: 403"],
+    (host) => `${host} knows who reads and does not allow it: give the token the right to read this repository`,
+  ],
+  [["returned error: 429"], (host) => `${host} wants fewer requests: raise sync.intervalSeconds`],
+  [
+    ["returned error: 404", "not found", "does not appear to be a git repository", "does not exist", "Could not find"],
+    (remote) =>
+      `there is no such repository at ${remote}, or none that this account may see: check the URL and the rights`,
+  ],
+  [
+    ["certificate", "SSL"],
+    (host) =>
+      `the certificate of ${host} is not trusted: put that of its authority in /usr/local/share/ca-certificates and run update-ca-certificates`,
+  ],
+  [["redirect"], () => "the remote has moved: use its new URL, or set git.followRedirects"],
+  [["Connection refused"], (host) => `nothing listens at ${host}: check the port, and whether the service runs`],
+  [
+    ["timed out", "Network is unreachable", "No route to host", "Failed to connect", "Couldn't connect"],
+    (host) =>
+      `${host} cannot be reached from here: check the network, the firewall, and whether a proxy is needed (https_proxy in the unit)`,
+  ],
+  [["No space left on device"], () => "the disk is full: make room on the one that holds the data"],
+  [
+    ["Permission denied"],
+    (remote) => `the daemon's account may not read ${remote}: allow it, and note that its unit hides /home and /root`,
+  ],
+];
+
+const wordsLengthMax = 600;
+
+/**
+ * One line that begins with what to do, and has git's own words behind it; the words alone where nothing is known to
+ * help.
+ *
+ * A remote chooses some of the words, so a remedy is advice to a person and nothing acts on it.
+ */
+export function withRemedy(words: string, url: RemoteUrl): string {
+  const line = words
+    .split(/[\r\n]+/)
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .join("; ");
+  const found = remedies.find(([says]) => says.some((text) => words.includes(text)));
+  return found === undefined
+    ? line
+    : `${found[1](describeRemote(url), url.kind === "http" && url.authorization !== null)} (${line.slice(0, wordsLengthMax)})`;
+}
+
+function describeRemote(url: RemoteUrl): string {
+  switch (url.kind) {
+    case "local":
+      return url.path;
+    case "http":
+      return url.origin.slice(url.origin.indexOf("//") + 2);
+    case "ssh":
+      return sshHost(url.text);
+  }
+}
+
+function sshHost(text: string): string {
+  if (text.startsWith("ssh://")) return new URL(text).hostname;
+  const address = text.slice(
+    0,
+    text.startsWith("[") || text.includes("@[") ? text.indexOf("]") + 1 : text.indexOf(":"),
+  );
+  return address.slice(address.indexOf("@") + 1);
+}

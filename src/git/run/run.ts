@@ -1,0 +1,296 @@
+import type { Readable, Writable } from "node:stream";
+import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { StopSignal } from "../../base/stop-signal.js";
+import { startProcess, type Ending, type ProcessLimits, type StartedProcess } from "../../native/process/process.js";
+import { limitHit } from "./limit-hit.js";
+import { parseProgress } from "../mirror/fetch-progress.js";
+import { redactUrl } from "../mirror/remote-url.js";
+
+/** Asked every 50 ms while git runs. */
+export { neverStop, type StopSignal } from "../../base/stop-signal.js";
+
+export interface GitCommand {
+  /** Arguments after `git`. References and URLs come after `--end-of-options`. */
+  readonly args: readonly string[];
+  /** The whole environment, from `localEnvironment` or `remoteEnvironment`. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Working directory. git writes nothing there unless told to by `args`. */
+  readonly directory: string;
+}
+
+export interface RunLimits {
+  /** Milliseconds after which git is killed. */
+  readonly timeoutMs: number;
+  /** Milliseconds without output of any kind after which git is killed; use Infinity where silence is normal. */
+  readonly silenceMs: number;
+  readonly outputBytesMax: number;
+  /** What the kernel lets git, and each process that it starts, take. */
+  readonly process: ProcessLimits;
+  readonly stop: StopSignal;
+  /**
+   * Asked once a second while git runs. A text is the end of a sentence that begins with git's name: why git is killed.
+   */
+  readonly guard?: () => string | null;
+}
+
+export interface RunOptions extends GitCommand, RunLimits {
+  readonly stdin: string | Uint8Array | null;
+  /** Exit codes that are an answer rather than a failure. */
+  readonly exitCodes: readonly number[];
+  /** Sees each line of standard error, progress lines included, as soon as it is complete. */
+  readonly onErrorLine: ((line: string) => void) | null;
+}
+
+export interface RunResult {
+  readonly stdout: Buffer;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+const pollMs = 50;
+const guardMs = 1_000;
+/** From the polite signal to the deadly one. */
+const killGraceMs = 2_000;
+/** How long we wait for pipes to close after git itself is gone: some descendant may hold them open. */
+const closeGraceMs = 1_000;
+const keptErrorLines = 20;
+
+/**
+ * Runs git to its end.
+ *
+ * On a timeout, silence, too much output or a stop, git and all its descendants get SIGTERM, then SIGKILL.
+ * Throws `cancelled` when stopped, `git` when git fails, cannot be started or exceeds a limit.
+ */
+export async function runGit(options: RunOptions): Promise<RunResult> {
+  const child = new GitChild(options, options, options.onErrorLine);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  child.stdout.on("data", (part: Buffer) => {
+    bytes += part.length;
+    if (bytes <= options.outputBytesMax) parts.push(part);
+    else child.fail(new TrawlError("git", `${child.name} wrote more than ${options.outputBytesMax} bytes`));
+  });
+  child.stdin.end(options.stdin ?? "");
+  const code = await child.ended;
+  if (code !== 0 && (child.limitHit !== null || !options.exitCodes.includes(code))) throw child.exitError(code);
+  return { stdout: Buffer.concat(parts), stderr: child.errorText, code };
+}
+
+/**
+ * One running `git`, with its own process group, watched for stop, timeout and silence.
+ *
+ * `ended` settles once: with the exit code, or with the reason why git was killed or never started.
+ */
+export class GitChild {
+  /** What messages call it: `git fetch`. */
+  readonly name: string;
+  readonly ended: Promise<number>;
+  readonly #process: StartedProcess;
+  readonly #limits: Omit<RunLimits, "outputBytesMax">;
+  readonly #startedMs = monotonicMs();
+  readonly #errorLines: LineCollector;
+  readonly #watch: PendingCall;
+  #heardMs = monotonicMs();
+  #guardedMs = monotonicMs();
+  #watchesSilence = true;
+  #failure: TrawlError | null = null;
+  #exitCode: number | null = null;
+  #signal: string | null = null;
+  #openStreamCount = 2;
+  #harderSignal: PendingCall | null = null;
+  #settle: () => void = () => undefined;
+
+  constructor(
+    command: GitCommand,
+    limits: Omit<RunLimits, "outputBytesMax">,
+    onErrorLine: ((line: string) => void) | null,
+  ) {
+    this.name = `git ${subcommand(command.args)}`;
+    this.#limits = limits;
+    this.#errorLines = new LineCollector(onErrorLine);
+    this.#process = start(this.name, command, limits.process);
+    this.ended = this.#end();
+    // A caller that only reads the output learns of a failure there; nobody need await `ended`.
+    this.ended.catch(() => undefined);
+    this.#watch = callEvery(pollMs, () => this.#check());
+  }
+
+  get stdout(): Readable {
+    return this.#process.stdout;
+  }
+
+  get stdin(): Writable {
+    return this.#process.stdin;
+  }
+
+  /** The last lines git wrote to standard error, without passwords. */
+  get errorText(): string {
+    return redactUrl(this.#errorLines.text);
+  }
+
+  /** Which limit of the kernel ended git or a process that it started, as the end of a sentence; null when none did. */
+  get limitHit(): string | null {
+    return limitHit(this.#signal, this.errorText, this.#limits.process);
+  }
+
+  /** Switches the watch for silence, which starts switched on: a caller that neither asks nor reads switches it off. */
+  watchSilence(watch: boolean): void {
+    this.#heardMs = monotonicMs();
+    this.#watchesSilence = watch;
+  }
+
+  /** Kills git; `ended` rejects with `error`, unless it is settled. */
+  fail(error: TrawlError): void {
+    if (this.#failure !== null || this.#exitCode !== null) return;
+    this.#failure = error;
+    this.#send("SIGTERM");
+    this.#harderSignal = callAfter(killGraceMs, () => this.#send("SIGKILL"));
+  }
+
+  /** Kills git at once. Idempotent. */
+  kill(): void {
+    this.#failure ??= new TrawlError("cancelled", `${this.name} was closed`);
+    this.#send("SIGKILL");
+  }
+
+  exitError(code: number): TrawlError {
+    const hit = this.limitHit;
+    if (hit !== null) return new TrawlError("git", `${this.name} ${hit}`);
+    const text = this.errorText;
+    return new TrawlError("git", `${this.name} failed: ${text === "" ? `exit code ${code}` : text}`);
+  }
+
+  #end(): Promise<number> {
+    const { stdin, stdout, stderr } = this.#process;
+    return new Promise((resolve, reject) => {
+      this.#settle = () => {
+        this.#watch.cancel();
+        if (this.#failure !== null) reject(this.#failure);
+        else resolve(this.#exitCode ?? -1);
+      };
+      // git may end before it has read all its input; the exit code tells the story.
+      stdin.on("error", () => undefined);
+      stdout.on("data", () => (this.#heardMs = monotonicMs()));
+      stderr.on("data", (part: Buffer) => {
+        this.#heardMs = monotonicMs();
+        this.#errorLines.add(part);
+      });
+      for (const stream of [stdout, stderr]) stream.on("close", () => this.#streamClosed());
+    });
+  }
+
+  /** A process closes its streams right before it ends. */
+  #streamClosed(): void {
+    if (--this.#openStreamCount === 0) this.#awaitEnding(1);
+  }
+
+  #awaitEnding(delayMs: number): void {
+    this.#lookForEnding();
+    if (this.#exitCode !== null) this.#settle();
+    else void sleep(delayMs).then(() => this.#awaitEnding(Math.min(2 * delayMs, pollMs)));
+  }
+
+  #lookForEnding(): void {
+    const ending = this.#exitCode === null ? this.#process.ending() : null;
+    if (ending !== null) this.#exited(ending);
+  }
+
+  #exited({ code, signal }: Ending): void {
+    this.#exitCode = code ?? -1;
+    this.#signal = signal;
+    this.#harderSignal?.cancel();
+    this.#watch.cancel();
+    // A pipe for writing tells nobody that its reader is gone: what was not ended would keep its descriptor.
+    this.#process.stdin.destroy();
+    if (signal !== null)
+      this.#failure ??= new TrawlError("git", `${this.name} ${this.limitHit ?? `was killed by ${signal}`}`);
+    if (this.#failure !== null) this.#send("SIGKILL");
+    this.#closeWhenQuiet();
+  }
+
+  /** Ends the wait for "close" once a second passes without output that somebody is ready to read. */
+  #closeWhenQuiet(): void {
+    const heardMs = this.#heardMs;
+    callAfter(closeGraceMs, () => {
+      // After a long synchronous task the timer fires before waiting output is read; the immediate comes after it.
+      setImmediate(() => {
+        if (this.#heardMs !== heardMs || this.stdout.isPaused()) return this.#closeWhenQuiet();
+        this.stdout.destroy();
+        this.#process.stderr.destroy();
+        return this.#settle();
+      });
+    });
+  }
+
+  #check(): void {
+    this.#lookForEnding();
+    if (this.#exitCode !== null) return;
+    const nowMs = monotonicMs();
+    const { stop, timeoutMs, silenceMs } = this.#limits;
+    if (stop()) this.fail(new TrawlError("cancelled", `${this.name} was stopped`));
+    else if (nowMs - this.#startedMs > timeoutMs) {
+      this.fail(new TrawlError("git", `${this.name} took longer than ${timeoutMs} ms`));
+    } else if (this.#watchesSilence && nowMs - this.#heardMs > silenceMs) {
+      this.fail(new TrawlError("git", `${this.name} was silent for more than ${silenceMs} ms`));
+    } else if (nowMs - this.#guardedMs >= guardMs) this.#askGuard(nowMs);
+  }
+
+  #askGuard(nowMs: number): void {
+    this.#guardedMs = nowMs;
+    const reason = this.#limits.guard?.() ?? null;
+    if (reason !== null) this.fail(new TrawlError("git", `${this.name} ${reason}`));
+  }
+
+  /** Signals the whole process group, so that ssh, index-pack and the like go too. */
+  #send(signal: "SIGTERM" | "SIGKILL"): void {
+    try {
+      process.kill(-this.#process.pid, signal);
+    } catch {
+      // The group is gone already.
+    }
+  }
+}
+
+/** Throws `git` where git cannot even be started: it is not there, no descriptor is left, a NUL is in an argument. */
+function start(name: string, { args, environment, directory }: GitCommand, limits: ProcessLimits): StartedProcess {
+  try {
+    return startProcess({ name: "git", args, environment, directory, limits });
+  } catch (error) {
+    throw new TrawlError("git", `cannot run ${name}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Splits standard error into lines at LF and CR (progress), hands them on and keeps the last ones that say something.
+ */
+class LineCollector {
+  readonly #onLine: ((line: string) => void) | null;
+  readonly #kept: string[] = [];
+  #rest = "";
+
+  constructor(onLine: ((line: string) => void) | null) {
+    this.#onLine = onLine;
+  }
+
+  get text(): string {
+    return [...this.#kept, this.#rest].filter((line) => line !== "").join("\n");
+  }
+
+  add(part: Buffer): void {
+    const lines = (this.#rest + part.toString("utf8")).split(/[\r\n]/);
+    this.#rest = (lines.pop() ?? "").slice(-4096);
+    for (const line of lines) {
+      if (line === "") continue;
+      this.#onLine?.(line);
+      if (parseProgress(line) !== null) continue;
+      this.#kept.push(line.slice(0, 4096));
+      if (this.#kept.length > keptErrorLines) this.#kept.shift();
+    }
+  }
+}
+
+/** The first argument that is no global option: `--git-dir=…` precedes the subcommand. */
+function subcommand(args: readonly string[]): string {
+  return args.find((argument) => !argument.startsWith("-")) ?? "";
+}

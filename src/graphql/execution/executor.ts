@@ -1,0 +1,135 @@
+import { GraphQLError, type ExecutionResult, type GraphQLFormattedError, type GraphQLSchema } from "graphql";
+import { errorTable, TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import type { Metrics } from "../../base/metrics.js";
+import { operatorViewer, type Viewer } from "../../model/viewer.js";
+import { RequestContext, type GraphqlServices } from "../../browse/request-context.js";
+import type { CostLimits, Variables } from "./cost.js";
+import { stringify } from "./stringify.js";
+import { Operations } from "./operations.js";
+import { warmUpDocuments } from "./warm-up.js";
+
+/** What a client sent. */
+export interface GraphqlRequest {
+  readonly query: string;
+  readonly operationName: string | undefined;
+  readonly variables: Variables;
+}
+
+/** The answer: an HTTP status, and JSON. */
+export interface GraphqlAnswer {
+  readonly status: number;
+  readonly json: string | Uint8Array;
+}
+
+/** A request that is being answered. */
+export interface RunningRequest {
+  /** The client has left. */
+  cancel(): void;
+  /**
+   * The credential has ended. A query ends. A mutation finishes the change that it is making, which may be what ended
+   * the credential, and begins no other.
+   */
+  revoke(): "ends" | "finishes";
+}
+
+/** Answers requests. */
+export class GraphqlExecutor {
+  readonly #services: GraphqlServices;
+  readonly #newOperations: () => Operations;
+  readonly #operations: Operations;
+  readonly #log: Log;
+  readonly #timeoutMs: number;
+  readonly #metrics: Metrics;
+
+  /** A request may take `timeoutMs`; after that its slow fields are errors, and the rest of it is answered. */
+  constructor(
+    schema: GraphQLSchema,
+    services: GraphqlServices,
+    limits: CostLimits,
+    timeoutMs: number,
+    log: Log,
+    metrics: Metrics,
+  ) {
+    this.#services = services;
+    this.#newOperations = () =>
+      new Operations(schema, limits, () => `${services.externalUrl()}/help/api/graphql#cost-limits`);
+    this.#operations = this.#newOperations();
+    this.#timeoutMs = timeoutMs;
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  /** Asks itself what `warmUpDocuments` holds, with other work between. Nothing of that is kept or counted. */
+  async warmUp(): Promise<void> {
+    const operations = this.#newOperations();
+    for (const { text, runCount } of warmUpDocuments()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const prepared = operations.prepare(text, undefined, {});
+      if (prepared.kind === "refused") continue;
+      for (let i = 0; i < runCount; i++)
+        await stringify(
+          await prepared.run(new RequestContext(this.#services, operatorViewer, "", this.#timeoutMs), {}),
+        );
+    }
+  }
+
+  /** `from` is the address of the client; `onBegin` is handed the request before any of it is executed. */
+  async answer(
+    request: GraphqlRequest,
+    viewer: Viewer,
+    from: string,
+    onBegin: (running: RunningRequest) => void,
+  ): Promise<GraphqlAnswer> {
+    const endTimer = this.#metrics.graphqlSeconds.startTimer();
+    const prepared = this.#operations.prepare(request.query, request.operationName, request.variables);
+    if (prepared.kind === "refused") {
+      this.#metrics.graphqlRequests.inc({ outcome: "refused" });
+      return this.#write(prepared.status, { errors: prepared.errors });
+    }
+    const context = new RequestContext(this.#services, viewer, from, this.#timeoutMs);
+    const { isMutation } = prepared;
+    onBegin({
+      cancel: () => context.cancel(),
+      revoke: () => {
+        if (isMutation) context.endActing();
+        return isMutation ? "finishes" : "ends";
+      },
+    });
+    try {
+      const result = await prepared.run(context, request.variables);
+      this.#metrics.graphqlRequests.inc({
+        outcome: result.errors === undefined || result.errors.length === 0 ? "good" : "errors",
+      });
+      return await this.#write(200, result);
+    } finally {
+      endTimer();
+      context.cancel();
+    }
+  }
+
+  async #write(status: number, { errors, data }: ExecutionResult): Promise<GraphqlAnswer> {
+    const formatted =
+      errors === undefined || errors.length === 0 ? undefined : errors.map((error) => this.#format(error));
+    return { status, json: await stringify({ errors: formatted, data }) };
+  }
+
+  /** What only we can have caused is logged whole, and told to nobody. */
+  #format(error: GraphQLError): GraphQLFormattedError {
+    const cause = error.originalError;
+    const isOurs =
+      cause !== undefined &&
+      cause !== null &&
+      !(cause instanceof GraphQLError) &&
+      !(cause instanceof TrawlError && cause.code !== "internal");
+    if (isOurs)
+      this.#log[errorTable.internal.level]({ err: cause, path: error.path?.join(".") }, "a GraphQL field failed");
+    const { locations, path, extensions } = error;
+    return {
+      message: isOurs ? "internal error" : error.message,
+      ...(locations !== undefined && locations.length > 0 ? { locations } : {}),
+      ...(path === undefined ? {} : { path }),
+      ...(extensions !== undefined && Object.keys(extensions).length > 0 ? { extensions } : {}),
+    };
+  }
+}

@@ -1,0 +1,188 @@
+import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema } from "graphql";
+import { siteSubject } from "../../account/settings/settings-table.js";
+import { assert } from "../../base/assert.js";
+import { emptyPage } from "../resolvers/connections.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import type { ObjectTypes, SourceOf } from "../schema-types.js";
+import { subjectKey } from "../sources/settings-sources.js";
+
+/**
+ * Who may read a field of an object that is about somebody: everyone who has the object, users, its owner, or site
+ * admins. Each includes those behind it. The owner of a user is that user, that of an organisation each of its members.
+ */
+type Readers = "everyone" | "users" | "owner" | "admins";
+
+/**
+ * Others get an error, or the value of `otherwise`, where clients ask for the field of anybody and drop answers with
+ * errors.
+ */
+type FieldAccess = Readers | { readonly readers: Readers; readonly otherwise: unknown };
+
+type GuardedType = "User" | "Org" | "AccessToken" | "Settings" | "SavedSearch" | "Team";
+
+/** Who owns the object: the id of a user or an organisation, 0 for the site; undefined where nobody does. */
+const ownerOf: { readonly [T in GuardedType]: (source: SourceOf<T>) => number | undefined } = {
+  User: ({ user }) => user.id,
+  Org: ({ organisation }) => organisation.id,
+  AccessToken: ({ token }) => token.userId,
+  Settings: ({ subject }) => subjectKey(subject),
+  SavedSearch: ({ search }) => search.ownerId,
+  Team: () => undefined,
+};
+
+const noOrganisations = { nodes: [], totalCount: 0 };
+const noStatistics = {
+  searchQueries: 0,
+  pageViews: 0,
+  codeIntelligenceActions: 0,
+  findReferencesActions: 0,
+  lastActiveTime: null,
+  lastActiveCodeHostIntegrationTime: null,
+};
+
+/**
+ * The one table of who reads what. Objects are handed out by many fields: a public context names the organisation that
+ * owns it. So each field is guarded here, wherever its object came from, and a field without a row does not compile.
+ */
+const accessOf: { readonly [T in GuardedType]: { readonly [F in keyof ObjectTypes[T]]: FieldAccess } } = {
+  User: {
+    id: "everyone",
+    databaseID: "everyone",
+    username: "everyone",
+    namespaceName: "everyone",
+    displayName: "everyone",
+    avatarURL: "everyone",
+    url: "everyone",
+    settingsURL: "everyone",
+    email: { readers: "owner", otherwise: "" },
+    emails: { readers: "owner", otherwise: [] },
+    primaryEmail: { readers: "owner", otherwise: null },
+    hasVerifiedEmail: { readers: "owner", otherwise: false },
+    latestSettings: { readers: "owner", otherwise: null },
+    settingsCascade: "owner",
+    accessTokens: "owner",
+    externalAccounts: { readers: "owner", otherwise: emptyPage },
+    usageStatistics: { readers: "owner", otherwise: noStatistics },
+    createdAt: "users",
+    updatedAt: "users",
+    siteAdmin: "users",
+    teams: { readers: "users", otherwise: emptyPage },
+    // Their resolver leaves out organisations that the viewer is no member of.
+    organizations: { readers: "users", otherwise: noOrganisations },
+    organizationMemberships: { readers: "users", otherwise: noOrganisations },
+    permissionsInfo: { readers: "admins", otherwise: null },
+    // Of these nothing is recorded, or they are about the viewer.
+    builtinAuth: "everyone",
+    tags: "everyone",
+    viewerCanChangeUsername: "everyone",
+    scimControlled: "everyone",
+    codyProEnabled: "everyone",
+    tosAccepted: "everyone",
+    completedPostSignup: "everyone",
+    session: "everyone",
+    viewerCanAdminister: "everyone",
+    permissions: "everyone",
+    roles: "everyone",
+  },
+  Org: {
+    id: "everyone",
+    name: "everyone",
+    namespaceName: "everyone",
+    displayName: "everyone",
+    url: "everyone",
+    settingsURL: "everyone",
+    viewerCanAdminister: "everyone",
+    viewerIsMember: "everyone",
+    createdAt: "owner",
+    members: "owner",
+    latestSettings: { readers: "owner", otherwise: null },
+    settingsCascade: "owner",
+  },
+  AccessToken: {
+    id: "owner",
+    subject: "owner",
+    scopes: "owner",
+    note: "owner",
+    creator: "owner",
+    createdAt: "owner",
+    lastUsedAt: "owner",
+    expiresAt: "owner",
+  },
+  Settings: { id: "owner", subject: "owner", author: "owner", createdAt: "owner", contents: "owner" },
+  SavedSearch: {
+    id: "everyone",
+    description: "everyone",
+    query: "everyone",
+    draft: "everyone",
+    visibility: "everyone",
+    owner: "everyone",
+    namespace: "everyone",
+    createdAt: "everyone",
+    updatedAt: "everyone",
+    url: "everyone",
+    viewerCanAdminister: "everyone",
+    notify: "everyone",
+    notifySlack: "everyone",
+    createdBy: { readers: "users", otherwise: null },
+    updatedBy: { readers: "users", otherwise: null },
+  },
+  Team: {
+    id: "users",
+    name: "users",
+    displayName: "users",
+    url: "users",
+    avatarURL: "users",
+    readonly: "users",
+    members: "users",
+    parentTeam: "users",
+    childTeams: "users",
+    viewerCanAdminister: "users",
+    creator: "users",
+    external: "users",
+  },
+};
+
+/** Puts the table before the resolvers of the schema. */
+export function guardFields(schema: GraphQLSchema): void {
+  for (const [typeName, fields] of Object.entries(accessOf) as [GuardedType, Readonly<Record<string, FieldAccess>>][]) {
+    const type = schema.getType(typeName);
+    assert(type !== undefined && "getFields" in type, `${typeName} is a type of the schema with fields`);
+    for (const [name, access] of Object.entries(fields)) {
+      const field = type.getFields()[name];
+      assert(field !== undefined && "args" in field, `${typeName}.${name} is a field of the schema`);
+      if (access !== "everyone") field.resolve = guarded(typeName, access, field.resolve ?? defaultFieldResolver);
+    }
+  }
+}
+
+type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
+
+function guarded(typeName: GuardedType, access: FieldAccess, resolve: Resolve): Resolve {
+  const ownerId = ownerOf[typeName] as (source: unknown) => number | undefined;
+  const readers = typeof access === "string" ? access : access.readers;
+  return (source, args, context, info) => {
+    if (mayRead(readers, ownerId(source), context)) return resolve(source, args, context, info);
+    if (typeof access !== "string") return access.otherwise;
+    return refuse(readers, ownerId(source), context);
+  };
+}
+
+function mayRead(readers: Readers, ownerId: number | undefined, context: RequestContext): boolean {
+  switch (readers) {
+    case "everyone":
+      return true;
+    case "users":
+      return context.isUser;
+    case "owner":
+      return ownerId === siteSubject || (ownerId !== undefined && context.mayActFor(ownerId));
+    case "admins":
+      return context.viewer.isSiteAdmin;
+  }
+}
+
+/** Throws `forbidden`, in the words that clients know. */
+function refuse(readers: Readers, ownerId: number | undefined, context: RequestContext): never {
+  if (readers === "admins") context.requireSiteAdmin();
+  context.requireActingFor(ownerId ?? siteSubject);
+  assert(false, "who may not read the field is refused");
+}

@@ -1,0 +1,339 @@
+import {
+  execute,
+  GraphQLError,
+  KnownFragmentNamesRule,
+  Kind,
+  NoFragmentCyclesRule,
+  OperationTypeNode,
+  parse,
+  validate,
+  type DocumentNode,
+  type ExecutionResult,
+  type GraphQLSchema,
+  type SelectionSetNode,
+} from "graphql";
+import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
+import { BoundedMap } from "../../base/bounded-map.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import {
+  argumentCharacters,
+  computeCost,
+  findExcess,
+  hasVariableCost,
+  type Cost,
+  type CostLimits,
+  type Variables,
+} from "./cost.js";
+import { mergeFields } from "./merge-fields.js";
+
+/**
+ * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has six
+ * to ten thousand, which take 5 ms to read and 15 to validate.
+ */
+const tokensMax = 10_000;
+const charactersMax = 256 << 10;
+
+/** More values in the variables of one request are refused: checking 100,000 of them takes 100 ms. */
+const variableValuesMax = 10_000;
+
+/**
+ * The arguments that all fields are given may have so many characters together. Of a megabyte, reading an id takes 3
+ * ms, and a variable may be given to 500 fields.
+ */
+const argumentCharactersMax = 4 << 20;
+
+/**
+ * Documents with more are refused. Validation compares each fragment with each other one, which takes 10 ms for 64 of
+ * them and 150 for 500; variables are as many as aliases may be by default.
+ */
+const fragmentsMax = 64;
+const variablesMax = 500;
+
+/** Of a document that asks for the schema more often: all of it takes 5 to 15 ms, and clients ask once. */
+const schemaFieldsMax = 4;
+
+/** Answers about the schema itself that are kept: of a whole one takes 15 to 50 ms, and always says the same. */
+const keptSchemaAnswersMax = 16;
+
+/** Documents are kept until their texts are this long together, or so many. */
+const keptCharactersMax = 8 << 20;
+const keptCountMax = 1000;
+
+/**
+ * Larger operations are not compiled: that takes 0.1 to 0.2 ms a field, which the main thread must not spend on one
+ * request.
+ */
+const compiledFieldsMax = 100;
+
+/** After so many errors validation gives up. */
+const validationErrorsMax = 20;
+
+/** An operation that can run, or why it cannot. */
+export type Prepared =
+  | {
+      readonly kind: "run";
+      readonly isMutation: boolean;
+      readonly run: (context: RequestContext, variables: Variables) => Promise<ExecutionResult> | ExecutionResult;
+    }
+  | { readonly kind: "refused"; readonly status: number; readonly errors: readonly GraphQLError[] };
+
+/**
+ * Texts to operations, and those kept for the next time.
+ *
+ * A document is parsed and validated once. Its first use runs in graphql-js; from the second on graphql-jit compiles
+ * it, which is ten times as fast for large answers and costs as much as some uses. Limits are checked between parsing
+ * and validating, because validating what they refuse is what takes the time.
+ */
+export class Operations {
+  readonly #schema: GraphQLSchema;
+  readonly #limits: CostLimits;
+  /** Where an operator reads about the limits. */
+  readonly #limitsUrl: () => string;
+  readonly #kept = new BoundedMap<string, Operation>(keptCharactersMax, (operation) => operation.weight);
+  readonly #schemaAnswers = new BoundedMap<Operation, ExecutionResult>(keptSchemaAnswersMax, () => 1);
+
+  constructor(schema: GraphQLSchema, limits: CostLimits, limitsUrl: () => string) {
+    this.#schema = schema;
+    this.#limits = limits;
+    this.#limitsUrl = limitsUrl;
+  }
+
+  prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
+    try {
+      return this.#prepare(text, operationName, variables);
+    } catch (error) {
+      // Parser and rules call themselves for each level of nesting, of fields or of fragments.
+      if (error instanceof RangeError) return refused("Syntax Error: the document is nested too deeply.");
+      throw error;
+    }
+  }
+
+  #prepare(text: string, operationName: string | undefined, variables: Variables): Prepared {
+    if (text.length > charactersMax)
+      return refused(`Syntax Error: the document has more than ${charactersMax} characters.`);
+    if (countValues(variables, variableValuesMax) > variableValuesMax)
+      return refused(`the variables hold more than ${variableValuesMax} values`);
+    // No document that can be read holds a zero character.
+    const key = operationName === undefined ? text : `${operationName}\0${text}`;
+    let operation = this.#kept.get(key);
+    if (operation === undefined) {
+      const read = readDocument(text);
+      if (read instanceof GraphQLError) return { kind: "refused", status: 200, errors: [read] };
+      operation = new Operation(this.#schema, text, read, operationName, this.#schemaAnswers);
+      this.#kept.set(key, operation);
+    }
+    const cost = operation.cost(variables);
+    const errors = this.#excesses(cost);
+    if (errors.length > 0) return { kind: "refused", status: 400, errors };
+    if (cost !== undefined && argumentCharacters(cost, variables) > argumentCharactersMax) {
+      return refused(
+        `the fields are given arguments of more than ${argumentCharactersMax} characters together; give long values to fewer fields`,
+      );
+    }
+    return operation.prepare(this.#limits.depth);
+  }
+
+  #excesses(cost: Cost | undefined): GraphQLError[] {
+    if (cost === undefined) return [];
+    return findExcess(cost, this.#limits).map(
+      (excess) =>
+        new GraphQLError(`Query exceeds maximum ${excess.type} limit`, {
+          extensions: { code: "ErrQueryComplexityLimitExceeded", ...excess, docs_url: this.#limitsUrl() },
+        }),
+    );
+  }
+}
+
+function readDocument(text: string): DocumentNode | GraphQLError {
+  try {
+    return parse(text, { maxTokens: tokensMax });
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
+}
+
+function refused(message: string): Prepared {
+  return { kind: "refused", status: 200, errors: [new GraphQLError(message)] };
+}
+
+/** Values in a tree, counted until there are more than `max`. */
+function countValues(value: unknown, max: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const key in value) {
+    count += countValues((value as Readonly<Record<string, unknown>>)[key], max - count);
+    if (count > max) return count;
+  }
+  return count;
+}
+
+class Operation {
+  readonly #schema: GraphQLSchema;
+  /** As written, until it is found to be within the limits; then without repetitions. */
+  #document: DocumentNode;
+  readonly #schemaAnswers: BoundedMap<Operation, ExecutionResult>;
+  readonly #isAboutSchema: boolean;
+  readonly #name: string | undefined;
+  readonly weight: number;
+  /** The cost when no variable changes it. */
+  readonly #fixedCost: Cost | undefined;
+  readonly #hasVariableCost: boolean;
+  /** The code that graphql-jit writes assigns to fields by their aliases, which `__proto__` does not survive. */
+  readonly #isCompilable: boolean;
+  #prepared: Prepared | undefined;
+  #useCount = 0;
+  #compiled: CompiledQuery | undefined;
+
+  constructor(
+    schema: GraphQLSchema,
+    text: string,
+    document: DocumentNode,
+    name: string | undefined,
+    schemaAnswers: BoundedMap<Operation, ExecutionResult>,
+  ) {
+    this.#schema = schema;
+    this.#schemaAnswers = schemaAnswers;
+    this.#isAboutSchema = isAboutSchema(document);
+    this.#isCompilable = !text.includes("__proto__");
+    this.#document = document;
+    this.#name = name;
+    this.weight = Math.max(text.length, keptCharactersMax / keptCountMax);
+    this.#hasVariableCost = hasVariableCost(document);
+    this.#fixedCost = computeCost(document, {});
+  }
+
+  cost(variables: Variables): Cost | undefined {
+    return this.#hasVariableCost ? computeCost(this.#document, variables) : this.#fixedCost;
+  }
+
+  prepare(depthMax: number): Prepared {
+    this.#prepared ??= this.#validate(depthMax);
+    return this.#prepared;
+  }
+
+  #validate(depthMax: number): Prepared {
+    const errors = this.#errors(depthMax);
+    if (errors.length > 0) return { kind: "refused", status: 200, errors };
+    const fieldsOfItem = this.#fixedCost?.writtenFields ?? 1;
+    return {
+      kind: "run",
+      isMutation: isMutation(this.#document, this.#name),
+      run: (context, variables) => {
+        context.fieldsOfItem = fieldsOfItem;
+        return this.#run(context, variables);
+      },
+    };
+  }
+
+  #errors(depthMax: number): readonly GraphQLError[] {
+    const cost = this.#fixedCost;
+    // What has no cost has not been compared with the limits, so the dear rules must not see it.
+    if (cost === undefined)
+      return validate(this.#schema, this.#document, [KnownFragmentNamesRule, NoFragmentCyclesRule], {
+        maxErrors: validationErrorsMax,
+      });
+    if (depthMax > 0 && cost.expandedDepth > depthMax) {
+      return [new GraphQLError(`Query has depth ${cost.expandedDepth} that exceeds max depth ${depthMax}`)];
+    }
+    const choice = chooseOperation(this.#document, this.#name) ?? tooMuchToValidate(this.#document);
+    if (choice !== undefined) return [choice];
+    this.#document = mergeFields(this.#document);
+    return validate(this.#schema, this.#document, undefined, { maxErrors: validationErrorsMax });
+  }
+
+  #run(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
+    const known = this.#schemaAnswers.get(this);
+    if (known !== undefined) return known;
+    const result = this.#execute(context, variables);
+    if (this.#isAboutSchema && !(result instanceof Promise)) this.#schemaAnswers.set(this, result);
+    return result;
+  }
+
+  #execute(context: RequestContext, variables: Variables): Promise<ExecutionResult> | ExecutionResult {
+    this.#useCount++;
+    if (this.#useCount === 2 && this.#isCompilable && (this.#fixedCost?.writtenFields ?? Infinity) <= compiledFieldsMax)
+      this.#compiled = this.#compile();
+    if (this.#compiled !== undefined) return this.#compiled.query(undefined, context, variables);
+    return execute({
+      schema: this.#schema,
+      document: this.#document,
+      operationName: this.#name,
+      contextValue: context,
+      variableValues: variables,
+    });
+  }
+
+  #compile(): CompiledQuery | undefined {
+    const compiled = compileQuery(this.#schema, this.#document, this.#name, { disablingCapturingStackErrors: true });
+    return isCompiledQuery(compiled) ? compiled : undefined;
+  }
+}
+
+function isMutation({ definitions }: DocumentNode, name: string | undefined): boolean {
+  return definitions.some(
+    (definition) =>
+      definition.kind === Kind.OPERATION_DEFINITION &&
+      definition.operation === OperationTypeNode.MUTATION &&
+      (name === undefined || definition.name?.value === name),
+  );
+}
+
+/** Whether every answer is the same: only the schema is asked about, and no variable has a say. */
+function isAboutSchema({ definitions }: DocumentNode): boolean {
+  return definitions.every(
+    (definition) =>
+      definition.kind !== Kind.OPERATION_DEFINITION ||
+      ((definition.variableDefinitions ?? []).length === 0 &&
+        definition.selectionSet.selections.every(
+          (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith("__"),
+        )),
+  );
+}
+
+/** Why a document within the limits is too dear to validate all the same. */
+function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefined {
+  const fragmentCount = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
+  if (fragmentCount > fragmentsMax)
+    return new GraphQLError(`the document has ${fragmentCount} fragments; more than ${fragmentsMax} are not supported`);
+  const variableCount = definitions.reduce(
+    (sum, definition) =>
+      sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0),
+    0,
+  );
+  if (variableCount > variablesMax)
+    return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
+  const schemaCount = definitions.reduce(
+    (sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0),
+    0,
+  );
+  if (schemaCount > schemaFieldsMax)
+    return new GraphQLError(
+      `the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
+    );
+  return undefined;
+}
+
+/** Each gives a list of all types, whose length no argument bounds. */
+function countSchemaFields({ selections }: SelectionSetNode): number {
+  return selections.reduce((sum, selection) => {
+    if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;
+    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
+      ? sum
+      : sum + countSchemaFields(selection.selectionSet);
+  }, 0);
+}
+
+/** What is wrong with the choice of an operation, in the words that clients of this interface know. */
+function chooseOperation(document: DocumentNode, name: string | undefined): GraphQLError | undefined {
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  if (operations.length === 0) return new GraphQLError("no operations in query document");
+  if (name === undefined) {
+    return operations.length === 1
+      ? undefined
+      : new GraphQLError("more than one operation in query document and no operation name given");
+  }
+  return operations.some((operation) => operation.name?.value === name)
+    ? undefined
+    : new GraphQLError(`no operation with name ${JSON.stringify(name)}`);
+}

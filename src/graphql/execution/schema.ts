@@ -1,0 +1,27 @@
+import { buildSchema, isObjectType, type GraphQLFieldResolver, type GraphQLSchema } from "graphql";
+import { assert } from "../../base/assert.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { guardFields } from "./field-access.js";
+import { allResolvers } from "../resolvers/all.js";
+import { schemaText } from "./schema-text.js";
+
+/**
+ * The schema with its resolvers. Which type a value of an interface or union has stands in its `__typename`; a field
+ * without a resolver is the source's property of that name, which must not be a promise or a function: graphql-jit
+ * takes those as they are.
+ */
+export function createSchema(): GraphQLSchema {
+  const schema = buildSchema(schemaText());
+  for (const [typeName, resolvers] of Object.entries(allResolvers)) {
+    const type = schema.getType(typeName);
+    assert(isObjectType(type), `${typeName} is an object type of the schema`);
+    const fields = type.getFields();
+    for (const [name, resolver] of Object.entries(resolvers)) {
+      const field = fields[name];
+      assert(field !== undefined, `${typeName}.${name} is a field of the schema`);
+      field.resolve = resolver as GraphQLFieldResolver<unknown, RequestContext>;
+    }
+  }
+  guardFields(schema);
+  return schema;
+}

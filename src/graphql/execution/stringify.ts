@@ -1,0 +1,102 @@
+import { concatBytes } from "../../base/bytes.js";
+import { monotonicMs } from "../../base/deadline.js";
+
+/** After this long the writer lets others go on. */
+const sliceMs = 5;
+
+/**
+ * Values in a piece that is written in one go, a text counting once more for each 256 of its characters: a piece takes
+ * one or two milliseconds at most. What is larger is taken apart, which costs several times as much.
+ */
+const itemsAtOnce = 4000;
+
+/**
+ * The JSON of a value, as `JSON.stringify` writes it: of a small one as text, which the socket takes as it is. The
+ * writer of a large one rests every few milliseconds, since the main thread serves everybody.
+ */
+export async function stringify(value: unknown): Promise<string | Uint8Array> {
+  if (isSmall(value)) return JSON.stringify(value);
+  const writer = new PieceWriter();
+  await writer.write(value, 0);
+  return writer.bytes();
+}
+
+/** Levels at which lists and objects are taken apart: enough for `data.search.results.results[n].file.content`. */
+const depthMax = 12;
+
+class PieceWriter {
+  readonly #pieces: Uint8Array[] = [];
+  #text = "";
+  #restAtMs = monotonicMs() + sliceMs;
+
+  bytes(): Uint8Array {
+    this.#encode();
+    return concatBytes(this.#pieces);
+  }
+
+  async write(value: unknown, depth: number): Promise<void> {
+    if (typeof value !== "object" || value === null || depth > depthMax || isSmall(value)) {
+      this.#text += JSON.stringify(value);
+      if (monotonicMs() > this.#restAtMs) await this.#rest();
+      return;
+    }
+    if (Array.isArray(value)) return this.#writeList(value, depth);
+    return this.#writeObject(value, depth);
+  }
+
+  async #writeList(items: readonly unknown[], depth: number): Promise<void> {
+    this.#text += "[";
+    for (const [at, item] of items.entries()) {
+      if (at > 0) this.#text += ",";
+      await this.write(item, depth + 1);
+    }
+    this.#text += "]";
+  }
+
+  async #writeObject(value: object, depth: number): Promise<void> {
+    let separator = "{";
+    for (const [key, field] of Object.entries(value)) {
+      if (field === undefined) continue;
+      this.#text += `${separator}${JSON.stringify(key)}:`;
+      separator = ",";
+      await this.write(field, depth + 1);
+    }
+    this.#text += separator === "{" ? "{}" : "}";
+  }
+
+  #encode(): void {
+    this.#pieces.push(Buffer.from(this.#text));
+    this.#text = "";
+  }
+
+  async #rest(): Promise<void> {
+    this.#encode();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#restAtMs = monotonicMs() + sliceMs;
+  }
+}
+
+/** Whether the value may be written in one go. Looks no further than it takes to know. */
+function isSmall(value: unknown): boolean {
+  return weigh(value, itemsAtOnce) > 0;
+}
+
+/** What is left of a budget of values once this one is counted; a long text takes all of it. */
+function weigh(value: unknown, budget: number): number {
+  let left = budget - 1;
+  if (typeof value === "string") return left - (value.length >> 8);
+  if (typeof value !== "object" || value === null) return left;
+  if (Array.isArray(value)) {
+    for (const item of value) if ((left = weigh(item, left)) <= 0) return left;
+    return left;
+  }
+  for (const key in value) {
+    const field = (value as Readonly<Record<string, unknown>>)[key];
+    // Most fields are leaves: a call for each would take longer than to weigh it.
+    if (typeof field === "string") left -= 1 + (field.length >> 8);
+    else if (typeof field !== "object" || field === null) left--;
+    else left = weigh(field, left);
+    if (left <= 0) return left;
+  }
+  return left;
+}

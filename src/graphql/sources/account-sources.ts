@@ -1,0 +1,214 @@
+import type { AccessToken, Organisation, User } from "../../account/identity/user.js";
+import type { SavedSearch } from "../../account/settings/saved-searches.js";
+import type { Team } from "../../account/identity/teams.js";
+import { globalId } from "../../browse/ids.js";
+
+/** A user. What not everybody may know of it is asked for with the viewer at hand. */
+export class UserSource {
+  readonly __typename = "User";
+  readonly user: User;
+
+  constructor(user: User) {
+    this.user = user;
+  }
+
+  get id(): string {
+    return globalId("User", this.user.id);
+  }
+
+  get databaseID(): number {
+    return this.user.id;
+  }
+
+  get username(): string {
+    return this.user.name;
+  }
+
+  get namespaceName(): string {
+    return this.user.name;
+  }
+
+  get displayName(): string | null {
+    return this.user.displayName || null;
+  }
+
+  get url(): string {
+    return `/users/${this.user.name}`;
+  }
+
+  get settingsURL(): string {
+    return `${this.url}/settings`;
+  }
+
+  get createdAt(): string {
+    return this.user.createdAt;
+  }
+
+  get siteAdmin(): boolean {
+    return this.user.isSiteAdmin;
+  }
+
+  /** When it was last changed is not recorded, and there are no pictures. */
+  get updatedAt(): null {
+    return null;
+  }
+
+  get avatarURL(): null {
+    return null;
+  }
+}
+
+/** An organisation. Whoever is handed one may know of it. */
+export class OrganisationSource {
+  readonly __typename = "Org";
+  readonly organisation: Organisation;
+
+  constructor(organisation: Organisation) {
+    this.organisation = organisation;
+  }
+
+  get id(): string {
+    return globalId("Org", this.organisation.id);
+  }
+
+  get name(): string {
+    return this.organisation.name;
+  }
+
+  get namespaceName(): string {
+    return this.organisation.name;
+  }
+
+  get displayName(): string | null {
+    return this.organisation.displayName || null;
+  }
+
+  get createdAt(): string {
+    return this.organisation.createdAt;
+  }
+
+  get url(): string {
+    return `/organizations/${this.organisation.name}`;
+  }
+
+  get settingsURL(): string {
+    return `${this.url}/settings`;
+  }
+}
+
+export class TeamSource {
+  readonly __typename = "Team";
+  readonly avatarURL = null;
+  readonly external = false;
+  readonly team: Team;
+
+  constructor(team: Team) {
+    this.team = team;
+  }
+
+  get id(): string {
+    return globalId("Team", this.team.id);
+  }
+
+  get name(): string {
+    return this.team.name;
+  }
+
+  get displayName(): string | null {
+    return this.team.displayName || null;
+  }
+
+  get url(): string {
+    return `/teams/${this.team.name}`;
+  }
+
+  get readonly(): boolean {
+    return this.team.isReadonly;
+  }
+}
+
+/** An access token and the user whom it stands for. */
+export class TokenSource {
+  readonly __typename = "AccessToken";
+  readonly token: AccessToken;
+  readonly subject: UserSource;
+
+  constructor(token: AccessToken, user: User) {
+    this.token = token;
+    this.subject = new UserSource(user);
+  }
+
+  get id(): string {
+    return globalId("AccessToken", this.token.id);
+  }
+
+  get scopes(): readonly string[] {
+    return this.token.scopes;
+  }
+
+  get note(): string {
+    return this.token.note;
+  }
+
+  get createdAt(): string {
+    return this.token.createdAt;
+  }
+
+  get lastUsedAt(): string | null {
+    return this.token.lastUsedAt || null;
+  }
+
+  get expiresAt(): string | null {
+    return this.token.expiresAt || null;
+  }
+}
+
+/** A saved search and whose it is. */
+export class SavedSearchSource {
+  readonly __typename = "SavedSearch";
+  readonly notify = false;
+  readonly notifySlack = false;
+  readonly search: SavedSearch;
+  readonly owner: UserSource | OrganisationSource;
+
+  constructor(search: SavedSearch, owner: UserSource | OrganisationSource) {
+    this.search = search;
+    this.owner = owner;
+  }
+
+  get namespace(): UserSource | OrganisationSource {
+    return this.owner;
+  }
+
+  get id(): string {
+    return globalId("SavedSearch", this.search.id);
+  }
+
+  get description(): string {
+    return this.search.description;
+  }
+
+  get query(): string {
+    return this.search.query;
+  }
+
+  get draft(): boolean {
+    return this.search.isDraft;
+  }
+
+  get visibility(): "PUBLIC" | "SECRET" {
+    return this.search.isPublic ? "PUBLIC" : "SECRET";
+  }
+
+  get createdAt(): string {
+    return this.search.createdAt;
+  }
+
+  get updatedAt(): string {
+    return this.search.updatedAt;
+  }
+
+  get url(): string {
+    return `/saved-searches/${this.id}`;
+  }
+}

@@ -1,0 +1,174 @@
+import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
+import type { Alert } from "../../search/stream/alerts.js";
+import type { Progress } from "../../search/stream/event-stream.js";
+import type { Filter } from "../../search/stream/filters.js";
+import type { SearchEnd } from "../../search/search-environment.js";
+
+/** A place in a file: `offset` in bytes, `column` in code points, both and `line` from 0. */
+export interface StreamLocation {
+  readonly offset: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface StreamRange {
+  readonly start: StreamLocation;
+  readonly end: StreamLocation;
+}
+
+export interface StreamChunk {
+  readonly content: string;
+  readonly contentStart: StreamLocation;
+  readonly ranges: readonly StreamRange[];
+  readonly contentTruncated?: boolean;
+}
+
+/** A match object as the stream carries it. */
+export interface StreamMatch {
+  readonly type: string;
+  readonly repositoryID: number;
+  readonly repository: string;
+  readonly branches?: readonly string[];
+  readonly commit?: string;
+  readonly path?: string;
+  readonly pathMatches?: readonly StreamRange[];
+  readonly chunkMatches?: readonly StreamChunk[];
+  /** Of a commit. */
+  readonly label?: string;
+  readonly url?: string;
+  readonly detail?: string;
+  readonly oid?: string;
+  readonly message?: string;
+  readonly content?: string;
+  readonly ranges?: readonly (readonly [number, number, number])[];
+}
+
+/** What a search said, from its first event to its last. */
+export interface Collected {
+  readonly matches: readonly StreamMatch[];
+  readonly filters: readonly Filter[];
+  readonly progress: Progress | undefined;
+  readonly alert: Alert | undefined;
+  /** Why the search could not run. */
+  readonly error: string | undefined;
+  /** Undefined when the query is none. */
+  readonly end: SearchEnd | undefined;
+  /** Whether matches were left out because they would not fit the answer. */
+  readonly isCut: boolean;
+}
+
+/** JSON of results beyond this is not taken: an answer is made in memory as a whole. The stream has no such limit. */
+const matchBytesMax = 8 << 20;
+
+/**
+ * Takes a search's events for an answer that is given as a whole. It keeps nobody waiting: what comes is read at once.
+ */
+export class SearchCollector implements EventSink {
+  readonly pendingBytes = 0;
+  readonly #takeBytes: (byteCount: number) => boolean;
+  readonly #matches: StreamMatch[] = [];
+  readonly #closedCallbacks: (() => void)[] = [];
+  readonly #done: Promise<void>;
+  #resolve: () => void = () => undefined;
+  #filters: readonly Filter[] = [];
+  #progress: Progress | undefined;
+  #alert: Alert | undefined;
+  #error: string | undefined;
+  #end: SearchEnd | undefined;
+  #matchBytes = 0;
+  #isCut = false;
+  #closed = false;
+
+  /** `takeBytes` says whether the answer has room for so many more bytes of matches, beside those of other searches. */
+  constructor(takeBytes: (byteCount: number) => boolean = () => true) {
+    this.#takeBytes = takeBytes;
+    this.#done = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  send(event: string, data: readonly EventPart[]): void {
+    if (event === "matches") this.#addMatches(data);
+    else this.#note(event, joinText(data));
+    for (const part of data) if (typeof part !== "string" && !(part instanceof Uint8Array)) part.release();
+  }
+
+  onDrain(): void {
+    // Nothing is ever pending.
+  }
+
+  onClosed(callback: () => void): void {
+    if (this.#closed) callback();
+    else this.#closedCallbacks.push(callback);
+  }
+
+  /** The search is over, or nobody waits for it any more. */
+  end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const callback of this.#closedCallbacks.splice(0)) callback();
+    this.#resolve();
+  }
+
+  /** How the search ended: told right after its last event. */
+  recordEnd(end: SearchEnd): void {
+    this.#end = end;
+  }
+
+  async collected(): Promise<Collected> {
+    await this.#done;
+    return {
+      matches: this.#matches,
+      filters: this.#filters,
+      progress: this.#progress,
+      alert: this.#alert,
+      error: this.#error,
+      end: this.#end,
+      isCut: this.#isCut,
+    };
+  }
+
+  #addMatches(data: readonly EventPart[]): void {
+    const bytes = data.reduce(
+      (sum, part) => sum + (typeof part === "string" ? part.length : bytesOfPart(part).length),
+      0,
+    );
+    this.#matchBytes += bytes;
+    this.#isCut ||= this.#matchBytes > matchBytesMax || !this.#takeBytes(bytes);
+    if (this.#isCut) return;
+    for (const match of JSON.parse(joinText(data)) as StreamMatch[]) this.#matches.push(match);
+  }
+
+  #note(event: string, text: string): void {
+    switch (event) {
+      case "filters":
+        this.#filters = JSON.parse(text) as Filter[];
+        break;
+      case "progress":
+        this.#progress = JSON.parse(text) as Progress;
+        break;
+      case "alert":
+        this.#alert = JSON.parse(text) as Alert;
+        break;
+      case "error":
+        this.#error = (JSON.parse(text) as { message: string }).message;
+        break;
+    }
+  }
+}
+
+function joinText(data: readonly EventPart[]): string {
+  let text = "";
+  for (const part of data) {
+    if (typeof part === "string") text += part;
+    else {
+      const bytes = bytesOfPart(part);
+      text += Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+    }
+  }
+  return text;
+}

@@ -1,0 +1,61 @@
+import type { User } from "../../account/identity/user.js";
+import type { OrganisationSource, SavedSearchSource, TeamSource, TokenSource, UserSource } from "./account-sources.js";
+import type {
+  BlobSource,
+  CommitSource,
+  ComparisonSource,
+  ContributorSource,
+  FileDiffSource,
+  FileDiffsSource,
+  HighlightSource,
+  HunkSource,
+  ObjectSource,
+  RefSource,
+  TreeSource,
+} from "../../browse/git-sources.js";
+import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
+import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
+import type { ContextSource } from "./context-source.js";
+import type { CascadeSource, SettingsChangeSource, SettingsSource } from "./settings-sources.js";
+import type { DefaultSettingsSource, SiteSource } from "./site-source.js";
+
+/** What resolvers work from, by type. A type that is not here is plain data with the fields of the schema. */
+export interface Sources {
+  readonly Query: undefined;
+  readonly Mutation: undefined;
+  readonly TelemetryMutation: Readonly<Record<never, never>>;
+  readonly RepoMeta: Readonly<Record<never, never>>;
+  readonly RepoMetaKey: { readonly key: string };
+  readonly Repository: RepositorySource;
+  readonly MirrorRepositoryInfo: RepositorySource;
+  readonly RepositoryTextSearchIndex: TextIndexSource;
+  readonly GitRef: RefSource;
+  readonly GitObject: ObjectSource;
+  readonly GitCommit: CommitSource;
+  readonly GitTree: TreeSource;
+  readonly GitBlob: BlobSource;
+  readonly HighlightedFile: HighlightSource;
+  readonly RepositoryComparison: ComparisonSource;
+  readonly GitRevisionRange: ComparisonSource;
+  readonly FileDiffConnection: FileDiffsSource;
+  readonly FileDiff: FileDiffSource;
+  readonly FileDiffHunk: HunkSource;
+  readonly RepositoryContributor: ContributorSource;
+  readonly Search: SearchSource;
+  readonly SearchResults: SearchResultsSource;
+  readonly SearchResultsStats: SearchSource;
+  readonly FileMatch: FileMatchSource;
+  readonly CommitSearchResult: CommitMatchSource;
+  readonly SearchContext: ContextSource;
+  readonly Site: SiteSource;
+  readonly DefaultSettings: DefaultSettingsSource;
+  readonly User: UserSource;
+  readonly Org: OrganisationSource;
+  readonly Team: TeamSource;
+  readonly AccessToken: TokenSource;
+  readonly SavedSearch: SavedSearchSource;
+  readonly SettingsCascade: CascadeSource;
+  readonly Settings: SettingsSource;
+  readonly SettingsMutation: SettingsChangeSource;
+  readonly SiteUsers: { readonly found: readonly User[] };
+}

@@ -1,0 +1,127 @@
+import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import { buildVersion } from "../../model/versions.js";
+import type { Viewer } from "../../model/viewer.js";
+import type { ViewerHandler } from "../server/guard.js";
+import { plainText, type Handler, type Headers, type HttpResponse, type HttpServer } from "../server/uws.js";
+
+/** The release of the `src` command that this interface was tried with. */
+const srcVersion = "7.6.0";
+const srcReleases = "https://github.com/sourcegraph/src-cli/releases/download";
+const srcFiles: ReadonlySet<string> = new Set([
+  "src_darwin_amd64",
+  "src_darwin_arm64",
+  "src_linux_amd64",
+  "src_linux_arm64",
+  "src_windows_amd64.exe",
+  "src_windows_arm64.exe",
+]);
+
+const json: Headers = { "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff" };
+const noUploads = "Trawl takes no index of code intelligence: it searches text.\n";
+
+/** What the small routes ask. */
+export interface ClientServices {
+  readonly authenticator: Pick<Authenticator, "authenticate">;
+  /** Has the repository fetched soon. False when there is none of this name that the viewer may see. */
+  readonly refresh: (name: string, viewer: Viewer) => boolean;
+  /** Begins absolute URLs; without a slash at the end. */
+  readonly externalUrl: () => string;
+}
+
+/**
+ * Small things that existing clients, browsers and crawlers ask for. `guard` lets only those whom the authenticator admits.
+ * Open are the version, which is asked for as health is, and what goes with the page to sign in: its icon, and what
+ * crawlers may read.
+ */
+export function addClientRoutes(
+  server: HttpServer,
+  services: ClientServices,
+  guard: (handler: ViewerHandler) => Handler,
+): void {
+  server.route(
+    "GET",
+    "/.api/src-cli/version",
+    guard((_, response) => response.reply(200, json, JSON.stringify({ version: srcVersion }))),
+  );
+  server.route(
+    "GET",
+    "/.api/src-cli/FILE",
+    guard(({ params }, response) => {
+      const file = params["FILE"] ?? "";
+      if (!srcFiles.has(file))
+        return response.reply(
+          404,
+          plainText,
+          `there is no build ${JSON.stringify(file)} of src; there are ${[...srcFiles].join(", ")}\n`,
+        );
+      return response.reply(302, { ...plainText, Location: `${srcReleases}/${srcVersion}/${file}` }, "");
+    }),
+  );
+  server.route("GET", "/__version", (_, response) => response.reply(200, plainText, buildVersion));
+  server.route(
+    "POST",
+    "/.api/repos/NAME/-/refresh",
+    guard(({ params }, response, viewer) => {
+      if (viewer.userId === undefined) return response.reply(401, plainText, "not authenticated\n");
+      if (!services.refresh(params["NAME"] ?? "", viewer))
+        return response.reply(404, plainText, "there is no repository of this name here, or you may not see it\n");
+      return response.reply(200, json, "{}");
+    }),
+  );
+  // How many projects use a repository is not known here.
+  server.route(
+    "GET",
+    "/.api/repos/NAME/-/shield",
+    guard((_, response) => response.reply(200, json, JSON.stringify({ value: " 0 projects" }))),
+  );
+  // A client that finds no such path falls back to an older one.
+  server.route(
+    "GET",
+    "/.api/scip/upload",
+    guard(({ method }, response) =>
+      method === "HEAD" ? response.replyHead(200, plainText, undefined) : refuseUpload(response),
+    ),
+  );
+  for (const path of ["/.api/scip/upload", "/.api/lsif/upload"])
+    server.route(
+      "POST",
+      path,
+      guard((_, response) => refuseUpload(response)),
+    );
+  server.route("GET", "/robots.txt", (_, response) => response.reply(200, plainText, "User-agent: *\nDisallow: /\n"));
+  server.route("GET", "/favicon.ico", (_, response) =>
+    response.reply(200, { ...plainText, "Content-Type": "image/svg+xml", "Cache-Control": "max-age=86400" }, icon),
+  );
+  server.route(
+    "GET",
+    "/opensearch.xml",
+    guard((_, response) =>
+      response.reply(
+        200,
+        { ...plainText, "Content-Type": "application/opensearchdescription+xml; charset=utf-8" },
+        openSearch(services.externalUrl()),
+      ),
+    ),
+  );
+}
+
+function refuseUpload(response: HttpResponse): void {
+  response.reply(501, plainText, noUploads);
+}
+
+/** A net. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 3h14L10 13H6zM4 3l4 10 4-10M3 7h10M5 10h6" fill="none" stroke="#17a"/></svg>\n';
+
+function openSearch(externalUrl: string): string {
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">',
+    "  <ShortName>Trawl</ShortName>",
+    "  <Description>Search code</Description>",
+    "  <InputEncoding>UTF-8</InputEncoding>",
+    `  <Url type="text/html" template="${externalUrl.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;")}/search?q={searchTerms}"/>`,
+    "</OpenSearchDescription>",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { TrawlError } from "../../base/errors.js";
+import type { EntryData } from "../../git/objects/directories.js";
+import type { RequestContext } from "../../browse/request-context.js";
+import { CommitSource } from "../../browse/git-sources.js";
+import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
+import type { Viewer } from "../../model/viewer.js";
+import { retryAfter } from "../server/permits.js";
+import type { PagePath } from "./page-path.js";
+import { plainText, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+
+/** What is needed to show repositories. */
+export interface ContentServices {
+  /** Reads for one request of the viewer, from this address, of the repositories that it may see. */
+  readonly contextFor: (viewer: Viewer, from: string) => RequestContext;
+  readonly mirrorsFolder: string;
+  /** A client that takes no byte for this long is cut. */
+  readonly stallMs: number;
+}
+
+/** A request, its answer, and who asks. */
+export interface Visit {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+  readonly viewer: Viewer;
+}
+
+/** A commit, or what is at a path of one. */
+export interface FoundEntry {
+  readonly commit: CommitSource;
+  readonly entry: EntryData;
+}
+
+export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
+  return join(mirrorsFolder, `${repository.record.id}.git`);
+}
+
+/**
+ * The repository of this name. Throws `not-found`, with the same words for one that is hidden from the viewer as for
+ * one that is nowhere.
+ */
+export function findRepository(context: RequestContext, name: string): RepositorySource {
+  const record = context.repositories.byName(name);
+  if (record !== undefined) return toRepositorySource(record);
+  throw new TrawlError("not-found", `there is no repository named ${JSON.stringify(name)} here, or you may not see it`);
+}
+
+/** The commit of a revision, "" for the default branch. Throws `not-found`. */
+export async function resolveCommit(
+  context: RequestContext,
+  repository: RepositorySource,
+  revision: string,
+): Promise<CommitSource> {
+  if (!repository.cloned)
+    throw new TrawlError("not-found", `${repository.name} is being cloned; try again in a moment`);
+  const commit = await context.git.resolve(repository, revision);
+  if (commit !== null) return new CommitSource(repository, commit, revision === "" ? undefined : revision);
+  throw new TrawlError(
+    "not-found",
+    revision === ""
+      ? `${repository.name} has no commit yet`
+      : `${repository.name} has no revision ${JSON.stringify(revision)}`,
+  );
+}
+
+/** What is at the path of a URL. Throws `not-found`. */
+export async function findEntry(context: RequestContext, { name, revision, path }: PagePath): Promise<FoundEntry> {
+  const repository = findRepository(context, name);
+  const commit = await resolveCommit(context, repository, revision);
+  const entry = await context.git.entry(commit, path);
+  if (entry !== null) return { commit, entry };
+  throw new TrawlError(
+    "not-found",
+    `there is nothing at ${JSON.stringify(path)} in ${repository.name} at commit ${commit.oid}`,
+  );
+}
+
+/**
+ * Runs `answer` with the reads of one request. They end when the client leaves; what it throws for good reasons is
+ * answered with its status and a line.
+ */
+export async function withContext(
+  services: ContentServices,
+  { request, response, viewer }: Visit,
+  headers: Headers,
+  answer: (context: RequestContext) => Promise<void>,
+): Promise<void> {
+  const context = services.contextFor(viewer, request.remoteAddress);
+  response.onClosed(() => context.cancel());
+  try {
+    await answer(context);
+  } catch (error) {
+    if (response.closed) return;
+    if (!(error instanceof TrawlError) || error.code === "internal") throw error;
+    // 499 is for logs: who is told has not left.
+    const status = error.code === "cancelled" ? 503 : error.httpStatus;
+    response.reply(
+      status,
+      { ...plainText, ...headers, ...(status === 503 || status === 429 ? retryAfter : {}) },
+      `${error.message}\n`,
+    );
+  }
+}

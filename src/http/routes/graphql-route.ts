@@ -1,0 +1,140 @@
+import { gunzip, gzip, constants } from "node:zlib";
+import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
+import type { GraphqlExecutor, GraphqlRequest } from "../../graphql/execution/executor.js";
+import { clientKey } from "../../model/client.js";
+import type { Viewer } from "../../model/viewer.js";
+import { guardedBody } from "../server/guard.js";
+import { takePermit } from "../server/permits.js";
+import { acceptedEncoding } from "../stream/sse.js";
+import { plainText, type BodyAdmission, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+
+/** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
+export const graphqlBytesMax = 1 << 20;
+
+/** Requests that may be answered at the same time, and those that may wait; a further one is refused. */
+const concurrentMax = 256;
+const waitingMax = 1024;
+
+const requests = "GraphQL requests";
+
+/** Shorter answers are sent as they are. */
+const gzipBytesMin = 1024;
+
+const jsonHeaders: Headers = { "Content-Type": "application/json", "Cache-Control": "no-cache, max-age=0" };
+const zippedHeaders: Headers = { ...jsonHeaders, "Content-Encoding": "gzip" };
+
+/**
+ * `POST /.api/graphql`. The content type is not looked at, as clients send any, and the query string is only a name for
+ * the request. Whatever was executed is answered with 200, errors of its fields included.
+ */
+export function graphqlAdmission(
+  authenticator: Pick<Authenticator, "authenticate">,
+  executor: Pick<GraphqlExecutor, "answer">,
+  sharePercent: number,
+): BodyAdmission {
+  const permits = new FairSemaphore(shareLimits(concurrentMax, waitingMax, sharePercent));
+  return guardedBody(authenticator, permits, requests, async (request, response, viewer) => {
+    const release = await takePermit(permits, clientKey(viewer, request.remoteAddress), requests, response, {});
+    if (release === undefined) return;
+    try {
+      await answer(executor, request, response, viewer);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.code !== "bad-request") throw error;
+      response.reply(400, plainText, `${error.message}\n`);
+    } finally {
+      release();
+    }
+  });
+}
+
+async function answer(
+  executor: Pick<GraphqlExecutor, "answer">,
+  request: HttpRequest,
+  response: HttpResponse,
+  viewer: Viewer,
+): Promise<void> {
+  const graphql = readRequest(await inflated(request));
+  // Nobody waits for the answer, or may have it.
+  if (response.closed) return;
+  const { status, json } = await executor.answer(graphql, viewer, request.remoteAddress, (running) => {
+    response.onClosed(() => running.cancel());
+    response.onRevoked((reason) => {
+      if (running.revoke() === "ends") response.reply(401, plainText, `${reason}\n`);
+    });
+  });
+  const zips = json.length >= gzipBytesMin && acceptedEncoding(request.headers.get("accept-encoding")) === "gzip";
+  if (zips) response.reply(status, zippedHeaders, await gzipped(json));
+  else response.reply(status, jsonHeaders, json);
+}
+
+/** Inflating stops at the limit, so a small body that would become a huge one costs no more than another. */
+async function inflated({ headers, body }: HttpRequest): Promise<Uint8Array> {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding === "identity" || encoding === "") return body;
+  if (encoding !== "gzip")
+    throw new TrawlError(
+      "bad-request",
+      `content encoding ${JSON.stringify(encoding)} is not supported; send gzip, or none`,
+    );
+  return new Promise((resolve, reject) =>
+    gunzip(body, { maxOutputLength: graphqlBytesMax }, (error, bytes) => {
+      if (error === null) resolve(bytes);
+      else
+        reject(
+          new TrawlError(
+            "bad-request",
+            isTooLong(error)
+              ? `the body has more than ${graphqlBytesMax} bytes once it is inflated`
+              : `the body is not gzip: ${errorMessage(error)}`,
+          ),
+        );
+    }),
+  );
+}
+
+function isTooLong(error: Error): boolean {
+  return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+}
+
+function gzipped(json: string | Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) =>
+    gzip(json, { level: constants.Z_BEST_SPEED }, (error, bytes) => (error === null ? resolve(bytes) : reject(error))),
+  );
+}
+
+/** Throws `bad-request` for what is no request. */
+function readRequest(body: Uint8Array): GraphqlRequest {
+  const sent = parseJson(body);
+  if (Array.isArray(sent))
+    throw new TrawlError("bad-request", "a list of requests is not supported; send them one by one");
+  if (typeof sent !== "object" || sent === null)
+    throw new TrawlError("bad-request", 'the body must be a JSON object with a "query"');
+  const { query, operationName, variables } = sent as Readonly<Record<string, unknown>>;
+  if (typeof query !== "string") throw new TrawlError("bad-request", '"query" must be a text');
+  if (!isAbsent(operationName) && typeof operationName !== "string")
+    throw new TrawlError("bad-request", '"operationName" must be a text');
+  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables)))
+    throw new TrawlError("bad-request", '"variables" must be an object');
+  return {
+    query,
+    operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
+    variables: (variables ?? {}) as GraphqlRequest["variables"],
+  };
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** Making one costs more than reading a small body with it. */
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(body));
+  } catch (error) {
+    throw new TrawlError("bad-request", `the body is not JSON in UTF-8: ${errorMessage(error)}`);
+  }
+}

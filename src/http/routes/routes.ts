@@ -1,0 +1,200 @@
+import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import type { Origins } from "../../account/sign-in/origins.js";
+import { errorMessage } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import { share } from "../../base/fair-semaphore.js";
+import type { MetricRegistry } from "../../base/metrics.js";
+import type { EventSink } from "../../model/event-sink.js";
+import { clientKey } from "../../model/client.js";
+import type { SearchRequest } from "../../model/search-request.js";
+import type { Viewer } from "../../model/viewer.js";
+import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
+import { blameHandler, blamePattern } from "./blame-route.js";
+import { addClientRoutes, type ClientServices } from "./client-routes.js";
+import type { ContentServices } from "./content.js";
+import { headersOfEvery } from "../server/cors.js";
+import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
+import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
+import { guarded, guardedPage, type ViewerHandler } from "../server/guard.js";
+import { pageHandler } from "./pages.js";
+import { rawHandler } from "./raw-route.js";
+import { ByteBudget } from "../server/request-body.js";
+import { requestCheck } from "../server/request-check.js";
+import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
+import { parseStreamParams } from "../stream/stream-params.js";
+import type { TrustedHosts } from "../server/trusted-hosts.js";
+import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
+import { plainText, type Handler, type HttpRequest, type HttpServer } from "../server/uws.js";
+import { WriteBudget } from "../stream/write-budget.js";
+
+/** Bodies of requests that are received or answered, together. */
+const bodiesBytesMax = 64 << 20;
+
+/** Puts the daemon's routes on the server. */
+export function addRoutes(server: HttpServer, services: Services): void {
+  server.setCheck(requestCheck(services.hosts, services.log));
+  server.setHeaders(headersOfEvery(services.origins));
+  const guard = (handler: ViewerHandler): Handler => guarded(services.authenticator, handler);
+  const events = { ...services, budget: new WriteBudget() };
+  const stream = guard(streamHandler(events));
+  for (const path of ["/.api/search/stream", "/search/stream"]) {
+    server.route("GET", path, stream);
+  }
+  server.setBodyBudget(new ByteBudget(bodiesBytesMax, share(bodiesBytesMax, services.sharePercent)));
+  server.routeWithAdmission(
+    "POST",
+    "/.api/graphql",
+    graphqlBytesMax,
+    graphqlAdmission(services.authenticator, services.graphql, services.sharePercent),
+  );
+  server.route(
+    "GET",
+    "/.api/client-config",
+    guard((_, response) => response.reply(200, { "Content-Type": "application/json" }, JSON.stringify(clientConfig))),
+  );
+  server.route(
+    "GET",
+    "/.api/search/trace/ID",
+    guard((request, response, viewer) => {
+      const text = services.search.trace(request.params["ID"] ?? "", viewer);
+      if (text === undefined) response.reply(404, plainText, "no such trace: only those of recent searches are kept\n");
+      else response.reply(200, plainText, text);
+    }),
+  );
+  server.route("GET", blamePattern, guard(blameHandler(services.content, events)));
+  server.route("GET", "/healthz", (_request, response) => response.reply(200, plainText, "ok\n"));
+  // Health checks come without a credential. What a viewer may not see is not named, and counts all the same.
+  server.route("GET", "/readyz", (request, response) => {
+    const entry = services.authenticator.authenticate(request);
+    const { ready, body } = services.readiness(entry.kind === "viewer" ? entry.viewer : undefined);
+    response.reply(ready ? 200 : 503, { "Content-Type": "application/json" }, `${JSON.stringify(body, null, 2)}\n`);
+  });
+  server.route(
+    "GET",
+    "/metrics",
+    guard(async (_request, response, viewer) => {
+      if (!services.seesAll(viewer))
+        return response.reply(
+          403,
+          plainText,
+          "Metrics count searches in private repositories: a site admin may read them.\n",
+        );
+      const text = await services.metrics.text();
+      response.reply(200, { "Content-Type": services.metrics.contentType }, text);
+    }),
+  );
+  addSignInRoutes(server, services);
+  addClientRoutes(server, services, guard);
+  addWebhookRoute(server, services.webhooks);
+  server.otherwise(
+    pageHandler(services.authenticator, services.content, rawHandler(services.content, services.sharePercent)),
+  );
+  server.route(
+    "GET",
+    "/",
+    guardedPage(services.authenticator, (request, response) => response.reply(200, plainText, welcome(request))),
+  );
+}
+
+/** What the routes are plugged into. */
+export interface Services {
+  readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly origins: Pick<Origins, "trusts">;
+  readonly hosts: Pick<TrustedHosts, "has">;
+  /** What one client may have of each limit, in percent. */
+  readonly sharePercent: number;
+  readonly signIn: SignInServices["signIn"];
+  readonly cookies: SignInServices["cookies"];
+  readonly isNameTaken: SignInServices["isNameTaken"];
+  readonly search: SearchHandler;
+  readonly graphql: Pick<GraphqlExecutor, "answer">;
+  /**
+   * For `/readyz`: whether each repository is searchable or has failed, and the progress of each that the viewer may
+   * see as JSON; undefined may see none.
+   */
+  readonly readiness: (viewer: Viewer | undefined) => Readiness;
+  /** Whether no repository is hidden from the viewer. */
+  readonly seesAll: (viewer: Viewer) => boolean;
+  readonly metrics: MetricRegistry;
+  readonly log: Log;
+  readonly content: ContentServices;
+  readonly refresh: ClientServices["refresh"];
+  readonly externalUrl: () => string;
+  readonly webhooks: WebhookServices;
+  /** A client that takes no byte for this long is cut. */
+  readonly stallMs: number;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly body: unknown;
+}
+
+export interface SearchHandler {
+  /** Asked before the stream starts: a refusal makes the answer a plain 429 or 503. */
+  admit(client: string): Refusal | undefined;
+  /** Sends every event of the search, `done` last, and ends the sink; stops when the sink is closed. */
+  run(request: SearchRequest, sink: EventSink): void;
+  /** The text behind a `trace` URL, `/.api/search/trace/ID`; undefined when it is not kept, or not for this viewer. */
+  trace(id: string, viewer: Viewer): string | undefined;
+}
+
+export interface Refusal {
+  readonly status: 429 | 503;
+  readonly message: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** Bad parameters are events in a stream that begins well: clients of this interface show them only so. */
+function streamHandler(services: Services & EventServices): ViewerHandler {
+  const { search, log } = services;
+  return (request, response, viewer) => {
+    if (request.method === "HEAD") return refuseHead(response);
+    const params = parseStreamParams(request.query);
+    const client = clientKey(viewer, request.remoteAddress);
+    const refusal = params.kind === "request" ? search.admit(client) : undefined;
+    if (refusal) {
+      const retry = { "Retry-After": String(Math.ceil(refusal.retryAfterSeconds)) };
+      return response.reply(refusal.status, { ...plainText, ...retry }, `${refusal.message}\n`);
+    }
+    const sink = startEvents(request, response, services);
+    if (params.kind === "bad") return endWithError(sink, params.message);
+    try {
+      search.run({ ...params.request, viewer, client }, sink);
+    } catch (error) {
+      log.error({ err: error }, `search failed: ${errorMessage(error)}`);
+      endWithError(sink, "internal error");
+    }
+  };
+}
+
+/** What assistants in editors ask before they begin: all that they could do beside search is off. */
+const clientConfig = {
+  chatEnabled: false,
+  autoCompleteEnabled: false,
+  customCommandsEnabled: false,
+  attributionEnabled: false,
+  attribution: "none",
+  smartContextWindowEnabled: false,
+  modelsAPIEnabled: false,
+  userShouldUseEnterprise: false,
+  latestSupportedCompletionsStreamAPIVersion: 0,
+};
+
+function endWithError(sink: EventSink, message: string): void {
+  sink.send("error", [JSON.stringify({ message })]);
+  sink.send("done", ["{}"]);
+  sink.end();
+}
+
+function welcome(request: HttpRequest): string {
+  const host = request.headers.get("host") ?? "";
+  return [
+    "Trawl searches code in git repositories and streams every match.",
+    "",
+    `  curl -N 'http://${host}/.api/search/stream?q=TODO'`,
+    "",
+    "Also here: /healthz, /readyz, /metrics.",
+    "",
+  ].join("\n");
+}

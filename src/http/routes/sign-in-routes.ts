@@ -1,0 +1,165 @@
+import { readSession, sessionCookie } from "../../account/sign-in/credential.js";
+import type { Authenticator } from "../../account/sign-in/authenticator.js";
+import type { Origins } from "../../account/sign-in/origins.js";
+import type { SignIn, SignInOutcome } from "../../account/sign-in/sign-in.js";
+import { TrawlError } from "../../base/errors.js";
+import { admit } from "../server/guard.js";
+import {
+  plainText,
+  type Handler,
+  type Headers,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpServer,
+} from "../server/uws.js";
+
+/** What signing in asks. */
+export interface SignInServices {
+  readonly authenticator: Pick<Authenticator, "authenticate">;
+  readonly origins: Pick<Origins, "trusts">;
+  readonly signIn: Pick<SignIn, "allowSignup" | "signIn" | "signUp" | "initialise" | "signOut" | "useReset">;
+  readonly cookies: CookieSettings;
+  readonly isNameTaken: (name: string) => boolean;
+}
+
+export interface CookieSettings {
+  /** Whether browsers may send the cookie over TLS only. */
+  readonly areSecure: boolean;
+  readonly lifetimeMs: number;
+}
+
+const bodyBytesMax = 16 << 10;
+
+type FormHandler = (form: Form, request: HttpRequest, response: HttpResponse) => Promise<void>;
+
+/**
+ * Getting a session and giving it back, as the interface has it: JSON in, a cookie or a line of text out.
+ *
+ * A page elsewhere must not sign anybody in or out, so what a browser sends from an origin that is not ours is refused.
+ */
+export function addSignInRoutes(server: HttpServer, services: SignInServices): void {
+  const { signIn, cookies } = services;
+  const post = (path: string, handler: FormHandler): void =>
+    server.routeWithBody("POST", path, bodyBytesMax, formHandler(services.origins, handler));
+  post("/-/sign-in", async (form, { remoteAddress }, response) =>
+    answer(response, cookies, await signIn.signIn(form.text("email"), form.text("password"), remoteAddress)),
+  );
+  post("/-/sign-up", async (form, { remoteAddress }, response) =>
+    answer(response, cookies, await signIn.signUp(parseSignUp(form), remoteAddress)),
+  );
+  post("/-/site-init", async (form, { remoteAddress }, response) =>
+    answer(response, cookies, await signIn.initialise(parseSignUp(form), remoteAddress)),
+  );
+  // There is no way to send a letter: a site admin makes the link.
+  post("/-/reset-password-init", async (_, __, response) =>
+    response.reply(404, plainText, "Trawl sends no e-mail. Ask a site admin for a link to set a password.\n"),
+  );
+  post("/-/reset-password-code", async (form, { remoteAddress }, response) => {
+    await signIn.useReset(form.integer("userID"), form.text("code"), form.text("password"), remoteAddress);
+    response.reply(200, plainText, "");
+  });
+  const signOut = async (request: HttpRequest): Promise<Headers> => {
+    const session = readSession(request.headers.get("cookie"));
+    if (session !== undefined) await signIn.signOut(session, request.remoteAddress);
+    return { ...plainText, "Set-Cookie": cookieText("", { ...cookies, lifetimeMs: 0 }) };
+  };
+  server.route("GET", "/-/sign-out", async (request, response) =>
+    response.reply(302, { ...(await signOut(request)), Location: "/" }, ""),
+  );
+  server.route("POST", "/-/sign-out", async (request, response) => {
+    if (isForeign(services.origins, request)) return refuseForeign(response);
+    return response.reply(200, await signOut(request), "");
+  });
+  // Whoever may make an account may know which names are left, and nobody else who is not signed in.
+  server.route("GET", "/-/check-username-taken/NAME", (request, response) => {
+    const entry = services.authenticator.authenticate(request);
+    const isKnown = entry.kind === "viewer" && entry.viewer.userId !== undefined;
+    if (!isKnown && !signIn.allowSignup) return response.reply(401, plainText, "not authenticated\n");
+    const tell = (): void =>
+      response.reply(services.isNameTaken(request.params["NAME"] ?? "") ? 200 : 404, plainText, "");
+    return entry.kind === "viewer" ? admit(entry, response, tell) : tell();
+  });
+}
+
+function answer(response: HttpResponse, cookies: CookieSettings, outcome: SignInOutcome): void {
+  switch (outcome.kind) {
+    case "signed-in":
+      return response.reply(200, { ...plainText, "Set-Cookie": cookieText(outcome.session, cookies) }, "");
+    case "wrong":
+      return response.reply(401, plainText, "Authentication failed\n");
+    case "locked": {
+      const seconds = Math.ceil(outcome.waitMs / 1000);
+      return response.reply(
+        422,
+        { ...plainText, "Retry-After": String(seconds) },
+        `Too many attempts. Try again in ${seconds} seconds, or ask a site admin for a link to set a password.\n`,
+      );
+    }
+  }
+}
+
+function cookieText(session: string, { areSecure, lifetimeMs }: CookieSettings): string {
+  return `${sessionCookie}=${session}; Path=/; Max-Age=${Math.floor(lifetimeMs / 1000)}; HttpOnly; SameSite=Lax${areSecure ? "; Secure" : ""}`;
+}
+
+/** Reads the body, and answers what the handler throws of the world's mistakes. */
+function formHandler(origins: Pick<Origins, "trusts">, handler: FormHandler): Handler {
+  return async (request, response) => {
+    if (isForeign(origins, request)) return refuseForeign(response);
+    try {
+      await handler(new Form(request.body), request, response);
+    } catch (error) {
+      if (!(error instanceof TrawlError) || error.httpStatus === 500) throw error;
+      response.reply(error.httpStatus, plainText, `${error.message}\n`);
+    }
+  };
+}
+
+function isForeign(origins: Pick<Origins, "trusts">, { headers }: HttpRequest): boolean {
+  const origin = headers.get("origin");
+  return origin !== undefined && !origins.trusts(origin, headers.get("host"));
+}
+
+function refuseForeign(response: HttpResponse): void {
+  response.reply(
+    403,
+    plainText,
+    "The request comes from a page of another site. If it is one of yours, list its origin in trustedOrigins.\n",
+  );
+}
+
+function parseSignUp(form: Form): { readonly name: string; readonly email: string; readonly password: string } {
+  return { name: form.text("username"), email: form.text("email"), password: form.text("password") };
+}
+
+/** The fields of a JSON object. Each throws `bad-request` for a value of another type. */
+class Form {
+  readonly #fields: Readonly<Record<string, unknown>>;
+
+  constructor(body: Uint8Array) {
+    this.#fields = readObject(body);
+  }
+
+  text(name: string): string {
+    const value = this.#fields[name];
+    if (typeof value === "string") return value;
+    throw new TrawlError("bad-request", `"${name}" must be a text`);
+  }
+
+  integer(name: string): number {
+    const value = this.#fields[name];
+    if (typeof value === "number" && Number.isSafeInteger(value)) return value;
+    throw new TrawlError("bad-request", `"${name}" must be a whole number`);
+  }
+}
+
+function readObject(body: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Readonly<Record<string, unknown>>;
+  } catch {
+    // Told below, without what was sent: it holds a password.
+  }
+  throw new TrawlError("bad-request", "the body must be a JSON object in UTF-8");
+}

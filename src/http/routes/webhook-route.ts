@@ -1,0 +1,155 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
+import { monotonicMs } from "../../base/deadline.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "../server/uws.js";
+
+/** The longest delivery. Reading so much JSON takes 3 to 10 ms of the main thread. */
+const deliveryBytesMax = 1 << 20;
+
+/** Deliveries of one hook, and refusals of one address. */
+const deliveryLimit = attemptsIn(60_000, 600);
+const refusalLimit = attemptsIn(60_000, 60);
+
+/** Repositories that one plain delivery may name. */
+const namedMax = 100;
+
+/** What code hosts call a change of branches or tags. */
+const pushEvents: ReadonlySet<string> = new Set([
+  "push",
+  "create",
+  "delete",
+  "Push Hook",
+  "Tag Push Hook",
+  "repo:push",
+  "repo:refs_changed",
+  "tag_push",
+  "repository_update",
+]);
+
+export interface WebhookServices {
+  /** By the id in the URL. */
+  readonly webhookSecrets: ReadonlyMap<string, string>;
+  /** Has the repositories that any of these addresses means fetched soon; returns their names. */
+  readonly requestByAddress: (addresses: readonly string[]) => readonly string[];
+  /** Notes a delivery that was refused. */
+  readonly recordRefusal: (from: string, reason: string) => void;
+}
+
+/**
+ * `POST /.api/webhooks/ID`: a code host tells of a push, and what it names is fetched at once rather than at its next
+ * turn.
+ *
+ * The sender shows that it knows the secret of the hook: by a signature of the body (GitHub, Gitea, Forgejo), as a
+ * token (GitLab), or as `Authorization: Bearer`. Many deliveries for a repository that waits are one fetch.
+ */
+export function addWebhookRoute(server: HttpServer, services: WebhookServices): void {
+  server.routeWithBody("POST", "/.api/webhooks/ID", deliveryBytesMax, webhookHandler(services));
+}
+
+function webhookHandler({ webhookSecrets, requestByAddress, recordRefusal }: WebhookServices): Handler {
+  const deliveries = new RateLimiter(deliveryLimit);
+  const refusals = new RateLimiter(refusalLimit);
+  // A hook that is not there is checked like one that is, so its answer takes as long.
+  const nobodysSecret = randomBytes(32).toString("hex");
+  return (request, response) => {
+    const id = request.params["ID"] ?? "";
+    if (refusals.begin(request.remoteAddress, monotonicMs()) > 0) return tooMany(response);
+    if (!isGenuine(request, webhookSecrets.get(id) ?? nobodysSecret)) {
+      recordRefusal(request.remoteAddress, `no hook ${JSON.stringify(id.slice(0, 64))}, or not its secret`);
+      return response.reply(401, plainText, "There is no such hook, or this is not its secret.\n");
+    }
+    refusals.forgive(request.remoteAddress);
+    if (deliveries.begin(id, monotonicMs()) > 0) return tooMany(response);
+    try {
+      const queued = deliver(request, requestByAddress);
+      return response.reply(202, { ...plainText, "Content-Type": "application/json" }, JSON.stringify({ queued }));
+    } catch (error) {
+      if (!(error instanceof TrawlError)) throw error;
+      return response.reply(error.httpStatus, plainText, `${error.message}\n`);
+    }
+  };
+}
+
+function tooMany(response: HttpResponse): void {
+  response.reply(429, { ...plainText, "Retry-After": "60" }, "Too many deliveries in this minute.\n");
+}
+
+/** Both sides are hashed to one length first, so the comparison tells nothing of the secret. */
+function isGenuine({ headers, body }: HttpRequest, secret: string): boolean {
+  const signature =
+    headers.get("x-hub-signature-256")?.replace(/^sha256=/, "") ??
+    headers.get("x-forgejo-signature") ??
+    headers.get("x-gitea-signature");
+  if (signature !== undefined)
+    return isEqual(signature.toLowerCase(), createHmac("sha256", secret).update(body).digest("hex"));
+  const token = headers.get("x-gitlab-token") ?? /^Bearer (.*)$/i.exec(headers.get("authorization") ?? "")?.[1];
+  return token !== undefined && isEqual(token, secret);
+}
+
+function isEqual(one: string, other: string): boolean {
+  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(one), hash(other));
+}
+
+/**
+ * Names of the repositories that are fetched for it; none for an event that changes no branch. Throws `bad-request`.
+ */
+function deliver(request: HttpRequest, requestByAddress: WebhookServices["requestByAddress"]): readonly string[] {
+  const { headers } = request;
+  const event =
+    headers.get("x-github-event") ??
+    headers.get("x-forgejo-event") ??
+    headers.get("x-gitea-event") ??
+    headers.get("x-gitlab-event") ??
+    headers.get("x-event-key");
+  const payload = readPayload(request);
+  const named = event === "System Hook" ? (toText(payload["event_name"]) ?? "") : event;
+  return named === undefined || pushEvents.has(named) ? requestByAddress(addressesIn(payload)) : [];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** JSON, or a form with JSON in its field `payload`. JSON that says it is a form is JSON, as `curl -d` sends it. */
+function readPayload({ headers, body }: HttpRequest): Fields {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    const isForm =
+      headers.get("content-type")?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true &&
+      !text.trimStart().startsWith("{");
+    const payload: unknown = JSON.parse(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
+    if (isFields(payload)) return payload;
+  } catch (error) {
+    throw new TrawlError("bad-request", `the delivery is not JSON in UTF-8: ${errorMessage(error)}`);
+  }
+  throw new TrawlError("bad-request", 'the delivery must be a JSON object with a "repository"');
+}
+
+/** All that the delivery calls its repository. */
+function addressesIn(payload: Fields): string[] {
+  const repository = toFields(payload["repository"]);
+  const project = toFields(payload["project"]);
+  const page = toFields(toFields(repository["links"])["html"]);
+  const several = Array.isArray(payload["repositories"]) ? payload["repositories"].slice(0, namedMax) : [];
+  return [
+    payload["repository"],
+    ...several,
+    page["href"],
+    ...["clone_url", "ssh_url", "git_url", "html_url", "url", "git_http_url", "git_ssh_url", "homepage"].map(
+      (name) => repository[name],
+    ),
+    ...["git_http_url", "git_ssh_url", "web_url"].map((name) => project[name]),
+  ].flatMap((value) => toText(value) ?? []);
+}
+
+function toFields(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,73 @@
+import { readCredential } from "../../account/sign-in/credential.js";
+import type { Origins } from "../../account/sign-in/origins.js";
+import type { Headers, RequestHead } from "./uws.js";
+
+/** No answer may be framed, taken for another type, or loaded by a page of another site as an image or a script. */
+const securityHeaders: Headers = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "X-XSS-Protection": "1; mode=block",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
+/** What a browser shows: nothing of it may load or run anything, so content of a repository stays text. */
+const pageHeaders: Headers = {
+  ...securityHeaders,
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+  "Referrer-Policy": "same-origin",
+};
+
+const vary: Headers = { Vary: "Accept-Encoding, Authorization, Cookie, Origin, X-Requested-With" };
+const interfaceHeaders: Headers = { ...securityHeaders, ...vary };
+
+const anyHeaders = "Content-Type, Authorization, X-Sourcegraph-Should-Trace";
+const trustedHeaders = `${anyHeaders}, X-Requested-With, X-Sourcegraph-Client`;
+
+type TrustedOrigins = Pick<Origins, "trusts">;
+
+/** The headers of every answer. A handler's own win. */
+export function headersOfEvery(origins: TrustedOrigins): (request: RequestHead) => Headers {
+  return (request) => (request.path.startsWith("/.api/") ? corsHeaders(origins, request) : pageHeaders);
+}
+
+/**
+ * Which web pages may read what is under `/.api/`: those of trusted origins, and of any origin, `null` included, one
+ * that sends a token, as the web views of editors do. Without a token it would read in the name of whoever looks at the
+ * page what only that person's network can reach. Only trusted origins may send the header that makes a cookie count.
+ */
+function corsHeaders(origins: TrustedOrigins, request: RequestHead): Headers {
+  const origin = request.headers.get("origin");
+  if (origin === undefined) return interfaceHeaders;
+  const isTrusted = origins.trusts(origin, request.headers.get("host"));
+  if (!isTrusted && !bringsToken(request)) return interfaceHeaders;
+  const answer = {
+    ...interfaceHeaders,
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Allow-Origin": origin,
+  };
+  if (request.method !== "OPTIONS") return answer;
+  return {
+    ...answer,
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": isTrusted ? trustedHeaders : anyHeaders,
+  };
+}
+
+/**
+ * A preflight has no token itself: it says that the request has an `Authorization`. One that then lacks it cannot be
+ * read.
+ */
+function bringsToken({ method, query, headers }: RequestHead): boolean {
+  if (method === "OPTIONS" && namesAuthorization(headers.get("access-control-request-headers"))) return true;
+  const { kind } = readCredential(query, headers.get("authorization"));
+  return kind === "token" || kind === "sudo";
+}
+
+function namesAuthorization(header: string | undefined): boolean {
+  return (
+    header
+      ?.toLowerCase()
+      .split(",")
+      .some((name) => name.trim() === "authorization") === true
+  );
+}

@@ -1,0 +1,91 @@
+import type { AuthResult, Authenticator } from "../../account/sign-in/authenticator.js";
+import { errorMessage } from "../../base/errors.js";
+import { refusalError, type FairSemaphore } from "../../base/fair-semaphore.js";
+import { clientKey } from "../../model/client.js";
+import type { Viewer } from "../../model/viewer.js";
+import { replyRefusal } from "./permits.js";
+import { plainText, type BodyAdmission, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
+
+/** A handler that is told who asks. */
+export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;
+
+/** Authenticates the request before the handler runs; a refusal is answered with a line of plain text. */
+export function guarded(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
+  return (request, response) => {
+    const entry = authenticator.authenticate(request);
+    return entry.kind === "viewer"
+      ? admit(entry, response, () => handler(request, response, entry.viewer))
+      : refuse(response, entry);
+  };
+}
+
+/** The same for a page, where who has sent no credential is led to sign in. */
+export function guardedPage(authenticator: Pick<Authenticator, "authenticate">, handler: ViewerHandler): Handler {
+  return (request, response) => {
+    const entry = authenticator.authenticate(request);
+    return entry.kind === "viewer"
+      ? admit(entry, response, () => handler(request, response, entry.viewer))
+      : refusePage(request, response, entry);
+  };
+}
+
+/**
+ * The same for a route with a body: who may not send one, or has too many requests at work already, is answered before
+ * any of it is read.
+ */
+export function guardedBody(
+  authenticator: Pick<Authenticator, "authenticate">,
+  permits: FairSemaphore,
+  what: string,
+  handler: ViewerHandler,
+): BodyAdmission {
+  return (request, response) => {
+    const entry = authenticator.authenticate(request);
+    if (entry.kind === "refused") return void refuse(response, entry);
+    const { viewer } = entry;
+    const client = clientKey(viewer, request.remoteAddress);
+    const full = permits.refusal(client);
+    if (full !== undefined) return void replyRefusal(response, refusalError(full, what), {});
+    // A body may take long: the right to send it can end before it does.
+    endWithRight(entry, response);
+    return { client, handler: (whole, answer) => whenRecorded(entry, answer, () => handler(whole, answer, viewer)) };
+  };
+}
+
+type Refused = AuthResult & { readonly kind: "refused" };
+type Admitted = AuthResult & { readonly kind: "viewer" };
+
+/**
+ * Acts for a request that was authenticated, once what must be recorded is; what cannot be is refused. When the right to the answer
+ * ends, the answer does.
+ */
+export function admit(entry: Admitted, response: HttpResponse, act: () => Promise<void> | void): Promise<void> | void {
+  endWithRight(entry, response);
+  return whenRecorded(entry, response, act);
+}
+
+function endWithRight({ watch }: Admitted, response: HttpResponse): void {
+  response.onClosed(watch((reason) => response.revoke(reason)));
+}
+
+function whenRecorded(
+  { recorded }: Admitted,
+  response: HttpResponse,
+  act: () => Promise<void> | void,
+): Promise<void> | void {
+  if (recorded === undefined) return act();
+  return recorded.then(
+    () => (response.closed ? undefined : act()),
+    (error: unknown) => response.reply(503, { ...plainText, "Retry-After": "1" }, `${errorMessage(error)}\n`),
+  );
+}
+
+export function refuse(response: HttpResponse, { status, message }: Refused): void {
+  response.reply(status, plainText, `${message}\n`);
+}
+
+export function refusePage({ path, query }: HttpRequest, response: HttpResponse, entry: Refused): void {
+  if (!entry.wantsSignIn) return refuse(response, entry);
+  const returnTo = encodeURIComponent(query === "" ? path : `${path}?${query}`);
+  return response.reply(302, { ...plainText, Location: `/sign-in?returnTo=${returnTo}` }, "");
+}

@@ -1,0 +1,35 @@
+import { refusalError, type FairSemaphore, type Release } from "../../base/fair-semaphore.js";
+import type { TrawlError } from "../../base/errors.js";
+import { plainText, type Headers, type HttpResponse } from "./uws.js";
+
+/** How long a refused client is asked to wait. */
+export const retryAfter: Headers = { "Retry-After": "1" };
+
+/**
+ * A permit, when the client's turn comes; undefined when it left before, or was refused and has its answer. `what` is a
+ * plural, as in "archives".
+ */
+export async function takePermit(
+  permits: FairSemaphore,
+  client: string,
+  what: string,
+  response: HttpResponse,
+  headers: Headers,
+): Promise<Release | undefined> {
+  const full = permits.refusal(client);
+  if (full !== undefined) {
+    replyRefusal(response, refusalError(full, what), headers);
+    return undefined;
+  }
+  return new Promise((resolve) => {
+    const leave = permits.acquire(client, (release) => (response.closed ? release() : resolve(release)));
+    response.onClosed(() => {
+      leave();
+      resolve(undefined);
+    });
+  });
+}
+
+export function replyRefusal(response: HttpResponse, { httpStatus, message }: TrawlError, headers: Headers): void {
+  response.reply(httpStatus, { ...plainText, ...headers, ...retryAfter }, `${message}\n`);
+}

@@ -1,0 +1,61 @@
+import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
+import { monotonicMs } from "../../base/deadline.js";
+import type { Log } from "../../base/log.js";
+import type { TrustedHosts } from "./trusted-hosts.js";
+import type { RequestHead } from "./uws.js";
+
+/**
+ * Readers of paths and headers work in the main thread, so what they get is short. A query text has a limit of its own.
+ */
+const pathLengthMax = 16 << 10;
+const headerLengthMax = 16 << 10;
+const headersLengthMax = 64 << 10;
+
+/** Refused names that the log tells, so that whoever sends many does not fill it. */
+const loggedRefusals = attemptsIn(60_000, 10);
+const loggedLength = 200;
+
+/** Answers a request before anything reads it. */
+export interface HeadRefusal {
+  readonly status: 414 | 421 | 431;
+  readonly message: string;
+}
+
+/** What is wrong with a request, whatever it asks; undefined when nothing is. */
+export function requestCheck(
+  hosts: Pick<TrustedHosts, "has">,
+  log: Log,
+): (request: RequestHead) => HeadRefusal | undefined {
+  const logged = new RateLimiter(loggedRefusals);
+  return ({ path, headers, remoteAddress }) => {
+    if (path.length > pathLengthMax)
+      return { status: 414, message: `The path has ${path.length} characters, more than ${pathLengthMax}.` };
+    const long = tooLong(headers);
+    if (long !== undefined) return { status: 431, message: long };
+    const host = headers.get("host");
+    // A load balancer may probe by a name of its own, and the answer tells nothing.
+    if (hosts.has(host) || path === "/healthz") return undefined;
+    const name = (host ?? "").slice(0, loggedLength);
+    if (logged.begin("", monotonicMs()) === 0)
+      log.warn(
+        { host: name, from: remoteAddress },
+        "a request was refused, as its Host is no name of this server: set externalUrl or trustedHosts if it is one",
+      );
+    return {
+      status: 421,
+      message: `${JSON.stringify(name)} is not a name of this server. If it should be one, set externalUrl, or list it in trustedHosts.`,
+    };
+  };
+}
+
+function tooLong(headers: ReadonlyMap<string, string>): string | undefined {
+  let length = 0;
+  for (const [name, value] of headers) {
+    length += name.length + value.length;
+    if (value.length > headerLengthMax)
+      return `The header ${name.slice(0, loggedLength)} has ${value.length} characters, more than ${headerLengthMax}.`;
+  }
+  return length > headersLengthMax
+    ? `The headers have ${length} characters, more than ${headersLengthMax}.`
+    : undefined;
+}

@@ -1,0 +1,88 @@
+import { createRequire } from "node:module";
+import type {
+  HttpRequest as NativeRequest,
+  HttpResponse as NativeResponse,
+  us_listen_socket as ListenSocket,
+} from "uWebSockets.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+
+export type { NativeRequest, NativeResponse, ListenSocket };
+
+/** The part of the binding that is used here; its own declarations lack `close` and the four-argument `listen`. */
+export interface NativeModule {
+  App(): NativeApp;
+  closeSocket(socket: ListenSocket): void;
+  getSocketPort(socket: ListenSocket): number;
+  eachHeader(request: NativeRequest, callback: (name: string, value: string) => void): void;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+
+export interface NativeApp {
+  any(pattern: string, handler: (res: NativeResponse, req: NativeRequest) => void): void;
+  listen(host: string, port: number, options: number, callback: (socket: ListenSocket | false) => void): void;
+  close(): void;
+}
+
+/** The names that differ in the package for newer releases of Node, which are those of uWebSockets.js itself. */
+interface NewerModule extends Pick<NativeModule, "App" | "LIBUS_LISTEN_EXCLUSIVE_PORT"> {
+  us_listen_socket_close(socket: ListenSocket): void;
+  us_socket_local_port(socket: ListenSocket): number;
+}
+
+interface NewerRequest {
+  forEach(callback: (name: string, value: string) => void): void;
+}
+
+/** The last ABI, of Node 20, that the package of the lockfile has a binary for: it runs with glibc 2.27. */
+const lastOlderAbi = 115;
+
+/** For newer releases there is one that needs glibc 2.38; make installs it where they run. */
+const newerPackage = "../../../uws/node_modules/uWebSockets.js";
+
+/**
+ * The newer one refuses a longer request line with its headers, and 4 KiB unless this variable says otherwise; the
+ * older one takes as much.
+ */
+const headBytesMax = 128 * 1024;
+const headBytesVariable = "UWS_HTTP_MAX_HEADERS_SIZE";
+
+/** uWebSockets.js for the release of Node that runs. Throws `bad-config` where there is none. */
+export function loadBinding(abi = Number(process.versions.modules)): NativeModule {
+  const require = createRequire(import.meta.url);
+  try {
+    if (abi <= lastOlderAbi) return olderBinding(require("uWebSockets.js") as Omit<NativeModule, "eachHeader">);
+    // It reads the variable while it loads.
+    process.env[headBytesVariable] = String(headBytesMax);
+    return newerBinding(require(newerPackage) as NewerModule);
+  } catch (error) {
+    const remedy =
+      abi <= lastOlderAbi
+        ? "run `make build`"
+        : "run `make build` with this release; it needs glibc 2.38, as of Debian 13, and an older system Node 20";
+    throw new TrawlError(
+      "bad-config",
+      `uWebSockets.js does not load in Node ${process.versions.node}: ${remedy} (${errorMessage(error).replaceAll(/\s+/g, " ")})`,
+      { cause: error },
+    );
+  }
+}
+
+function olderBinding(module: Omit<NativeModule, "eachHeader">): NativeModule {
+  return {
+    App: () => module.App(),
+    closeSocket: (socket) => module.closeSocket(socket),
+    getSocketPort: (socket) => module.getSocketPort(socket),
+    eachHeader: (request, callback) => request.forEachHeader(callback),
+    LIBUS_LISTEN_EXCLUSIVE_PORT: module.LIBUS_LISTEN_EXCLUSIVE_PORT,
+  };
+}
+
+function newerBinding(module: NewerModule): NativeModule {
+  return {
+    App: () => module.App(),
+    closeSocket: (socket) => module.us_listen_socket_close(socket),
+    getSocketPort: (socket) => module.us_socket_local_port(socket),
+    eachHeader: (request, callback) => (request as unknown as NewerRequest).forEach(callback),
+    LIBUS_LISTEN_EXCLUSIVE_PORT: module.LIBUS_LISTEN_EXCLUSIVE_PORT,
+  };
+}

@@ -1,0 +1,112 @@
+import { uninitializedBytes, utf8Bytes } from "../../base/bytes.js";
+import { blockBytesMax } from "../server/uws.js";
+
+/** Of one UTF-16 unit. */
+const utf8BytesPerUnitMax = 3;
+
+/**
+ * A queue of bytes that go in as pieces of any size and come out as blocks of `blockBytesMax`, the last one shorter.
+ * Of a large piece only the beginning that completes a block and the end that does not fill one are copied.
+ */
+export class BlockQueue {
+  #blocks: Uint8Array[] = [];
+  #head = 0;
+  #bytes = 0;
+  /** Blocks taken since the queue was made, and what to call when so many are written. */
+  #takenCount = 0;
+  #givebacks: { readonly takenCount: number; readonly release: () => void }[] = [];
+  /** The block that small pieces are gathered in, filled up to `#tailBytes`. */
+  #tail: Buffer | undefined;
+  #tailBytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Short texts are written where they belong: bytes of their own for each took a third of the time of small events.
+   */
+  appendText(text: string): void {
+    if (text.length * utf8BytesPerUnitMax > blockBytesMax - this.#tailBytes) return this.append(utf8Bytes(text));
+    this.#tail ??= uninitializedBytes(blockBytesMax);
+    const length = this.#tail.write(text, this.#tailBytes);
+    this.#bytes += length;
+    this.#fillTail(length);
+  }
+
+  /** `release` is called when the piece is needed no more: it was copied, or what was taken of it is written. */
+  append(piece: Uint8Array, release?: () => void): void {
+    this.#bytes += piece.length;
+    let at = this.#tail === undefined ? 0 : this.#gather(piece);
+    for (; piece.length - at >= blockBytesMax; at += blockBytesMax) {
+      this.#blocks.push(piece.subarray(at, at + blockBytesMax));
+    }
+    if (at < piece.length) this.#gather(piece.subarray(at));
+    if (release !== undefined)
+      this.#givebacks.push({ takenCount: this.#takenCount + this.#blocks.length - this.#head, release });
+  }
+
+  /** The next block, or undefined when the queue is empty. Those taken before are written by now. */
+  take(): Uint8Array | undefined {
+    this.releaseTaken();
+    if (this.#head === this.#blocks.length) this.#closeTail();
+    const block = this.#blocks[this.#head];
+    if (block === undefined) return undefined;
+    this.#head++;
+    this.#takenCount++;
+    this.#bytes -= block.length;
+    if (this.#head === this.#blocks.length) this.#forgetTaken();
+    return block;
+  }
+
+  /** All blocks, in order. The caller copies them, then calls `releaseTaken`. */
+  takeAll(): Uint8Array[] {
+    this.#closeTail();
+    const blocks = this.#blocks.slice(this.#head);
+    this.#takenCount += blocks.length;
+    this.#forgetTaken();
+    this.#bytes = 0;
+    return blocks;
+  }
+
+  /** Gives back the pieces of which all blocks were taken, and are written or copied. */
+  releaseTaken(): void {
+    const due = this.#givebacks.findIndex(({ takenCount }) => takenCount > this.#takenCount);
+    for (const { release } of this.#givebacks.splice(0, due < 0 ? this.#givebacks.length : due)) release();
+  }
+
+  clear(): void {
+    this.#takenCount += this.#blocks.length - this.#head;
+    this.releaseTaken();
+    this.#forgetTaken();
+    this.#tail = undefined;
+    this.#tailBytes = 0;
+    this.#bytes = 0;
+  }
+
+  /** Copies as much of the piece as fits in the tail; returns how much. */
+  #gather(piece: Uint8Array): number {
+    this.#tail ??= uninitializedBytes(blockBytesMax);
+    const length = Math.min(piece.length, blockBytesMax - this.#tailBytes);
+    this.#tail.set(length === piece.length ? piece : piece.subarray(0, length), this.#tailBytes);
+    this.#fillTail(length);
+    return length;
+  }
+
+  #fillTail(length: number): void {
+    this.#tailBytes += length;
+    if (this.#tailBytes === blockBytesMax) this.#closeTail();
+  }
+
+  #closeTail(): void {
+    if (this.#tail === undefined || this.#tailBytes === 0) return;
+    this.#blocks.push(this.#tail.subarray(0, this.#tailBytes));
+    this.#tail = undefined;
+    this.#tailBytes = 0;
+  }
+
+  #forgetTaken(): void {
+    this.#blocks = [];
+    this.#head = 0;
+  }
+}

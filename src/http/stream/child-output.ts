@@ -1,0 +1,157 @@
+import { callEvery, monotonicMs } from "../../base/deadline.js";
+import type { GitChild } from "../../git/run/run.js";
+import { ReadingPace } from "./reading-pace.js";
+import { blockBytesMax, type ByteStream } from "../server/uws.js";
+
+/** How often it is looked whether a client reads, in the time after which one that does not is cut. */
+const stallChecks = 4;
+
+/** When a client is cut that does not take what there is. */
+export interface ReadingLimits {
+  /** It takes no byte for this long; noticed after at most 1/4 more than this time. */
+  readonly stallMs: number;
+  /**
+   * Whether others wait for what it holds: then it is also cut when it takes next to nothing in this time, see
+   * `ReadingPace`.
+   */
+  readonly isContended: () => boolean;
+}
+
+/** Bytes of the output, from the first to before the second. */
+export interface OutputRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Sends what a child writes to a client, at the client's pace: while the socket is full the pipe is not read, and the
+ * child waits. Of the output at most one read of the pipe, 64 KiB, is held here.
+ *
+ * `open` is called with the first byte, so a child that fails before it can still be answered with a status: the
+ * promise then rejects with its error. One that fails later has its answer cut, so that nobody takes it for a whole
+ * one. Resolves when the answer has ended; the child is gone by then, or killed. An output without any byte in the
+ * range never calls `open`, and resolves with false.
+ */
+export async function sendOutput(
+  child: GitChild,
+  range: OutputRange,
+  limits: ReadingLimits,
+  open: () => ByteStream,
+): Promise<boolean> {
+  const sending = new Sending(child, range, limits, open);
+  const watch = callEvery(Math.ceil(limits.stallMs / stallChecks), () => sending.cutIfSlow());
+  try {
+    return await sending.done;
+  } finally {
+    watch.cancel();
+    child.kill();
+  }
+}
+
+class Sending {
+  readonly done: Promise<boolean>;
+  readonly #child: GitChild;
+  readonly #range: OutputRange;
+  readonly #open: () => ByteStream;
+  readonly #limits: ReadingLimits;
+  readonly #pace: ReadingPace;
+  #stream: ByteStream | undefined;
+  /** What of the last read the socket has not taken. */
+  #rest: Uint8Array = Buffer.alloc(0);
+  #readCount = 0;
+  #isFull = false;
+  #progressAtMs = monotonicMs();
+  #finish: (isSent: boolean) => void = () => undefined;
+  #fail: (error: unknown) => void = () => undefined;
+
+  constructor(child: GitChild, range: OutputRange, limits: ReadingLimits, open: () => ByteStream) {
+    this.#child = child;
+    this.#range = range;
+    this.#open = open;
+    this.#limits = limits;
+    this.#pace = new ReadingPace(limits.stallMs, monotonicMs());
+    this.done = new Promise((resolve, reject) => {
+      this.#finish = resolve;
+      this.#fail = reject;
+      child.ended
+        .then(
+          (code) => this.#childEnded(code === 0),
+          () => this.#childEnded(false),
+        )
+        .catch(reject);
+    });
+    child.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
+  }
+
+  cutIfSlow(): void {
+    const nowMs = monotonicMs();
+    const isSlow = this.#pace.isTooSlow(nowMs, this.#isFull) && this.#limits.isContended();
+    if (isSlow || (this.#isFull && nowMs - this.#progressAtMs >= this.#limits.stallMs)) this.#stream?.cut();
+  }
+
+  #take(bytes: Buffer): void {
+    const from = Math.max(0, this.#range.from - this.#readCount);
+    const to = Math.min(bytes.length, this.#range.to - this.#readCount);
+    this.#readCount += bytes.length;
+    if (from >= to) return;
+    this.#rest = bytes.subarray(from, to);
+    this.#send();
+  }
+
+  /** Called from events, so what it throws would end the daemon. */
+  #send(): void {
+    try {
+      this.#sendRest();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #sendRest(): void {
+    const stream = (this.#stream ??= this.#openStream());
+    while (this.#rest.length > 0 && !this.#isFull && !stream.closed) {
+      const block = this.#rest.subarray(0, blockBytesMax);
+      this.#isFull = !stream.write(block);
+      this.#pace.recordTaken(block.length);
+      this.#rest = this.#rest.subarray(blockBytesMax);
+      this.#progressAtMs = monotonicMs();
+    }
+    if (this.#isFull && !stream.closed) this.#pause();
+  }
+
+  #openStream(): ByteStream {
+    const stream = this.#open();
+    stream.onWritable(() => this.#resume());
+    stream.onClosed(() => this.#finish(true));
+    return stream;
+  }
+
+  #pause(): void {
+    this.#child.watchSilence(false);
+    this.#child.stdout.pause();
+  }
+
+  #resume(): void {
+    this.#isFull = false;
+    this.#progressAtMs = monotonicMs();
+    this.#send();
+    if (this.#isFull) return;
+    this.#child.watchSilence(true);
+    this.#child.stdout.resume();
+  }
+
+  /** The pipe is read to its end by now, but for what the socket has not taken. */
+  async #childEnded(isGood: boolean): Promise<void> {
+    if (this.#stream === undefined) {
+      if (!isGood) throw this.#child.exitError(await this.#child.ended);
+      this.#finish(false);
+    } else if (!isGood) this.#stream.cut();
+    else if (this.#rest.length === 0) this.#stream.end();
+    else this.#stream.onWritable(() => this.#endWhenTaken());
+  }
+
+  #endWhenTaken(): void {
+    this.#resume();
+    if (this.#rest.length === 0) this.#stream?.end();
+  }
+}

@@ -1,0 +1,100 @@
+import { TrawlError } from "../../base/errors.js";
+import { lineBytesUnlimited, type SearchRequest } from "../../model/search-request.js";
+
+/** A request, but for who sends it. */
+export type RequestedSearch = Omit<SearchRequest, "viewer" | "client">;
+
+export type StreamParams =
+  | { readonly kind: "request"; readonly request: RequestedSearch }
+  | { readonly kind: "bad"; readonly message: string };
+
+/**
+ * The parameters of the stream endpoint, from the raw query string.
+ *
+ * An empty value counts as absent, of a repeated parameter the first one counts. Parameters of other names are ignored:
+ * clients send `sm`, `dl`, `dk`, `dc`, `zoekt-search-opts`, `trace` and `feat`, which mean nothing here. Which pattern
+ * type `v` and `t` ask for is for the query language to say. The first bad value gives the message; clients look at the
+ * beginning of these texts, odd as one or two are.
+ */
+export function parseStreamParams(rawQuery: string): StreamParams {
+  const given = new URLSearchParams(rawQuery);
+  try {
+    return { kind: "request", request: readRequest((name) => given.get(name) ?? "") };
+  } catch (error) {
+    if (error instanceof TrawlError && error.code === "bad-request") return { kind: "bad", message: error.message };
+    throw error;
+  }
+}
+
+function readRequest(given: (name: string) => string): RequestedSearch {
+  const query = given("q");
+  if (query === "") throw bad("no query found");
+  const display = readInteger("display", given("display"), -1);
+  const chunkMatches = readBoolean(given("cm"));
+  const contextLines = readContextLines(given("cl"));
+  const lineBytesMax = readInteger("max-line-len", given("max-line-len"), -1);
+  return {
+    query,
+    version: given("v"),
+    patternType: given("t"),
+    display: display < 0 ? undefined : display,
+    chunkMatches,
+    contextLines,
+    lineBytesMax: lineBytesMax <= 0 ? lineBytesUnlimited : Math.min(lineBytesMax, lineBytesUnlimited),
+    defaultCount: undefined,
+  };
+}
+
+/** A decimal integer of 64 bits, with an optional sign. */
+function readInteger(name: string, text: string, absent: number): number {
+  if (text === "") return absent;
+  if (!/^[+-]?[0-9]+$/.test(text) || !fitsInt64(BigInt(text.replace(/^\+/, "")))) {
+    throw bad(`${name} must be an integer, got ${quoted(text)}`);
+  }
+  return Number(text);
+}
+
+function fitsInt64(value: bigint): boolean {
+  return BigInt.asIntN(64, value) === value;
+}
+
+const booleans: Readonly<Record<string, boolean>> = {
+  "1": true,
+  t: true,
+  T: true,
+  TRUE: true,
+  true: true,
+  True: true,
+  "0": false,
+  f: false,
+  F: false,
+  FALSE: false,
+  false: false,
+  False: false,
+};
+
+function readBoolean(text: string): boolean {
+  if (text === "") return false;
+  const value = Object.hasOwn(booleans, text) ? booleans[text] : undefined;
+  if (value === undefined) throw bad(`chunk matches must be parseable as a boolean, got ${quoted(text)}`);
+  return value;
+}
+
+const contextLinesDefault = 1;
+
+/** The message says boolean where it means a number, as the interface has it. */
+function readContextLines(text: string): number {
+  if (text === "") return contextLinesDefault;
+  if (!/^[0-9]+$/.test(text) || Number(text) > 0xffff_ffff) {
+    throw bad(`context lines must be parseable as a boolean, got ${quoted(text)}`);
+  }
+  return Number(text);
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-request", message);
+}

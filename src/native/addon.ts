@@ -1,0 +1,105 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { errorMessage, TrawlError } from "../base/errors.js";
+import type { Kernel } from "./kernel/kernel.js";
+
+/** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
+export type NativeMethods = Omit<Kernel, "name">;
+
+/** What the C++ addon exports: the same loops for each vector unit that this processor has, and without one. */
+export interface Addon {
+  readonly kernels: { readonly avx2?: NativeMethods; readonly neon?: NativeMethods; readonly swar: NativeMethods };
+  limitUnsentBytes(port: number, bytes: number): boolean;
+  /** The descriptor goes with the message, but for 0. Returns the system's number of the error, 0 for none. */
+  sendDatagram(address: Uint8Array, message: Uint8Array, descriptor: number): number;
+  /** Returns the number of connections. */
+  widenSendBuffers(port: number, bytes: number): number;
+  /** Returns a descriptor, 0 for none. */
+  listenerOf(port: number): number;
+  /** Returns a port, 0 when nothing has changed. */
+  replaceListener(port: number, descriptor: number): number;
+  /**
+   * `strings`: file, directory, arguments and environment, each ended by a zero byte. `limits`: MiB of data, seconds of
+   * processor time, MiB of a file, descriptors. Writes pid, stdin, stdout and stderr to `out`.
+   */
+  startProcess(
+    strings: Uint8Array,
+    argumentCount: number,
+    environmentCount: number,
+    limits: Uint32Array,
+    out: Uint32Array,
+  ): number;
+  /** Writes exit code and signal to `out`. */
+  hasEnded(pid: number, out: Uint32Array): boolean;
+  /** The path ends with a zero byte. Answers a number for the file, 0 when this process has not mapped it. */
+  guardFile(path: Uint8Array): number;
+  /**
+   * Writes faults, faults of its first two pages, whether it is shorter than it was, and whether it is gone to `out`.
+   */
+  stateOfFile(file: number, out: Uint32Array): void;
+  /** Faults alone, without a look at the file. */
+  faultsOfFile(file: number, inHead: boolean): number;
+  packFaults(): number;
+  /**
+   * When the heap of this thread, which is none but a worker's, reaches its limit, the word is set and the thread ends.
+   */
+  guardHeap(reached: Uint32Array): void;
+  /** `strings`: index and pack of each, each ended by a zero byte. */
+  openPacks(strings: Uint8Array, packCount: number, oidBytes: number, memoryBytesMax: number): OpenPacks;
+  closePacks(packs: OpenPacks): void;
+  /** Writes kind and size of each to `out`; false when one of the words of `stop` is set. */
+  describeObjects(packs: OpenPacks, oids: Uint8Array, out: Uint32Array, stop: readonly Int32Array[]): boolean;
+  /** Answers a `Found` of packs.h. */
+  readObject(packs: OpenPacks, oid: Uint8Array, out: Uint8Array, stop: readonly Int32Array[]): number;
+  beginDiff(packs: OpenPacks, trees: Uint8Array, stop: readonly Int32Array[]): number;
+  /** Writes the number of bytes to `state`, and a `Progress` of tree-diff.h. */
+  nextDiff(packs: OpenPacks, out: Uint8Array, state: Uint32Array, stop: readonly Int32Array[]): void;
+}
+
+/** Memory of the addon, which goes when nobody holds it. */
+export type OpenPacks = object;
+
+const addonPath = "src/native/build/Release/trawl_kernel.node";
+const require = createRequire(import.meta.url);
+
+let loaded: Addon | undefined;
+
+/** Throws `bad-config` when the addon is not built. */
+export function loadAddon(): Addon {
+  loaded ??= requireAddon(builtPath());
+  return loaded;
+}
+
+/** The addon where it is built, for what Node can do too, if more slowly. */
+export function addonIfBuilt(): Addon | undefined {
+  return loaded !== undefined || existsSync(builtPath()) ? loadAddon() : undefined;
+}
+
+function builtPath(): string {
+  return join(checkoutRoot(dirname(fileURLToPath(import.meta.url))), addonPath);
+}
+
+function requireAddon(path: string): Addon {
+  if (!existsSync(path)) throw unusable(`${path} does not exist`, undefined);
+  try {
+    return require(path) as Addon;
+  } catch (error) {
+    throw unusable(`${path} does not load: ${errorMessage(error)}`, error);
+  }
+}
+
+function unusable(reason: string, cause: unknown): TrawlError {
+  const remedy = 'build it with "make build", or set "kernel": "ts" to run without it';
+  return new TrawlError("bad-config", `the native kernel cannot be used: ${reason}; ${remedy}`, { cause });
+}
+
+/** The folder of our package.json, from which compiled code lies some folders down. */
+function checkoutRoot(folder: string): string {
+  const manifest = join(folder, "package.json");
+  if (existsSync(manifest) && (require(manifest) as { name?: string }).name === "trawl") return folder;
+  const parent = dirname(folder);
+  if (parent === folder) throw unusable("no package.json of trawl is above the compiled code", undefined);
+  return checkoutRoot(parent);
+}

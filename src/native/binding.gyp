@@ -1,0 +1,31 @@
+{
+  "targets": [
+    {
+      "target_name": "trawl_kernel",
+      "sources": [
+        "binding.cc",
+        "kernel/loops-avx2.cc",
+        "kernel/loops-neon.cc",
+        "kernel/loops-swar.cc",
+        "kernel/loops.cc",
+        "kernel/needle.cc",
+        "kernel/postings.cc",
+        "packs/pack-file.cc",
+        "packs/packs-binding.cc",
+        "packs/packs.cc",
+        "packs/tree-diff.cc",
+        "process/file-guard-binding.cc",
+        "process/file-guard.cc",
+        "process/heap-limit.cc",
+        "process/process.cc",
+        "socket/datagram.cc",
+        "socket/socket.cc"
+      ],
+      "include_dirs": [".", "kernel", "packs", "process", "socket"],
+      "libraries": ["-ldeflate"],
+      "defines": ["NAPI_VERSION=8"],
+      "cflags_cc": ["-std=c++20", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-rtti"],
+      "cflags_cc!": ["-std=gnu++17", "-std=gnu++20", "-O2", "-fno-exceptions"]
+    }
+  ]
+}

@@ -1,0 +1,183 @@
+import { utf8Bytes } from "../../base/bytes.js";
+import { JsonWriter } from "./portable-json.js";
+import { Lines, type Line } from "./portable-lines.js";
+import { countNewlines } from "./portable-scan.js";
+import { Columns, cutAtCodePoint } from "./portable-utf8.js";
+
+/** A longer run of touching lines goes on in a further chunk, unless the next row shares the last line. */
+const chunkRowsMax = 1000;
+
+const contentKey = utf8Bytes('{"content":"');
+const contentStartKey = utf8Bytes('","contentStart":');
+const rangesKey = utf8Bytes(',"ranges":[');
+const startKey = utf8Bytes('{"start":');
+const endKey = utf8Bytes(',"end":');
+const offsetKey = utf8Bytes('{"offset":');
+const lineKey = utf8Bytes(',"line":');
+const columnKey = utf8Bytes(',"column":');
+const truncated = utf8Bytes(',"contentTruncated":true');
+const newline = utf8Bytes("\\n");
+const comma = utf8Bytes(",");
+const closeArray = utf8Bytes("]");
+const closeObject = utf8Bytes("}");
+
+/**
+ * The elements of `chunkMatches` for rows `[rowFrom, rowTo)`; `rowBegin` is the content's first row, and those between
+ * were written by earlier calls. The other parameters and the result are those of `encodeLineMatches`.
+ */
+export function encodeChunkMatches(
+  text: Uint8Array,
+  contentFrom: number,
+  contentTo: number,
+  rows: Uint32Array,
+  rowBegin: number,
+  rowFrom: number,
+  rowTo: number,
+  lineHint: number,
+  firstLine: number,
+  contextLines: number,
+  lineBytesMax: number,
+  out: Uint8Array,
+  outFrom: number,
+  result: Uint32Array,
+): void {
+  const lines = new Lines(text, contentFrom, contentTo);
+  const json = new JsonWriter(out, outFrom);
+  let line = lines.lineAt(lineHint, firstLine);
+  let row = rowFrom;
+  let written = outFrom;
+  let taken = 0;
+  if (row < rowTo) {
+    line = lines.seek(line, rows[2 * row]);
+    if (row > rowBegin) {
+      taken = line.number - countNewlines(text, rows[2 * row - 1], line.start) + contextLines + 1;
+    }
+  }
+  while (row < rowTo) {
+    const chunk = gather(lines, line, rows, row, rowTo, contextLines);
+    const top = contextBefore(lines, chunk.firstLine, contextLines, taken);
+    const bottom = contextAfter(lines, chunk, contextLines);
+    if (json.at > outFrom) json.raw(comma);
+    writeChunk(json, text, contentFrom, lines, rows, chunk, top, bottom, lineBytesMax);
+    if (json.isFull) break;
+    written = json.at;
+    taken = bottom.number + 1;
+    row = chunk.rowTo;
+    line = chunk.nextLine ?? chunk.lastLine;
+  }
+  result[0] = written;
+  result[1] = row;
+  result[2] = line.start;
+  result[3] = line.number;
+}
+
+/** The rows `[rowFrom, rowTo)` of one chunk and their lines, without context. */
+interface Chunk {
+  readonly rowFrom: number;
+  readonly rowTo: number;
+  readonly firstLine: Line;
+  readonly lastLine: Line;
+  /** The line of row `rowTo`, when there is such a row. */
+  readonly nextLine: Line | undefined;
+}
+
+/** `firstLine` holds the start of `rowFrom`. */
+function gather(
+  lines: Lines,
+  firstLine: Line,
+  rows: Uint32Array,
+  rowFrom: number,
+  rowEnd: number,
+  contextLines: number,
+): Chunk {
+  let lastLine = lines.seek(firstLine, rows[2 * rowFrom + 1]);
+  for (let row = rowFrom + 1; row < rowEnd; row++) {
+    const nextLine = lines.seek(lastLine, rows[2 * row]);
+    const distance = nextLine.number - lastLine.number;
+    const isApart = distance > 2 * contextLines + 1 || row - rowFrom >= chunkRowsMax;
+    if (distance > 0 && isApart) return { rowFrom, rowTo: row, firstLine, lastLine, nextLine };
+    lastLine = lines.seek(nextLine, rows[2 * row + 1]);
+  }
+  return { rowFrom, rowTo: rowEnd, firstLine, lastLine, nextLine: undefined };
+}
+
+/** Lines with a number below `taken` are in an earlier chunk. */
+function contextBefore(lines: Lines, line: Line, contextLines: number, taken: number): Line {
+  for (let i = 0; i < contextLines && lines.hasPrevious(line) && line.number > taken; i++) line = lines.previous(line);
+  return line;
+}
+
+/** Stops before the line of the next row, which is in a further chunk. */
+function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines: number): Line {
+  let line = lastLine;
+  for (let i = 0; i < contextLines && lines.hasNext(line); i++) {
+    if (nextLine !== undefined && line.number + 1 === nextLine.number) break;
+    line = lines.next(line);
+  }
+  return line;
+}
+
+function writeChunk(
+  json: JsonWriter,
+  text: Uint8Array,
+  contentFrom: number,
+  lines: Lines,
+  rows: Uint32Array,
+  chunk: Chunk,
+  top: Line,
+  bottom: Line,
+  lineBytesMax: number,
+): void {
+  json.raw(contentKey);
+  const isCut = writeContent(json, text, lines, top.start, bottom.end, lineBytesMax);
+  json.raw(contentStartKey);
+  writeLocation(json, top.start - contentFrom, top.number, 0);
+  json.raw(rangesKey);
+  let line = chunk.firstLine;
+  let columns = new Columns(text, line.start, line.end);
+  for (let i = 2 * chunk.rowFrom; i < 2 * chunk.rowTo; i++) {
+    const isEnd = i % 2 === 1;
+    if (rows[i] > line.end) {
+      line = lines.seek(line, rows[i]);
+      columns = new Columns(text, line.start, line.end);
+    }
+    if (!isEnd && i > 2 * chunk.rowFrom) json.raw(comma);
+    json.raw(isEnd ? endKey : startKey);
+    writeLocation(json, rows[i] - contentFrom, line.number, columns.columnAt(rows[i]));
+    if (isEnd) json.raw(closeObject);
+  }
+  json.raw(closeArray);
+  if (isCut) json.raw(truncated);
+  json.raw(closeObject);
+}
+
+/** Writes the lines of `text[from, to)`; true when one of them was cut. */
+function writeContent(
+  json: JsonWriter,
+  text: Uint8Array,
+  lines: Lines,
+  from: number,
+  to: number,
+  lineBytesMax: number,
+): boolean {
+  let isCut = false;
+  for (let start = from; ; ) {
+    const end = lines.newlineAfter(start, to);
+    const cut = cutAtCodePoint(text, start, end, lineBytesMax);
+    isCut ||= cut < end;
+    json.string(text, start, cut);
+    if (end === to) return isCut;
+    json.raw(newline);
+    start = end + 1;
+  }
+}
+
+function writeLocation(json: JsonWriter, offset: number, line: number, column: number): void {
+  json.raw(offsetKey);
+  json.number(offset);
+  json.raw(lineKey);
+  json.number(line);
+  json.raw(columnKey);
+  json.number(column);
+  json.raw(closeObject);
+}

@@ -1,0 +1,124 @@
+import { utf8Bytes } from "../../base/bytes.js";
+import { JsonWriter } from "./portable-json.js";
+import { Lines, type Line } from "./portable-lines.js";
+import { Columns, cutAtCodePoint } from "./portable-utf8.js";
+
+const lineKey = utf8Bytes('{"line":"');
+const lineNumberKey = utf8Bytes('","lineNumber":');
+const offsetsKey = utf8Bytes(',"offsetAndLengths":[');
+const close = utf8Bytes("]}");
+const comma = utf8Bytes(",");
+const openPair = utf8Bytes("[");
+const closePair = utf8Bytes("]");
+
+/**
+ * The elements of `lineMatches`, comma-separated, of rows `[rowFrom, rowTo)`, as far as they fit in `out` from
+ * `outFrom`. `firstLine` is the number of the line that starts at `lineHint`, at or before the first row. `result`
+ * receives (0) where the last whole element ends, (1) the next row to write, (2) the start of the last line looked at,
+ * (3) its number.
+ */
+export function encodeLineMatches(
+  text: Uint8Array,
+  contentFrom: number,
+  contentTo: number,
+  rows: Uint32Array,
+  rowFrom: number,
+  rowTo: number,
+  lineHint: number,
+  firstLine: number,
+  lineBytesMax: number,
+  out: Uint8Array,
+  outFrom: number,
+  result: Uint32Array,
+): void {
+  const lines = new Lines(text, contentFrom, contentTo);
+  const json = new JsonWriter(out, outFrom);
+  let line = lines.lineAt(lineHint, firstLine);
+  let row = rowFrom;
+  let written = outFrom;
+  while (row < rowTo) {
+    line = lines.seek(line, rows[2 * row]);
+    const group = new Group(text, rows, row, rowTo, lines, line);
+    group.write(json, outFrom, lineBytesMax);
+    if (json.isFull) break;
+    written = json.at;
+    row = group.row;
+    line = group.line;
+  }
+  result[0] = written;
+  result[1] = row;
+  result[2] = line.start;
+  result[3] = line.number;
+}
+
+/** Rows that hang together because they share a line or span lines: written whole or not at all. */
+class Group {
+  readonly #text: Uint8Array;
+  readonly #rows: Uint32Array;
+  readonly #rowTo: number;
+  readonly #lines: Lines;
+  line: Line;
+  /** The next piece to write is what `row` has from `#pieceStart` on. */
+  row: number;
+  #pieceStart: number;
+
+  /** `line` holds the start of `row`. */
+  constructor(text: Uint8Array, rows: Uint32Array, row: number, rowTo: number, lines: Lines, line: Line) {
+    this.#text = text;
+    this.#rows = rows;
+    this.#rowTo = rowTo;
+    this.#lines = lines;
+    this.line = line;
+    this.row = row;
+    this.#pieceStart = rows[2 * row];
+  }
+
+  write(json: JsonWriter, outFrom: number, lineBytesMax: number): void {
+    for (;;) {
+      const pieces: number[] = [];
+      const goesOn = this.#takePieces(pieces);
+      if (pieces.length > 0) {
+        if (json.at > outFrom) json.raw(comma);
+        this.#writeElement(json, pieces, lineBytesMax);
+      }
+      if (!goesOn || json.isFull) return;
+      this.line = this.#lines.next(this.line);
+      this.#pieceStart = this.line.start;
+    }
+  }
+
+  /** Appends the (start, end) of all pieces on the line that are not empty; true when a row reaches past the line. */
+  #takePieces(pieces: number[]): boolean {
+    const { end } = this.line;
+    while (this.#pieceStart <= end) {
+      const rowEnd = this.#rows[2 * this.row + 1];
+      const pieceEnd = Math.min(rowEnd, end);
+      if (pieceEnd > this.#pieceStart) pieces.push(this.#pieceStart, pieceEnd);
+      if (rowEnd > end) return true;
+      this.row++;
+      if (this.row === this.#rowTo) return false;
+      this.#pieceStart = this.#rows[2 * this.row];
+    }
+    return false;
+  }
+
+  #writeElement(json: JsonWriter, pieces: readonly number[], lineBytesMax: number): void {
+    const { start, end, number } = this.line;
+    json.raw(lineKey);
+    json.string(this.#text, start, cutAtCodePoint(this.#text, start, end, lineBytesMax));
+    json.raw(lineNumberKey);
+    json.number(number);
+    json.raw(offsetsKey);
+    const columns = new Columns(this.#text, start, end);
+    for (let i = 0; i < pieces.length; i += 2) {
+      if (i > 0) json.raw(comma);
+      const column = columns.columnAt(pieces[i]);
+      json.raw(openPair);
+      json.number(column);
+      json.raw(comma);
+      json.number(columns.columnAt(pieces[i + 1]) - column);
+      json.raw(closePair);
+    }
+    json.raw(close);
+  }
+}

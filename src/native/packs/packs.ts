@@ -1,0 +1,112 @@
+import { TrawlError } from "../../base/errors.js";
+import type { StopSignal } from "../../base/stop-signal.js";
+import { addonIfBuilt, type Addon, type OpenPacks } from "../addon.js";
+
+export interface PackFiles {
+  readonly index: string;
+  readonly pack: string;
+}
+
+export interface PackOptions {
+  /** 20 or 32. */
+  readonly oidBytes: number;
+  /** What all calls together may hold of deltas, their bases, trees and the cache. What needs more is not found. */
+  readonly memoryBytesMax: number;
+  readonly stop: StopSignal;
+}
+
+/** Numbers of the kinds of objects, as packs have them. */
+export const objectKinds = { none: 0, commit: 1, tree: 2, blob: 3, tag: 4 } as const;
+
+/** `Found` of packs.h. */
+const found = { yes: 0, no: 1, tooLarge: 2, stopped: 3 } as const;
+
+/** `TreeDiff::Progress` of tree-diff.h. */
+const diffProgress = { more: 0, done: 1, failed: 2, stopped: 3, tooMany: 4 } as const;
+
+/**
+ * Objects of a git repository, read from its packs without starting git.
+ *
+ * What is not in a pack, is not as it should be there, or does not fit into the memory allowed, is not found: git is to
+ * be asked about that. An oid is its bytes. Throws `cancelled` when stopped. Nothing may be called after `close`.
+ */
+export class Packs {
+  readonly #addon: Addon;
+  readonly #packs: OpenPacks;
+  readonly #state = new Uint32Array(2);
+  readonly #stop: StopSignal;
+  readonly #stopWords: readonly Int32Array[];
+
+  private constructor(addon: Addon, packs: OpenPacks, stop: StopSignal) {
+    this.#addon = addon;
+    this.#packs = packs;
+    this.#stop = stop;
+    this.#stopWords = stop.words ?? [];
+  }
+
+  /** Undefined where the addon is not built. Files that are no packs are left out. */
+  static open(files: readonly PackFiles[], { oidBytes, memoryBytesMax, stop }: PackOptions): Packs | undefined {
+    const addon = addonIfBuilt();
+    const strings = files
+      .flatMap(({ index, pack }) => [index, pack])
+      .map((file) => `${file}\0`)
+      .join("");
+    return addon === undefined
+      ? undefined
+      : new Packs(addon, addon.openPacks(Buffer.from(strings), files.length, oidBytes, memoryBytesMax), stop);
+  }
+
+  /** Kind and size of each of the oids, which lie one after the other; 0 and 0 for what is not found. */
+  describe(oids: Uint8Array, count: number): Uint32Array {
+    const out = new Uint32Array(2 * count);
+    if (this.#stop() || !this.#addon.describeObjects(this.#packs, oids, out, this.#stopWords)) throw stopped();
+    return out;
+  }
+
+  /** Unpacks an object into `out`, which has its size; false when that is not possible. */
+  read(oid: Uint8Array, out: Uint8Array): boolean {
+    const outcome = this.#stop() ? found.stopped : this.#addon.readObject(this.#packs, oid, out, this.#stopWords);
+    if (outcome === found.stopped) throw stopped();
+    return outcome === found.yes;
+  }
+
+  /**
+   * Gives to `take` what `git diff-tree -r -z --raw --no-renames --no-abbrev` writes of two trees, in pieces of up to
+   * the size of `buffer`, until that returns false. Zeros stand for an empty tree. Returns false when an object is not
+   * found.
+   *
+   * Throws `git` when the trees hold more entries than a repository of files has: git would take as long over them.
+   */
+  diff(trees: Uint8Array, buffer: Buffer, take: (piece: Buffer) => boolean): boolean {
+    const begun = this.#addon.beginDiff(this.#packs, trees, this.#stopWords);
+    if (begun === found.stopped) throw stopped();
+    if (begun !== found.yes) return false;
+    for (;;) {
+      if (this.#stop()) throw stopped();
+      this.#addon.nextDiff(this.#packs, buffer, this.#state, this.#stopWords);
+      const [byteCount, progress] = this.#state;
+      if (progress === diffProgress.stopped) throw stopped();
+      if (progress === diffProgress.tooMany) throw tooMany(trees);
+      if (progress === diffProgress.failed) return false;
+      if (!take(buffer.subarray(0, byteCount)) || progress === diffProgress.done) return true;
+    }
+  }
+
+  close(): void {
+    this.#addon.closePacks(this.#packs);
+  }
+}
+
+function stopped(): TrawlError {
+  return new TrawlError("cancelled", "the reading of packs was stopped");
+}
+
+function tooMany(trees: Uint8Array): TrawlError {
+  const [before, after] = [trees.subarray(0, trees.length / 2), trees.subarray(trees.length / 2)].map((oid) =>
+    Buffer.from(oid).toString("hex"),
+  );
+  return new TrawlError(
+    "git",
+    `the trees ${before} and ${after} are not compared: they differ in more than 16777216 entries, so one of them holds the same directories very many times`,
+  );
+}

@@ -1,0 +1,34 @@
+import type { MessagePort } from "node:worker_threads";
+import { spareBuffersMax, type BatchMessage, type BufferOwnerMessage } from "../protocol/messages.js";
+
+interface BufferOwner {
+  readonly port: MessagePort;
+  givenBackCount: number;
+  /** As of its last batch. */
+  takenBackCount: number;
+}
+
+/** The main thread's side of the workers' `BatchBuffers`. */
+export class BufferPool {
+  readonly #lenders = new Map<number, BufferOwner>();
+
+  add({ lender, port }: BufferOwnerMessage): void {
+    this.#lenders.set(lender, { port, givenBackCount: 0, takenBackCount: 0 });
+    port.on("close", () => this.#lenders.delete(lender));
+    port.unref();
+  }
+
+  /** What gives the batch's memory back to its worker; it has no effect on a batch that nobody wants back. */
+  releaseFor({ lender, takenBackCount, batch }: BatchMessage): () => void {
+    const known = lender === undefined ? undefined : this.#lenders.get(lender);
+    if (known === undefined) return () => {};
+    known.takenBackCount = takenBackCount;
+    const memory = batch.bytes.buffer as ArrayBuffer;
+    return () => {
+      // A worker that does not ask for buffers would gather them on its port.
+      if (known.givenBackCount - known.takenBackCount >= spareBuffersMax) return;
+      known.givenBackCount++;
+      known.port.postMessage(memory, [memory]);
+    };
+  }
+}

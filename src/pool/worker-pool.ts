@@ -1,0 +1,241 @@
+import { callAfter, callEvery, monotonicMs, sleep, type PendingCall } from "../base/deadline.js";
+import { deserializeError, errorMessage, TrawlError } from "../base/errors.js";
+import type { Log } from "../base/log.js";
+import { PoolThread, type ThreadOptions } from "./pool-thread.js";
+import type { ResultMessage } from "../protocol/task-message.js";
+import { TaskWatch, type TaskLimits } from "./task-watch.js";
+import { classifyLoss, type LossReason } from "./thread-loss.js";
+
+/** Running tasks are looked at so often; it is the unit of time of `TaskWatch`. */
+const watchPeriodMs = 250;
+
+/** A closing pool ends threads that are still at work after this long. */
+const closeTimeoutMs = 5_000;
+
+/** A closing pool waits for a thread that begins for so long. */
+const beginTimeoutMs = 8_000;
+
+/** A thread that was ended and has not gone after this long is given up: its task fails. */
+const endTimeoutMs = 5_000;
+
+/** Where threads end before they have started, the next one is started after this long. */
+const restartDelayMs = 1_000;
+
+export interface PoolOptions extends ThreadOptions {
+  /** For log lines. */
+  readonly name: string;
+  /** Threads from the start on, and with those that are started when tasks wait. */
+  readonly threadCountMin: number;
+  readonly threadCountMax: number;
+}
+
+/** What a pool tells of. */
+export interface PoolEvents {
+  /** What threads post beside results. */
+  readonly onMessage: (message: unknown) => void;
+  /** A thread ended while it ran a task, or was ended for it; another one takes its place. */
+  readonly onLoss: (reason: LossReason) => void;
+}
+
+interface Task<Result> {
+  readonly name: string;
+  readonly task: unknown;
+  readonly limits: TaskLimits;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Running<Result> extends Task<Result> {
+  readonly watch: TaskWatch;
+  /** Why its thread was ended; undefined while it was not. */
+  endReason: LossReason | undefined;
+}
+
+/**
+ * Threads that run one entry file; one that ends is replaced.
+ *
+ * Each task has limits. A thread that does not come back within its task's grace after its deadline, after a stop flag
+ * was set or after its activity stood still is ended, with its children, and replaced at once; the other threads go on.
+ * The task then rejects with a `ThreadLoss`, when nothing of the thread runs any more.
+ *
+ * A thread is not ended before it has started: Node and LMDB's addon end the process when a thread is ended while it
+ * loads its modules or opens a store.
+ */
+export class WorkerPool<Result> {
+  readonly #options: PoolOptions;
+  readonly #log: Log;
+  readonly #events: PoolEvents;
+  readonly #threads = new Set<PoolThread>();
+  readonly #idle: PoolThread[] = [];
+  readonly #running = new Map<PoolThread, Running<Result>>();
+  /** Threads that were ended and are not gone. */
+  readonly #ending = new Set<PoolThread>();
+  readonly #queue: Task<Result>[] = [];
+  #watcher: PendingCall | undefined;
+  #isClosed = false;
+
+  constructor(options: PoolOptions, log: Log, events: PoolEvents) {
+    this.#options = options;
+    this.#log = log;
+    this.#events = events;
+    this.#fill();
+  }
+
+  /** Rejects with a `ThreadLoss` when its thread ended, and with what the handler `name` throws. */
+  run(name: string, task: unknown, limits: TaskLimits): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(closedError());
+      this.#queue.push({ name, task, limits, resolve, reject });
+      this.#dispatch();
+    });
+  }
+
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#queue.length;
+  }
+
+  /** Ends the threads, when they have done what they do. Those that begin are waited for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { reject } of this.#queue.splice(0)) reject(closedError());
+    const startedMs = monotonicMs();
+    const isBusy = (): boolean => this.#running.size > 0 && monotonicMs() < startedMs + closeTimeoutMs;
+    const isBeginning = (): boolean =>
+      monotonicMs() < startedMs + beginTimeoutMs && [...this.#threads].some(({ isStarted }) => !isStarted);
+    while (isBusy() || isBeginning()) await sleep(2);
+    const endMs = monotonicMs() + endTimeoutMs;
+    do {
+      for (const thread of this.#threads) if (thread.isStarted) this.#end(thread, "stopped");
+      await sleep(2);
+    } while (this.#threads.size + this.#ending.size > 0 && monotonicMs() < endMs);
+    this.#watcher?.cancel();
+  }
+
+  /** Starts as many threads as are missing, unless too many that were ended are still there: each holds memory. */
+  #fill(): void {
+    const { threadCountMin, threadCountMax } = this.#options;
+    const isMissing = (): boolean =>
+      this.#threads.size < threadCountMin ||
+      (this.#threads.size < threadCountMax &&
+        this.#threads.size < this.#running.size - this.#ending.size + this.#queue.length);
+    while (!this.#isClosed && this.#ending.size <= threadCountMax && isMissing()) this.#start();
+  }
+
+  #start(): void {
+    const thread: PoolThread = new PoolThread(this.#options, {
+      onStarted: () => this.#rest(thread),
+      onResult: (result) => this.#takeResult(thread, result),
+      onMessage: this.#events.onMessage,
+      onExit: () => this.#takeExit(thread),
+      onGone: (error) => this.#takeGone(thread, error),
+    });
+    this.#threads.add(thread);
+  }
+
+  #rest(thread: PoolThread): void {
+    if (thread.isEnding) return;
+    this.#idle.push(thread);
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const thread = this.#idle.pop();
+      if (thread === undefined) return this.#fill();
+      const next = this.#queue.shift();
+      if (next !== undefined) this.#post(thread, next);
+    }
+  }
+
+  #post(thread: PoolThread, task: Task<Result>): void {
+    this.#running.set(thread, { ...task, watch: new TaskWatch(task.limits, watchPeriodMs), endReason: undefined });
+    this.#watcher ??= callEvery(watchPeriodMs, () => this.#look());
+    thread.run({ name: task.name, task: task.task });
+  }
+
+  #takeResult(thread: PoolThread, result: ResultMessage): void {
+    const running = this.#running.get(thread);
+    // A thread that is being ended may have come back at the last moment: its task is decided by its end.
+    if (running === undefined || thread.isEnding) return;
+    this.#running.delete(thread);
+    if (result.ok) running.resolve(result.value as Result);
+    else running.reject(deserializeError(result.error));
+    this.#rest(thread);
+  }
+
+  /** Ends the threads whose tasks are overdue. */
+  #look(): void {
+    if (this.#running.size === 0) {
+      this.#watcher?.cancel();
+      this.#watcher = undefined;
+      return;
+    }
+    for (const [thread, { watch }] of this.#running) {
+      const reason = thread.isEnding ? undefined : watch.look();
+      if (reason !== undefined) this.#end(thread, reason);
+    }
+  }
+
+  #end(thread: PoolThread, reason: LossReason): void {
+    const running = this.#running.get(thread);
+    if (running?.limits.activity?.lockForEnd() === false) return;
+    if (running !== undefined) running.endReason = reason;
+    this.#forget(thread);
+    this.#ending.add(thread);
+    thread.end();
+    callAfter(endTimeoutMs, () => this.#giveUp(thread));
+    this.#fill();
+  }
+
+  /** Its task fails though it is still there: it hangs in native code, or in the system. */
+  #giveUp(thread: PoolThread): void {
+    if (!this.#ending.has(thread)) return;
+    if (!this.#isClosed)
+      this.#log.error(
+        { pool: this.#options.name },
+        "a thread that was ended has not gone: it hangs in native code or in the system",
+      );
+    this.#fail(thread, undefined);
+  }
+
+  #takeExit(thread: PoolThread): void {
+    this.#forget(thread);
+    if (thread.isStarted) return this.#fill();
+    callAfter(restartDelayMs, () => this.#fill());
+  }
+
+  #takeGone(thread: PoolThread, error: unknown): void {
+    this.#ending.delete(thread);
+    this.#fail(thread, error);
+    if (thread.isStarted) return this.#fill();
+    if (this.#isClosed) return;
+    for (const { reject } of this.#threads.size === 0 ? this.#queue.splice(0) : []) reject(classifyLoss("died", error));
+  }
+
+  #fail(thread: PoolThread, error: unknown): void {
+    const running = this.#running.get(thread);
+    if (running === undefined) {
+      if (error !== undefined && !this.#isClosed)
+        this.#log.error(
+          { pool: this.#options.name, error: errorMessage(error) },
+          "a thread failed outside a task; it is replaced",
+        );
+      return;
+    }
+    this.#running.delete(thread);
+    const loss = classifyLoss(running.endReason, error);
+    if (loss.reason !== "stopped") this.#events.onLoss(loss.reason);
+    running.reject(loss);
+  }
+
+  #forget(thread: PoolThread): void {
+    this.#threads.delete(thread);
+    const index = this.#idle.indexOf(thread);
+    if (index >= 0) this.#idle.splice(index, 1);
+  }
+}
+
+function closedError(): TrawlError {
+  return new TrawlError("shutting-down", "the daemon is stopping");
+}

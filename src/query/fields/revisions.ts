@@ -1,0 +1,29 @@
+import type { RevisionSpec } from "../../model/revision.js";
+import type { FieldNode } from "../syntax/ast.js";
+import { readDateMs } from "./dates.js";
+import { readRevisions } from "./validate.js";
+
+/** What a checked `repo:` or `rev:` field says of revisions; none for the default branch. */
+export function planRevisions(field: FieldNode, nowMs: number): readonly RevisionSpec[] {
+  if (field.name === "rev" && field.predicate?.name === "at.time") return [atTime(field.predicate.argument, nowMs)];
+  return readRevisions(field).map(parseRevisionSpec);
+}
+
+/** A revision as typed: a name or a glob. */
+export function parseRevisionSpec(typed: string): RevisionSpec {
+  if (typed.startsWith("*!")) return { kind: "glob", typed, negated: true, pattern: typed.slice(2) };
+  if (typed.startsWith("*")) return { kind: "glob", typed, negated: false, pattern: typed.slice(1) };
+  return { kind: "name", typed };
+}
+
+/** A date and, after a comma, the revision from which the history is read. */
+function atTime(argument: string, nowMs: number): RevisionSpec {
+  const [date, base = ""] = argument.split(",", 2);
+  const unixSeconds = Math.floor(readDateMs(date, nowMs) / 1000);
+  return {
+    kind: "at-time",
+    typed: `at.time(${argument})`,
+    unixSeconds,
+    base: base.trim() === "" ? "HEAD" : base.trim(),
+  };
+}

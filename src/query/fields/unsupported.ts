@@ -1,0 +1,57 @@
+import type { FieldNode } from "../syntax/ast.js";
+import type { BasicQuery } from "../plan/basic.js";
+import { fields } from "./fields.js";
+import { isFact } from "../plan/repository-predicates.js";
+import { UnsupportedError } from "../syntax/query-error.js";
+
+const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
+const builtSelects: ReadonlySet<string> = new Set([
+  "repo",
+  "content",
+  "file",
+  "file.path",
+  "file.directory",
+  "file.owners",
+]);
+const builtPredicates: ReadonlySet<string> = new Set([
+  "file:has.content",
+  "file:contains.content",
+  "repo:has.path",
+  "repo:contains.path",
+  "repo:has.content",
+  "repo:contains.content",
+  "repo:has.file",
+  "repo:contains.file",
+  "repo:contains",
+  "repo:has.commit.after",
+  "repo:contains.commit.after",
+  "file:has.owner",
+  "file:has.contributor",
+  "rev:at.time",
+]);
+
+/** Throws `UnsupportedError` when a valid query asks for something that is not built yet. */
+export function refuseUnbuilt(text: string, query: BasicQuery): void {
+  for (const field of query.fields) {
+    const what = unbuiltPart(field);
+    if (what !== undefined) {
+      throw new UnsupportedError(
+        `The filter ${what} is understood but not built yet. Remove it to search without it.`,
+        text,
+        field.span,
+      );
+    }
+  }
+}
+
+/** The part of the field that is not built, as the user typed it or nearly so. */
+function unbuiltPart(field: FieldNode): string | undefined {
+  const { name, value, predicate } = field;
+  if (isFact(field)) return undefined;
+  if (predicate !== undefined)
+    return builtPredicates.has(`${name}:${predicate.name}`) ? undefined : `${name}:${predicate.name}(...)`;
+  if (!fields[name].built) return `${name}:`;
+  if (name === "type" && unbuiltTypes.has(value)) return `type:${value}`;
+  if (name === "select" && !builtSelects.has(value)) return `select:${value}`;
+  return undefined;
+}

@@ -1,0 +1,240 @@
+import { unreachable } from "../../base/assert.js";
+import { TrawlError } from "../../base/errors.js";
+import { resultAtOnce } from "../../base/yielding.js";
+import { languageByName, type Language } from "../../model/language.js";
+import type { Analyses } from "../plan/analyses.js";
+import { collectLeaves, type FieldNode } from "../syntax/ast.js";
+import type { BasicQuery } from "../plan/basic.js";
+import type { Span } from "../syntax/characters.js";
+import { readDateMs } from "./dates.js";
+import { fields, type FieldName } from "./fields.js";
+import { queryLimits } from "../syntax/limits.js";
+import { checkPredicate } from "./predicates.js";
+import { locateErrors, QueryError, RevisionSyntaxError } from "../syntax/query-error.js";
+import {
+  isRevision,
+  isRevisionGlob,
+  readBoolean,
+  readCount,
+  readSelect,
+  readTimeoutMs,
+  readYesNoOnly,
+  splitRepository,
+  splitRevisions,
+} from "./values.js";
+
+/**
+ * Refuses what the grammar lets through and no search can mean. Checks basic query by basic query, in the order that
+ * decides which of several errors a user sees: fields from left to right, regexps, revisions, fields that need a type.
+ */
+export class Validator {
+  readonly #text: string;
+  readonly #analyses: Analyses;
+  readonly #nowMs: number;
+  /** Fields whose value is known to be right; basic queries share fields. */
+  readonly #checked = new Set<FieldNode>();
+
+  constructor(text: string, analyses: Analyses, nowMs: number) {
+    this.#text = text;
+    this.#analyses = analyses;
+    this.#nowMs = nowMs;
+  }
+
+  /** Throws a `QueryError` at the place of the first error. */
+  check(query: BasicQuery): void {
+    resultAtOnce(this.checkInSteps(query));
+  }
+
+  /** The same, in pieces. */
+  *checkInSteps(query: BasicQuery): Generator<undefined, void> {
+    yield* this.#checkFields(query);
+    yield* this.#checkPatterns(query);
+    this.#checkRevisions(query);
+    this.#checkRevisionSyntax(query);
+    this.#checkSymbolType(query);
+    this.#checkCommitFields(query);
+    this.#checkIndexedGlobs(query);
+    this.#checkRevisionKinds(query);
+  }
+
+  *#checkFields(query: BasicQuery): Generator<undefined, void> {
+    const seen = new Set<FieldName>();
+    for (const field of query.fields) {
+      locateErrors(this.#text, field.span, () => this.#checkField(field, seen.has(field.name)));
+      seen.add(field.name);
+      yield;
+    }
+  }
+
+  #checkField(field: FieldNode, again: boolean): void {
+    const { name, negated } = field;
+    if (!this.#checked.has(field)) checkPredicate(field, this.#nowMs);
+    if (again && fields[name].once) throw bad(`field "${name}" may not be used more than once`);
+    if (this.#checked.has(field)) return;
+    if (negated && !fields[name].negatable) throw bad(`field "${name}" does not support negation`);
+    if (field.predicate === undefined) this.#checkValue(field);
+    this.#checked.add(field);
+  }
+
+  #checkValue({ name, value, span }: FieldNode): void {
+    const kind = fields[name].value;
+    switch (kind) {
+      case "boolean":
+        readBoolean(value);
+        return;
+      case "yes-no-only":
+        readYesNoOnly(name, value);
+        return;
+      case "count":
+        readCount(value);
+        return;
+      case "duration":
+        readTimeoutMs(value);
+        return;
+      case "language":
+        readLanguage(value);
+        return;
+      case "select":
+        readSelect(value);
+        return;
+      case "date":
+        readDateMs(value, this.#nowMs);
+        return;
+      case "regexp":
+        this.#analyses.regexp(value, true, span);
+        return;
+      case "repository":
+        if (value.length > queryLimits.repositoryFilterLengthMax)
+          throw bad(`a repo: filter is longer than ${queryLimits.repositoryFilterLengthMax} characters; write several`);
+        this.#analyses.regexp(splitRepository(value).source, true, span);
+        return;
+      case "refused":
+        throw bad(`unrecognized field "${name}"`);
+      case "context":
+      case "pattern":
+      case "revisions":
+      case "text":
+        return;
+      default:
+        unreachable(kind);
+    }
+  }
+
+  *#checkPatterns(query: BasicQuery): Generator<undefined, void> {
+    if (query.pattern === undefined) return;
+    const foldCase = !isCaseSensitive(query);
+    for (const leaf of collectLeaves(query.pattern)) {
+      if (leaf.kind === "pattern") this.#analyses.pattern(leaf, foldCase);
+      yield;
+    }
+  }
+
+  #checkRevisions(query: BasicQuery): void {
+    const revision = findField(query, "rev");
+    if (revision === undefined) return;
+    const repositories = query.fields.filter(({ name, negated }) => name === "repo" && !negated);
+    const withRevision = repositories.find(({ value, predicate }) => predicate === undefined && value.includes("@"));
+    if (withRevision !== undefined) throw this.#error(bothRevisions, withRevision.span);
+    if (repositories.length === 0) throw this.#error(revisionWithoutRepository, revision.span);
+    if (repositories.every(({ value }) => value === "")) throw this.#error(revisionOfNothing, revision.span);
+  }
+
+  #checkRevisionSyntax(query: BasicQuery): void {
+    for (const field of query.fields) {
+      const wrong = readRevisions(field).find((revision) => !isRevision(revision));
+      if (wrong !== undefined) throw new RevisionSyntaxError(wrong, this.#text, field.span);
+    }
+  }
+
+  #checkSymbolType(query: BasicQuery): void {
+    const field = findField(query, "repohasfile");
+    if (field !== undefined && hasType(query, "symbol")) throw this.#error(symbolWithFile, field.span);
+  }
+
+  #checkCommitFields(query: BasicQuery): void {
+    if (hasType(query, "commit") || hasType(query, "diff")) return;
+    const last = query.fields.findLast(({ name }) => commitFields.has(name));
+    if (last === undefined) return;
+    const message = `your query contains the field '${last.name}', which requires type:commit or type:diff in the query`;
+    throw this.#error(message, last.span);
+  }
+
+  #checkIndexedGlobs(query: BasicQuery): void {
+    const index = findField(query, "index");
+    if (index === undefined || readYesNoOnly("index", index.value) !== "only") return;
+    if (query.fields.some(hasRevisionGlob)) throw this.#error(indexedGlob, index.span);
+  }
+
+  /**
+   * Only a search of history can leave the history of a revision out. An exclusion is a glob over full names of refs.
+   */
+  #checkRevisionKinds(query: BasicQuery): void {
+    for (const field of query.fields) {
+      for (const revision of readRevisions(field)) {
+        const isOfHistory = hasType(query, "commit") || hasType(query, "diff");
+        if (revision.startsWith("^") && !isOfHistory)
+          throw this.#error(
+            `the revision "${revision}" leaves history out, which requires type:commit or type:diff in the query`,
+            field.span,
+          );
+        if (revision.startsWith("*!") && !revision.startsWith("*!refs/"))
+          throw this.#error(`the revision "${revision}" must begin with *!refs/, as in *!refs/heads/old*`, field.span);
+      }
+    }
+  }
+
+  #error(message: string, span: Span): QueryError {
+    return new QueryError(message, this.#text, span);
+  }
+}
+
+const commitFields: ReadonlySet<FieldName> = new Set(["author", "before", "after", "message"]);
+
+const bothRevisions =
+  "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. " +
+  "Remove either @ or rev: and try again";
+
+const revisionWithoutRepository =
+  "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again";
+
+const revisionOfNothing =
+  "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again";
+
+const symbolWithFile = "repohasfile is not compatible for type:symbol";
+
+const indexedGlob = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)";
+
+export function findField(query: BasicQuery, wanted: FieldName): FieldNode | undefined {
+  return query.fields.find(({ name }) => name === wanted);
+}
+
+function hasType(query: BasicQuery, type: string): boolean {
+  return query.fields.some(({ name, value }) => name === "type" && value === type);
+}
+
+/** Expects a query whose fields are checked. */
+export function isCaseSensitive(query: BasicQuery): boolean {
+  const field = findField(query, "case");
+  return field !== undefined && readBoolean(field.value);
+}
+
+export function readLanguage(value: string): Language {
+  const language = languageByName(value);
+  if (language === undefined) throw bad(`unknown language: "${value}"`);
+  return language;
+}
+
+/** Revisions of a `repo:` or `rev:` field as typed; none for any other field. */
+export function readRevisions({ name, value, negated, predicate }: FieldNode): readonly string[] {
+  if (predicate !== undefined || negated) return [];
+  if (name === "rev") return splitRevisions(value);
+  return name === "repo" ? splitRepository(value).revisions : [];
+}
+
+function hasRevisionGlob(field: FieldNode): boolean {
+  return readRevisions(field).some(isRevisionGlob);
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-query", message);
+}

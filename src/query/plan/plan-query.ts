@@ -1,0 +1,111 @@
+import { TrawlError } from "../../base/errors.js";
+import { resultAtOnce } from "../../base/yielding.js";
+import { Analyses } from "./analyses.js";
+import type { QueryNode } from "../syntax/ast.js";
+import { basicQueries, type BasicQuery } from "./basic.js";
+import { queryLimits } from "../syntax/limits.js";
+import { parseQuery } from "../syntax/parse.js";
+import type { BasicQueryPlan, PatternType, SearchPlan } from "./plan.js";
+import { planRepositoryNames } from "../fields/repository-names.js";
+import { planRepositories } from "./repository-filter.js";
+import { QueryError } from "../syntax/query-error.js";
+import type { QueryType } from "../syntax/query-type.js";
+import { planRules } from "./result-options.js";
+import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
+import { planText } from "./text-plan.js";
+import { refuseUnbuilt } from "../fields/unsupported.js";
+import { Validator } from "../fields/validate.js";
+
+/**
+ * Text to plan. `contexts` are those that are defined beside the global one. Throws `QueryError`, of the kind
+ * `UnsupportedError` for what is right but not built yet, and `bad-request` for a structural pattern, which no query of
+ * this program can hold.
+ */
+export function planQuery(text: string, type: QueryType, contexts?: SearchContexts): SearchPlan {
+  return resultAtOnce(planInSteps(text, type, contexts));
+}
+
+/** The same, in pieces: a query of 64 KiB takes up to 200 ms. */
+export function* planInSteps(
+  text: string,
+  type: QueryType,
+  contexts?: SearchContexts,
+): Generator<undefined, SearchPlan> {
+  const tree = parseQuery(text, type);
+  yield;
+  const basics = basicQueries(placeContexts(tree, contexts)).map(preferOwnFields);
+  const queries = basics.length > 0 ? basics : [{ fields: [], pattern: undefined, termCount: 0 }];
+  boundRepositoryFilters(text, queries);
+  const analyses = new Analyses(text);
+  const nowMs = new Date().getTime();
+  const validator = new Validator(text, analyses, nowMs);
+  for (const query of queries) yield* validator.checkInSteps(query);
+  const patternType = effectivePatternType(text, type, tree.root);
+  for (const query of queries) refuseUnbuilt(text, query);
+  boundContributors(text, queries);
+  const { rules, numbers } = planRules(queries);
+  const alternatives: BasicQueryPlan[] = [];
+  for (const [i, query] of queries.entries()) {
+    alternatives.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
+    yield;
+  }
+  if (alternatives.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
+  return { patternType, basicQueries: alternatives, rules };
+}
+
+/** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
+function planBasic(
+  query: BasicQuery,
+  rules: number,
+  contexts: SearchContexts | undefined,
+  analyses: Analyses,
+  nowMs: number,
+): BasicQueryPlan[] {
+  const text = planText(query, analyses);
+  const repositoryNames = planRepositoryNames(query, analyses);
+  const groups = expandContext(query, contexts) ?? [undefined];
+  return groups.map((group) => ({
+    repositories: planRepositories(query, group, analyses, nowMs),
+    text,
+    repositoryNames,
+    rules,
+  }));
+}
+
+function boundRepositoryFilters(text: string, queries: readonly BasicQuery[]): void {
+  const filters = new Set(queries.flatMap(({ fields }) => fields.filter(({ name }) => name === "repo")));
+  const [excess] = [...filters].slice(queryLimits.repositoryFilterCountMax);
+  if (excess === undefined) return;
+  const message = `the query has more than ${queryLimits.repositoryFilterCountMax} repo: filters; one regexp can name many, as in repo:^(a|b)$`;
+  throw new QueryError(message, text, excess.span);
+}
+
+function tooManyGroups(text: string, queries: readonly BasicQuery[]): QueryError {
+  const field = queries.flatMap(({ fields }) => fields).find(({ name }) => name === "context");
+  const message = `the revisions of this context split the query into more than ${queryLimits.basicQueryCountMax} queries`;
+  return new QueryError(message, text, field?.span ?? { from: 0, to: text.length });
+}
+
+function boundContributors(text: string, queries: readonly BasicQuery[]): void {
+  const fields = queries
+    .flatMap((query) => query.fields)
+    .filter(({ predicate }) => predicate?.name === "has.contributor");
+  const seen = new Set<string>();
+  for (const { predicate, span } of fields) {
+    seen.add(predicate?.argument ?? "");
+    if (seen.size <= queryLimits.contributorCountMax) continue;
+    throw new QueryError(
+      `more than ${queryLimits.contributorCountMax} different file:has.contributor() in one query`,
+      text,
+      span,
+    );
+  }
+}
+
+/** A structural query without a pattern is an ordinary one. */
+function effectivePatternType(text: string, type: QueryType, root: QueryNode | undefined): PatternType {
+  if (type !== "structural") return type;
+  if (root === undefined || basicQueries({ text, type, root }).every((query) => query.pattern === undefined))
+    return "standard";
+  throw new TrawlError("bad-request", "Structural search is disabled in the site configuration.");
+}

@@ -1,0 +1,139 @@
+import { unreachable } from "../../base/assert.js";
+import { isOperator, type QueryNode, type QueryTree } from "../syntax/ast.js";
+import type {
+  BasicQueryPlan,
+  Leaf,
+  PeopleFilter,
+  RepositoryFilter,
+  RepositoryInclude,
+  RepositoryNamePlan,
+  ResultOptions,
+  SearchPlan,
+  TextNode,
+  TextPlan,
+} from "./plan.js";
+
+/** The short form of a parsed query, as in `and(repo:"^a$" "foo" not(/b+/))`. */
+export function printTree(tree: QueryTree): string {
+  return tree.root === undefined ? "nothing" : printNode(tree.root);
+}
+
+export function printNode(node: QueryNode): string {
+  if (isOperator(node)) return `${node.kind}(${node.children.map(printNode).join(" ")})`;
+  if (node.kind === "field") return `${node.negated ? "-" : ""}${node.name}:${JSON.stringify(node.value)}`;
+  const text = node.form === "regexp" ? `/${node.value}/` : JSON.stringify(node.value);
+  const pattern = node.contentOnly ? `content:${text}` : text;
+  return node.negated ? `not(${pattern})` : pattern;
+}
+
+/**
+ * The short form of a plan: its alternatives, then the rules that hold for all of them; rules of one alternative stand
+ * with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
+ *
+ *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
+ */
+export function printPlan({ basicQueries: alternatives, rules }: SearchPlan): string {
+  const [common] = rules;
+  if (rules.length === 1)
+    return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
+  return alternatives.map((basic) => printBasic(basic, printRules(rules[basic.rules]))).join(" or ");
+}
+
+function printRules({ select, count, timeoutMs }: ResultOptions): readonly string[] {
+  return [
+    ...(count === undefined ? [] : [`count:${count}`]),
+    ...(timeoutMs === undefined ? [] : [`timeout:${timeoutMs}ms`]),
+    ...(select === undefined ? [] : [`select:${select}`]),
+  ];
+}
+
+function printBasic({ repositories, text, repositoryNames }: BasicQueryPlan, rules: readonly string[]): string {
+  const parts = [
+    ...printRepositories(repositories),
+    ...(text === undefined ? [] : [printText(text)]),
+    ...(repositoryNames === undefined ? [] : [`names(${printNames(repositoryNames)})`]),
+    ...rules,
+  ];
+  return `{${parts.join(" ")}}`;
+}
+
+function printRepositories(filter: RepositoryFilter): readonly string[] {
+  const parts = [
+    ...(filter.context === undefined ? [] : [`context:${filter.context}`]),
+    ...(filter.among === undefined ? [] : [`among(${filter.among.map((name) => JSON.stringify(name)).join(" ")})`]),
+    ...filter.include.map(printInclude),
+    ...filter.exclude.map((source) => `not(/${source}/)`),
+    ...filter.predicates.map(({ negated, label }) => (negated ? `not(${label})` : label)),
+    ...(filter.forkGiven ? [`fork:${filter.fork}`] : []),
+    ...(filter.archivedGiven ? [`archived:${filter.archived}`] : []),
+    ...(filter.visibility === "any" ? [] : [`visibility:${filter.visibility}`]),
+    ...(filter.index === "yes" ? [] : [`index:${filter.index}`]),
+    ...filter.conditions.map(({ negated, file }) => (negated ? `not(${printCondition(file)})` : printCondition(file))),
+    ...filter.committedAfter.map(({ negated, unixSeconds }) => `${negated ? "-" : ""}commit.after:${unixSeconds}`),
+  ];
+  return parts.length === 0 ? [] : [`repositories(${parts.join(" ")})`];
+}
+
+function printCondition(file: TextPlan): string {
+  const parts = [...file.pathFilters.map(({ label }) => label), ...file.leaves.map((leaf) => printLeaf(leaf, false))];
+  return `has(${parts.join(" ")})`;
+}
+
+function printInclude({ source, revisions, exactName }: RepositoryInclude): string {
+  const name = exactName === undefined ? `/${source}/` : JSON.stringify(exactName);
+  return revisions.length === 0 ? name : `${name}@${revisions.map(({ typed }) => typed).join(":")}`;
+}
+
+function printText(text: TextPlan): string {
+  const kinds = [...(text.content ? ["content"] : []), ...(text.path ? ["path"] : [])];
+  const parts = [kinds.join("+"), ...text.pathFilters.map(({ label }) => label)];
+  if (text.pattern !== undefined) parts.push(printTextNode(text.pattern, text));
+  parts.push(...text.people.map(printPeople));
+  return `text(${parts.join(" ")})`;
+}
+
+function printPeople(filter: PeopleFilter): string {
+  const what =
+    filter.kind === "owner" ? JSON.stringify(filter.owner) : `/${filter.source}/${filter.foldCase ? "i" : ""}`;
+  return `${filter.negated ? "-" : ""}has.${filter.kind}:${what}`;
+}
+
+function printTextNode(node: TextNode, text: TextPlan): string {
+  switch (node.kind) {
+    case "not":
+      return `not(${printTextNode(node.child, text)})`;
+    case "and":
+    case "or":
+      return `${node.kind}(${node.children.map((child) => printTextNode(child, text)).join(" ")})`;
+    case "leaf":
+      return printLeaf(text.leaves[node.leaf], text.path);
+    default:
+      return unreachable(node);
+  }
+}
+
+/**
+ * A literal in quotes, several that are one leaf in `either`; a regexp between slashes, with the literals that the
+ * index is asked for.
+ */
+function printLeaf({ analysis, source, either, inPath, foldCase, highlighted }: Leaf, othersInPath: boolean): string {
+  const where = !highlighted ? "has.content:" : othersInPath && !inPath ? "content:" : "";
+  const fold = foldCase ? "i" : "";
+  if (analysis.literal !== undefined) return `${where}${JSON.stringify(analysis.literal)}${fold}`;
+  if (either.length > 0)
+    return `${where}either(${(analysis.alternatives ?? []).map((text) => JSON.stringify(text)).join(" ")})${fold}`;
+  const clauses = analysis.alternatives === undefined ? analysis.clauses : [analysis.alternatives];
+  const requires = clauses.map((clause) => `{${clause.join(",")}}`).join("");
+  return `${where}/${source}/${fold}${requires === "" ? "" : ` requires ${requires}`}`;
+}
+
+function printNames(plan: RepositoryNamePlan): string {
+  const fold = plan.foldCase ? "i" : "";
+  const parts = [
+    ...plan.sources.map((source) => `/${source}/${fold}`),
+    ...plan.exclude.map((source) => `not(/${source}/${fold})`),
+    ...plan.groups.map(printNames),
+  ];
+  if (parts.length === 0) return "all";
+  return parts.length === 1 ? parts[0] : `${plan.combine}(${parts.join(" ")})`;
+}

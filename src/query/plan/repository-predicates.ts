@@ -1,0 +1,157 @@
+import { TrawlError } from "../../base/errors.js";
+import { analyseRegexp } from "../../regexp/analysis/analyse.js";
+import type { FieldNode } from "../syntax/ast.js";
+import { queryLimits } from "../syntax/limits.js";
+import type { TextPredicate, MetadataTest, RepositoryPredicate } from "./plan.js";
+
+/*
+ * Predicates on what is known about a repository without its content: `repo:has.topic(go)`. Readers of their arguments
+ * throw a `TrawlError` of code `bad-query`; the validator adds the place.
+ */
+
+type Reader = (argument: string) => PredicateTest;
+
+type PredicateTest = RepositoryPredicate["test"];
+
+const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ["has.description", (argument) => ({ kind: "description", source: readDescription(argument) })],
+  ["has.topic", (argument) => ({ kind: "topic", topic: readText(argument, "topic must be non-empty") })],
+  ["has.meta", readMetadata],
+  ["has", readPair],
+  ["has.key", (argument) => metadata(plain(readText(argument, "key must be non-empty")), "any")],
+  ["has.tag", (argument) => metadata(plain(readText(argument, "tag must be non-empty")), "none")],
+]);
+
+/** Names of the predicates on facts, as they stand behind `repo:`. */
+export const factNames: readonly string[] = [...readers.keys()];
+
+export function isFact({ name, predicate }: FieldNode): boolean {
+  return name === "repo" && predicate !== undefined && readers.has(predicate.name);
+}
+
+/** The condition that a predicate's argument stands for. */
+export function readFact(name: string, argument: string): PredicateTest {
+  const read = readers.get(name);
+  if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on facts`);
+  return read(argument);
+}
+
+/** The conditions of a valid query's fields. */
+export function readPredicates(fields: readonly FieldNode[]): readonly RepositoryPredicate[] {
+  return fields.flatMap((field) => {
+    const { predicate, negated } = field;
+    if (predicate === undefined || !isFact(field)) return [];
+    return [
+      {
+        negated,
+        label: `${predicate.name}(${predicate.argument})`,
+        test: readFact(predicate.name, predicate.argument),
+      },
+    ];
+  });
+}
+
+function readText(argument: string, message: string): string {
+  const text = argument.trim();
+  if (text === "") throw bad(message);
+  return text;
+}
+
+/** A blank stands for anything between two words; a dot takes newlines too. */
+function readDescription(argument: string): string {
+  if (argument === "") throw bad("has.description argument should not be empty");
+  checkRegexp(argument, "has.description argument: ");
+  return `(?s:(?:${replaceBlanks(argument)}))`;
+}
+
+/**
+ * Blanks in classes and behind a backslash stay. Elsewhere each run closes a group and opens another, which nests as
+ * before.
+ */
+function replaceBlanks(source: string): string {
+  let replaced = "";
+  // A class that does not close is text; nor does one close that begins later.
+  let classesClose = true;
+  for (let at = 0; at < source.length; ) {
+    const classEnd: number | undefined = classesClose && source[at] === "[" ? endOfClass(source, at) : undefined;
+    if (source[at] === "[" && classEnd === undefined) classesClose = false;
+    const end: number = classEnd ?? endOfPiece(source, at);
+    replaced += source[at] === " " ? ").*?(?:" : source.slice(at, end);
+    at = end;
+  }
+  return replaced;
+}
+
+/** The index behind the `]` of the class that begins here; undefined when there is none. */
+function endOfClass(source: string, from: number): number | undefined {
+  for (let at = from + 1; at < source.length; at += source[at] === "\\" ? 2 : 1) if (source[at] === "]") return at + 1;
+  return undefined;
+}
+
+/** The index behind a run of blanks, an escape, or one character. */
+function endOfPiece(source: string, from: number): number {
+  if (source[from] === "\\") return Math.min(source.length, from + 2);
+  let end = from + 1;
+  while (source[from] === " " && source[end] === " ") end++;
+  return end;
+}
+
+/** `key:value`, both bare. */
+function readPair(argument: string): PredicateTest {
+  const colon = argument.indexOf(":");
+  if (colon === -1 || argument.includes(":", colon + 1)) throw bad("expected params of the form key:value");
+  if (colon === 0) throw bad("key cannot be empty");
+  return metadata(plain(argument.slice(0, colon)), plain(argument.slice(colon + 1)));
+}
+
+/** `key`, `key:` or `key:value`; each part bare, quoted or a regexp between slashes. */
+function readMetadata(argument: string): PredicateTest {
+  const text = argument.trim();
+  const keyPart = leadingPart(text);
+  const rest = text.slice(keyPart.length);
+  const key = readPart(keyPart, "key");
+  if (key.text === "") throw bad("key cannot be empty");
+  if (rest === "") return metadata(key, "any");
+  const valuePart = leadingPart(rest.slice(1));
+  if (!rest.startsWith(":") || valuePart.length + 1 < rest.length) throw bad("unexpected extra content");
+  return metadata(key, valuePart === "" ? "none" : readPart(valuePart, "value"));
+}
+
+const part = /^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\/(?:\\.|[^/\\])*\/|[^:"'\s]*)/s;
+
+function leadingPart(text: string): string {
+  return part.exec(text)?.[0] ?? "";
+}
+
+function readPart(text: string, what: string): TextPredicate {
+  const [delimiter = ""] = text;
+  if (!"\"'/".includes(delimiter) || text.length < 2 || !text.endsWith(delimiter)) return plain(text);
+  const inner = text.slice(1, -1);
+  if (delimiter !== "/") return plain(inner.replace(/\\(["'\\])/g, "$1"));
+  const source = inner.replaceAll("\\/", "/");
+  checkRegexp(source, `has.meta ${what} argument: `);
+  return { text: source, isRegexp: true };
+}
+
+function plain(text: string): TextPredicate {
+  return { text, isRegexp: false };
+}
+
+function metadata(key: TextPredicate, value: MetadataTest["value"]): MetadataTest {
+  return { kind: "metadata", key, value };
+}
+
+function checkRegexp(source: string, before: string): void {
+  if (source.length > queryLimits.namePatternLengthMax)
+    throw bad(`${before}a regexp longer than ${queryLimits.namePatternLengthMax} characters`);
+  try {
+    analyseRegexp(source, false);
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-query") throw error;
+    throw bad(before + error.message);
+  }
+}
+
+function bad(message: string): TrawlError {
+  return new TrawlError("bad-query", message);
+}

@@ -1,0 +1,38 @@
+import type { BasicQuery } from "./basic.js";
+import type { FieldName } from "../fields/fields.js";
+import type { ResultOptions } from "./plan.js";
+import { findField } from "../fields/validate.js";
+import { readCount, readTimeoutMs } from "../fields/values.js";
+
+/**
+ * What valid basic queries say of their results, and for each the number of its rules.
+ *
+ * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
+ * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
+ */
+export function planRules(queries: readonly BasicQuery[]): {
+  readonly rules: readonly ResultOptions[];
+  readonly numbers: readonly number[];
+} {
+  const typed = queries.map(planOptions);
+  if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
+  const numberOf = new Map<string, number>();
+  const rules: ResultOptions[] = [];
+  const numbers = typed.map((one) => {
+    const key = `${one.select} ${one.timeoutMs}`;
+    const number = numberOf.get(key) ?? rules.push(one) - 1;
+    numberOf.set(key, number);
+    return number;
+  });
+  return { rules, numbers };
+}
+
+function planOptions(query: BasicQuery): ResultOptions {
+  const fieldValue = (name: FieldName): string | undefined => findField(query, name)?.value;
+  const [count, timeout] = [fieldValue("count"), fieldValue("timeout")];
+  return {
+    select: fieldValue("select"),
+    count: count === undefined ? undefined : readCount(count),
+    timeoutMs: timeout === undefined ? undefined : readTimeoutMs(timeout),
+  };
+}

@@ -1,0 +1,104 @@
+import { isSpaceAt } from "./characters.js";
+import { fieldAt } from "../fields/fields.js";
+
+const operatorWord = /(?:and|or|not) /iy;
+
+const refused = -1;
+
+/**
+ * Finds words that hold balanced parentheses, such as `foo(a, b)`, and refuses those that look like a group of the
+ * query language, such as `(a or b)`.
+ *
+ * A refused scan may have looked at all of the rest of the text, and the next word starts inside what it saw. To stay
+ * linear, what was found out is kept: how far each parenthesis reaches, and for each place that a scan came by outside
+ * of parentheses, where the word ends that it is in.
+ */
+export class BalancedScanner {
+  readonly #text: string;
+  /** By place of a `(`: the index after its `)`, or `refused`. */
+  readonly #groupEnds = new Map<number, number>();
+  /** By place: the end of the word, or `refused`. */
+  readonly #wordEnds = new Map<number, number>();
+  /** Places of `(` that no `)` closes, whatever stands between. */
+  readonly #unclosed = new Set<number>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /**
+   * The end of the word that starts at `from`: the first space outside parentheses, or the first `)` without a partner.
+   * Undefined when a parenthesis stays open, or when a field or an operator stands where a group could start one.
+   */
+  wordEnd(from: number): number | undefined {
+    if (this.#looksLikeQuery(from)) return undefined;
+    const passed: number[] = [];
+    let at = from;
+    let end = this.#wordEnds.get(at);
+    while (end === undefined) {
+      passed.push(at);
+      const next = this.#step(at);
+      if (next === at) end = at;
+      else if (next === refused) end = refused;
+      else end = this.#wordEnds.get((at = next));
+    }
+    for (const index of passed) this.#wordEnds.set(index, end);
+    return end === refused ? undefined : end;
+  }
+
+  /** The next place outside of parentheses; `at` itself where the word ends. */
+  #step(at: number): number {
+    const character = this.#text[at];
+    if (character === undefined || character === ")" || isSpaceAt(this.#text, at)) return at;
+    if (character === "\\") return Math.min(at + 2, this.#text.length);
+    if (character !== "(") return at + 1;
+    if (!this.#groupEnds.has(at)) this.#findGroupEnds(at);
+    return this.#groupEnds.get(at) ?? refused;
+  }
+
+  /** Finds where the group at `from` ends, and all groups in it. */
+  #findGroupEnds(from: number): void {
+    const open: number[] = [];
+    for (let at = from; at < this.#text.length; at++) {
+      const character = this.#text[at];
+      if (character === "\\") {
+        at++;
+      } else if (character === "(") {
+        const known = this.#groupEnds.get(at);
+        if (known === undefined) open.push(at);
+        if (known === refused || this.#looksLikeQuery(at + 1)) break;
+        if (known !== undefined) at = known - 1;
+      } else if (character === ")") {
+        this.#groupEnds.set(open.pop() ?? from, at + 1);
+        if (open.length === 0) return;
+      } else if (isSpaceAt(this.#text, at) && this.#looksLikeQuery(at + 1)) {
+        break;
+      }
+    }
+    for (const index of open) this.#groupEnds.set(index, refused);
+  }
+
+  /** The index after the `)` that closes the `(` at `from`, whatever stands between; undefined when none does. */
+  groupEnd(from: number): number | undefined {
+    const open: number[] = [];
+    for (let at = from; at < this.#text.length; at++) {
+      const character = this.#text[at];
+      if (character === "\\") {
+        at++;
+      } else if (character === "(") {
+        if (this.#unclosed.has(at)) break;
+        open.push(at);
+      } else if (character === ")") {
+        open.pop();
+        if (open.length === 0) return at + 1;
+      }
+    }
+    for (const index of open) this.#unclosed.add(index);
+    return undefined;
+  }
+
+  #looksLikeQuery(at: number): boolean {
+    operatorWord.lastIndex = at;
+    return operatorWord.test(this.#text) || fieldAt(this.#text, at) !== undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { TrawlError } from "../../base/errors.js";
+import { printCaret } from "./caret.js";
+import { byteOffsetAt, type Span } from "./characters.js";
+
+/** The query text does not parse or validate; says where. */
+export class QueryError extends TrawlError {
+  readonly query: string;
+  /** The part of `query` that is to blame, in UTF-8 bytes; `to` is excluded and may equal `from`. */
+  readonly from: number;
+  readonly to: number;
+  readonly #span: Span;
+
+  constructor(message: string, query: string, span: Span) {
+    super("bad-query", message);
+    this.name = "QueryError";
+    this.query = query;
+    this.#span = span;
+    this.from = byteOffsetAt(query, span.from);
+    this.to = byteOffsetAt(query, span.to);
+  }
+
+  /** What the alert is called that answers the query. */
+  get title(): string {
+    return "Unable To Process Query";
+  }
+
+  /** What an alert says below its title. */
+  get description(): string {
+    return this.message.charAt(0).toUpperCase() + this.message.slice(1);
+  }
+
+  /** The message over the query's line with a caret under the place. */
+  printWithCaret(): string {
+    return `${this.message}\n\n${printCaret(this.query, this.#span)}`;
+  }
+}
+
+/**
+ * The text breaks off where an operand or a closing parenthesis must come. The parser answers with a second try that
+ * takes parentheses as text, and reports this error only when that fails too.
+ */
+export class IncompleteError extends QueryError {
+  constructor(message: string, query: string, span: Span) {
+    super(message, query, span);
+    this.name = "IncompleteError";
+  }
+
+  override get description(): string {
+    if (!this.message.startsWith("expected operand")) return super.description;
+    return "I'm having trouble understanding that query. Putting parentheses around the search pattern may help.";
+  }
+}
+
+/** The query is right, and asks for something that this program cannot do yet. */
+export class UnsupportedError extends QueryError {
+  constructor(message: string, query: string, span: Span) {
+    super(message, query, span);
+    this.name = "UnsupportedError";
+  }
+
+  override get title(): string {
+    return "Not Supported Yet";
+  }
+}
+
+/** A text behind `@` or in `rev:` that git cannot read as a revision, wherever it is looked for. */
+export class RevisionSyntaxError extends QueryError {
+  constructor(revision: string, query: string, span: Span) {
+    super(
+      `the revision "${shorten(revision)}" is none that can be searched; write a branch, a tag, a commit, or one of these with ~N or ^N`,
+      query,
+      span,
+    );
+    this.name = "RevisionSyntaxError";
+  }
+
+  override get title(): string {
+    return "Invalid revision syntax";
+  }
+}
+
+/** A text as messages show it. */
+function shorten(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** Runs `read`; a complaint without a place, from any reader of values, gets the given one. */
+export function locateErrors<T>(query: string, span: Span, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof TrawlError) || error.code !== "bad-query" || error instanceof QueryError) throw error;
+    throw new QueryError(error.message, query, span);
+  }
+}

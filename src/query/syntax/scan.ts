@@ -1,0 +1,215 @@
+import { BalancedScanner } from "./balanced.js";
+import { isSpaceAt, nextSpace, skipSpaces, type Span } from "./characters.js";
+import { scanDelimited } from "./delimited.js";
+import { fieldAt, fields, type FieldName, type FieldStart } from "../fields/fields.js";
+import type { QueryType } from "./query-type.js";
+
+export type Token =
+  | { readonly kind: "open" | "close" | "and" | "or" | "not"; readonly span: Span }
+  | FieldToken
+  | PatternToken
+  | { readonly kind: "broken"; readonly message: string; readonly span: Span };
+
+export interface FieldToken {
+  readonly kind: "field";
+  readonly name: FieldName;
+  /** The name as typed, without the minus. */
+  readonly typed: string;
+  readonly negated: boolean;
+  readonly value: string;
+  /** Set when the value is a predicate such as `has.path(re)`. */
+  readonly predicate: Predicate | undefined;
+  readonly span: Span;
+}
+
+export interface Predicate {
+  readonly name: string;
+  readonly argument: string;
+}
+
+export interface PatternToken {
+  readonly kind: "pattern";
+  readonly form: "literal" | "regexp";
+  readonly value: string;
+  readonly span: Span;
+}
+
+/**
+ * Cuts the query text into tokens, in text order. What is a token depends on the pattern type, since each type has its
+ * own quotes and its own idea of a parenthesis. With `parenthesesAreText` no parenthesis groups: the second try for a
+ * text such as `open (`. A token of kind `broken` is the last one.
+ */
+export function scan(text: string, type: QueryType, parenthesesAreText: boolean): Token[] {
+  return new Scanner(text, type, parenthesesAreText).all();
+}
+
+class Scanner {
+  readonly #text: string;
+  readonly #type: QueryType;
+  readonly #parenthesesAreText: boolean;
+  readonly #balanced: BalancedScanner;
+  readonly #start: number;
+  #at: number;
+
+  constructor(text: string, type: QueryType, parenthesesAreText: boolean) {
+    this.#text = text;
+    this.#type = type;
+    this.#parenthesesAreText = parenthesesAreText;
+    this.#balanced = new BalancedScanner(text);
+    this.#start = skipSpaces(text, 0);
+    this.#at = this.#start;
+  }
+
+  all(): Token[] {
+    const tokens: Token[] = [];
+    for (;;) {
+      this.#at = skipSpaces(this.#text, this.#at);
+      if (this.#at >= this.#text.length) return tokens;
+      const token = this.#next(tokens.at(-1)?.kind === "not");
+      tokens.push(token);
+      if (token.kind === "broken") return tokens;
+    }
+  }
+
+  /** After NOT a parenthesis never is text, and no operator follows: `NOT or` excludes the word `or`. */
+  #next(afterNot: boolean): Token {
+    return this.#parenthesis(afterNot) ?? (afterNot ? undefined : this.#operator()) ?? this.#field() ?? this.#pattern();
+  }
+
+  #parenthesis(afterNot: boolean): Token | undefined {
+    if (this.#parenthesesAreText) return undefined;
+    const character = this.#text[this.#at];
+    if (character === ")") return { kind: "close", span: this.#take(this.#at + 1) };
+    if (character !== "(") return undefined;
+    if (this.#type !== "keyword" && !afterNot) {
+      const end = this.#balanced.wordEnd(this.#at);
+      if (end !== undefined) return this.#word(end);
+    }
+    return { kind: "open", span: this.#take(this.#at + 1) };
+  }
+
+  #operator(): Token | undefined {
+    for (const kind of ["and", "or", "not"] as const) {
+      const end = this.#at + kind.length;
+      if (this.#text.slice(this.#at, end).toLowerCase() !== kind) continue;
+      if (this.#mayPrecede(kind) && this.#mayFollow(kind, end)) return { kind, span: this.#take(end) };
+    }
+    return undefined;
+  }
+
+  #mayPrecede(operator: "and" | "or" | "not"): boolean {
+    if (this.#at === this.#start) return operator === "not";
+    const previous = this.#text[this.#at - 1];
+    return isSpaceAt(this.#text, this.#at - 1) || previous === ")" || (operator === "not" && previous === "(");
+  }
+
+  #mayFollow(operator: "and" | "or" | "not", end: number): boolean {
+    return isSpaceAt(this.#text, end) || (operator !== "not" && this.#text[end] === "(");
+  }
+
+  #field(): Token | undefined {
+    const from = this.#at;
+    const start = fieldAt(this.#text, from);
+    if (start === undefined) return undefined;
+    const value = this.#fieldValue(start);
+    const span = this.#take(value.end);
+    if (value.broken !== undefined) return { kind: "broken", message: value.broken, span };
+    const { name, typed, negated } = start;
+    return { kind: "field", name, typed, negated, value: value.text, predicate: value.predicate, span };
+  }
+
+  #fieldValue({ name, valueFrom }: FieldStart): FieldValue {
+    const first = this.#text[valueFrom];
+    if (first === '"' || first === "'") {
+      const found = scanDelimited(this.#text, valueFrom, true);
+      if (found.kind === "text") return { text: found.value, end: found.end };
+      return { text: "", end: found.end, broken: found.message };
+    }
+    const predicateEnd = this.#predicateEnd(name, valueFrom);
+    if (predicateEnd !== undefined) {
+      const text = this.#text.slice(valueFrom, predicateEnd);
+      return { text, end: predicateEnd, predicate: splitPredicate(text) };
+    }
+    const end = this.#balanced.wordEnd(valueFrom) ?? this.#bareEnd(valueFrom, false);
+    return { text: this.#text.slice(valueFrom, end), end };
+  }
+
+  #predicateEnd(name: FieldName, valueFrom: number): number | undefined {
+    predicateName.lastIndex = valueFrom;
+    const found = predicateName.exec(this.#text)?.[1];
+    if (found === undefined || !fields[name].predicates.includes(found)) return undefined;
+    return this.#balanced.groupEnd(valueFrom + found.length);
+  }
+
+  #pattern(): Token {
+    return this.#quoted() ?? this.#word(this.#wordEnd());
+  }
+
+  /** A regexp between slashes or a quoted literal, where the type has them; without a proper end it is a plain word. */
+  #quoted(): Token | undefined {
+    const first = this.#text.charAt(this.#at);
+    if (!delimitersOf[this.#type].includes(first) || this.#text.startsWith("//", this.#at)) return undefined;
+    const found = scanDelimited(this.#text, this.#at, false);
+    if (found.kind === "broken" || !this.#endsPattern(found.end)) return undefined;
+    const form = first === "/" ? "regexp" : "literal";
+    return { kind: "pattern", form, value: found.value, span: this.#take(found.end) };
+  }
+
+  #endsPattern(index: number): boolean {
+    return index >= this.#text.length || this.#text[index] === ")" || isSpaceAt(this.#text, index);
+  }
+
+  #wordEnd(): number {
+    const end = this.#balanced.wordEnd(this.#at);
+    const stopsAtParenthesis = end !== undefined && this.#text[end] === ")";
+    if (end !== undefined && !(this.#parenthesesAreText && stopsAtParenthesis)) return end;
+    if (this.#type === "regexp") return this.#bareEnd(this.#at, this.#parenthesesAreText);
+    return nextSpace(this.#text, this.#at);
+  }
+
+  /** Up to a space, or a parenthesis unless those are text; a backslash takes the next character along. */
+  #bareEnd(from: number, parenthesesAreText: boolean): number {
+    let at = from;
+    while (at < this.#text.length && !isSpaceAt(this.#text, at)) {
+      const character = this.#text[at];
+      if (!parenthesesAreText && (character === "(" || character === ")")) break;
+      at += character === "\\" ? 2 : 1;
+    }
+    return Math.min(at, this.#text.length);
+  }
+
+  #word(end: number): Token {
+    const span = this.#take(end);
+    const form = this.#type === "regexp" ? "regexp" : "literal";
+    return { kind: "pattern", form, value: this.#text.slice(span.from, span.to), span };
+  }
+
+  #take(end: number): Span {
+    const span = { from: this.#at, to: end };
+    this.#at = end;
+    return span;
+  }
+}
+
+interface FieldValue {
+  readonly text: string;
+  readonly end: number;
+  readonly predicate?: Predicate;
+  /** Why the value cannot be read. */
+  readonly broken?: string;
+}
+
+const predicateName = /([a-z.]+)\(/y;
+
+function splitPredicate(text: string): Predicate {
+  const open = text.indexOf("(");
+  return { name: text.slice(0, open), argument: text.slice(open + 1, -1) };
+}
+
+const delimitersOf: Readonly<Record<QueryType, readonly string[]>> = {
+  keyword: ["/", '"', "'"],
+  standard: ["/"],
+  literal: [],
+  regexp: ["/", '"', "'"],
+  structural: [],
+};

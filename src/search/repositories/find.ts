@@ -1,0 +1,58 @@
+import type { CatalogView } from "../../catalog/catalog.js";
+import type { FindCondition } from "../../protocol/search-options.js";
+import { isStopped } from "../../protocol/control-block.js";
+import type { FindPosition, FindTaskResult, Lane } from "../../protocol/messages.js";
+import type { SearchPool } from "../../pool/pools.js";
+import { chooseShards } from "../shard-choice.js";
+import type { SliceScheduler } from "../slice-scheduler.js";
+
+/** What the look for repositories needs of its search. */
+export interface FindContext {
+  readonly view: CatalogView;
+  readonly pool: Pick<SearchPool, "find" | "workerCount">;
+  readonly scheduler: SliceScheduler;
+  /** The search's control block: its stop word ends the look. */
+  readonly control: Int32Array;
+  readonly lane: Lane;
+  readonly client: string;
+  /** Told of each slice, for its stats and its failures. */
+  readonly onResult: (result: FindTaskResult) => void;
+  /** Told of a worker that died: what it had left is not looked at. */
+  readonly onLost: (error: unknown) => void;
+}
+
+/**
+ * Looks for the conditions in the shards, in the search's turn among others. When the search is stopped on the way the
+ * answers are not complete; then nobody wants them.
+ */
+export async function find(conditions: readonly FindCondition[], context: FindContext): Promise<void> {
+  const { rows } = chooseShards(
+    context.view,
+    conditions.map(({ file, selection }) => ({ text: file, selection })),
+  );
+  const next = new Int32Array(new SharedArrayBuffer(4));
+  const runSlices = async (): Promise<void> => {
+    let resume: FindPosition | undefined;
+    do {
+      const task = {
+        conditions,
+        table: context.view.table.memory,
+        filter: context.view.filter.memory,
+        rows,
+        next,
+        control: context.control,
+        lane: context.lane,
+        resume,
+      };
+      const result = await inTurn(context, () => context.pool.find(task));
+      context.onResult(result);
+      resume = result.resume;
+    } while (resume !== undefined && !isStopped(context.control));
+  };
+  const sliceCount = Math.min(context.pool.workerCount, rows.length);
+  await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
+}
+
+function inTurn<T>({ scheduler, lane, client }: FindContext, run: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => scheduler.schedule(lane, client, () => run().then(resolve, reject)));
+}

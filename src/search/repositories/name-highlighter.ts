@@ -1,0 +1,86 @@
+import type { Repository } from "../../model/repository.js";
+import type { RepositoryNamePlan } from "../../query/plan/plan.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import type { Matcher, RangeSink } from "../../regexp/match/matcher.js";
+import { buildUnions } from "./name-unions.js";
+
+/** Ranges in names that the patterns of a search match, for highlights. */
+export class NameHighlighter {
+  readonly #matchers: readonly Matcher[];
+
+  private constructor(matchers: readonly Matcher[]) {
+    this.#matchers = matchers;
+  }
+
+  /** Yields between pieces of work: thousands of patterns take 50 ms. */
+  static *make(plans: readonly RepositoryNamePlan[]): Generator<undefined, NameHighlighter> {
+    const matchers: Matcher[] = [];
+    for (const foldCase of [true, false]) {
+      const sources = new Set(plans.flatMap((plan) => allSources(plan, foldCase)));
+      // In a union the first that matches wins: the longer one before what it begins with.
+      const ordered = [...sources].sort((a, b) => b.length - a.length);
+      for (const union of yield* buildUnions(ordered, foldCase)) {
+        matchers.push(compileRegexp(union, foldCase));
+        yield;
+      }
+    }
+    return new NameHighlighter(matchers);
+  }
+
+  /** Sorted and disjoint; of two that overlap the earlier one, then the longer one. */
+  ranges(name: Buffer): NameRange[] {
+    const pairs: [number, number][] = [];
+    const sink: RangeSink = { push: (start, end) => pairs.push([start, end]) };
+    for (const matcher of this.#matchers) matcher.findAll(name, 0, sink);
+    pairs.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+    const location = (offset: number) => ({
+      offset,
+      line: 0 as const,
+      column: [...name.subarray(0, offset).toString()].length,
+    });
+    const ranges: NameRange[] = [];
+    let last = -1;
+    for (const [start, end] of pairs) {
+      if (start < last) continue;
+      ranges.push({ start: location(start), end: location(end) });
+      last = end;
+    }
+    return ranges;
+  }
+}
+
+/** One `repo` match object as JSON. `revision` is undefined when the query named none. */
+export function repositoryMatch(
+  repository: Repository,
+  revision: string | undefined,
+  highlighter: NameHighlighter,
+): string {
+  const ranges = highlighter.ranges(Buffer.from(repository.name));
+  return JSON.stringify({
+    type: "repo",
+    repositoryID: repository.id,
+    repository: repository.name,
+    repositoryMatches: ranges.length > 0 ? ranges : undefined,
+    branches: revision === undefined || revision === "" ? undefined : [revision],
+    repoStars: repository.stars > 0 ? repository.stars : undefined,
+    repoLastFetched: repository.lastFetched === "" ? undefined : repository.lastFetched,
+    description: repository.description === "" ? undefined : repository.description,
+    fork: repository.fork || undefined,
+    archived: repository.archived || undefined,
+    private: repository.private || undefined,
+    metadata: Object.keys(repository.metadata).length > 0 ? repository.metadata : undefined,
+    topics: repository.topics.length > 0 ? repository.topics : undefined,
+  });
+}
+
+function allSources(plan: RepositoryNamePlan, foldCase: boolean): string[] {
+  return [
+    ...(plan.foldCase === foldCase ? plan.sources : []),
+    ...plan.groups.flatMap((group) => allSources(group, foldCase)),
+  ];
+}
+
+interface NameRange {
+  readonly start: { readonly offset: number; readonly line: 0; readonly column: number };
+  readonly end: { readonly offset: number; readonly line: 0; readonly column: number };
+}

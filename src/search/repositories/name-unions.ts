@@ -1,0 +1,42 @@
+import { TrawlError } from "../../base/errors.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+
+/** Few regexps stay by themselves; of many, so many of at most so many characters make one. */
+const apartCountMax = 32;
+const unionCountMax = 64;
+const unionLengthMax = 4096;
+
+/** Regexps that match where any of the sources does: thousands of them as about a hundred. */
+export function* buildUnions(sources: readonly string[], foldCase: boolean): Generator<undefined, readonly string[]> {
+  if (sources.length <= apartCountMax) return sources;
+  const unions: string[][] = [];
+  let length = unionLengthMax;
+  for (const source of sources) {
+    length += source.length;
+    const last = unions.at(-1);
+    if (last === undefined || last.length >= unionCountMax || length >= unionLengthMax) {
+      unions.push([source]);
+      length = source.length;
+    } else {
+      last.push(source);
+    }
+  }
+  const usable: string[] = [];
+  for (const union of unions) {
+    const joined = union.map((source) => `(?:${source})`).join("|");
+    usable.push(...(union.length > 1 && isCompilable(joined, foldCase) ? [joined] : union));
+    yield;
+  }
+  return usable;
+}
+
+/** Regexps that are good one by one may be too large together. */
+function isCompilable(source: string, foldCase: boolean): boolean {
+  try {
+    compileRegexp(source, foldCase);
+    return true;
+  } catch (error) {
+    if (error instanceof TrawlError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,96 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import type { ShardTable } from "../../protocol/shard-table.js";
+import type { RepositoryFilter } from "../../query/plan/plan.js";
+import type { FindCondition } from "../../protocol/search-options.js";
+import { isStopped } from "../../protocol/control-block.js";
+import type { FindTaskResult } from "../../protocol/messages.js";
+import { find, type FindContext } from "./find.js";
+import { keepRevisions, type Resolution } from "./repository-resolver.js";
+
+/** Answers that are kept of one state of the index. Each has four bytes for every repository and condition. */
+const keptAnswersMax = 64;
+
+/** By state of the index, then by filter: what was found for each of its conditions. They go with the state. */
+const keptAnswers = new WeakMap<ShardTable, BoundedMap<string, readonly Int32Array[]>>();
+
+/**
+ * What the filters chose, less the revisions for which one of their conditions fails, and the repositories that have no
+ * other revision. All conditions are looked for in one pass over the shards, in the search's turn among others.
+ *
+ * When the search is stopped on the way the answer is not complete; then nobody wants it.
+ */
+export async function applyConditions(
+  filters: readonly RepositoryFilter[],
+  resolutions: readonly Resolution[],
+  context: FindContext,
+): Promise<Resolution[]> {
+  const kept = tableCache(context.view.table);
+  const asked = new Map<string, readonly FindCondition[]>();
+  const keys = filters.map((filter, i) => cacheKey(filter, resolutions[i]));
+  const answers = new Map<string, readonly Int32Array[]>();
+  filters.forEach((filter, i) => {
+    const known = kept.get(keys[i]);
+    if (known !== undefined) answers.set(keys[i], known);
+    else if (filter.conditions.length > 0) asked.set(keys[i], findConditions(filter, resolutions[i]));
+  });
+  let isComplete = true;
+  const whole = {
+    ...context,
+    onLost: (error: unknown) => {
+      isComplete = false;
+      context.onLost(error);
+    },
+    onResult: (result: FindTaskResult) => {
+      isComplete &&= result.failures.length + result.leftOut.length === 0;
+      context.onResult(result);
+    },
+  };
+  await find([...asked.values()].flat(), whole);
+  const isKept = isComplete && !isStopped(context.control);
+  for (const [key, conditions] of asked) {
+    const found = conditions.map((condition) => condition.found);
+    answers.set(key, found);
+    if (isKept) kept.set(key, found);
+  }
+  return filters.map((filter, i) => narrow(filter, resolutions[i], answers.get(keys[i]) ?? []));
+}
+
+/**
+ * Equal where the same is asked of the same revisions, out of the same repositories. A moment, which a date like "a
+ * month ago" moves, is not asked here.
+ */
+function cacheKey(filter: RepositoryFilter, { tableId, selection }: Resolution): string {
+  return JSON.stringify([tableId, { ...filter, committedAfter: [] }, [...(selection.revisions ?? [])]]);
+}
+
+function tableCache(table: ShardTable): BoundedMap<string, readonly Int32Array[]> {
+  const kept = keptAnswers.get(table) ?? new BoundedMap<string, readonly Int32Array[]>(keptAnswersMax, () => 1);
+  keptAnswers.set(table, kept);
+  return kept;
+}
+
+/** What workers are asked for the conditions of a filter. */
+export function findConditions({ conditions }: RepositoryFilter, resolution: Resolution): FindCondition[] {
+  return conditions.map(({ file }) => ({ file, selection: resolution.selection, found: emptyFound(resolution) }));
+}
+
+/** Room for what is found of these repositories. */
+export function emptyFound({ repositories }: Resolution): Int32Array {
+  const idMax = repositories.reduce((max, { id }) => Math.max(max, id), 0);
+  return new Int32Array(new SharedArrayBuffer((idMax + 1) * 4));
+}
+
+/** The resolution less the indexed branches that the conditions rule out; `found` is the answer to each. */
+export function narrow(
+  { conditions }: RepositoryFilter,
+  resolution: Resolution,
+  found: readonly Int32Array[],
+): Resolution {
+  if (conditions.length === 0) return resolution;
+  return keepRevisions(
+    resolution,
+    ({ id }, { bit, unindexed }) =>
+      unindexed !== undefined ||
+      conditions.every(({ negated }, i) => (bit >= 0 && ((found[i][id] >>> bit) & 1) === 1) !== negated),
+  );
+}

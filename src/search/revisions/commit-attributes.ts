@@ -1,0 +1,185 @@
+import { BoundedMap } from "../../base/bounded-map.js";
+import { callAfter } from "../../base/deadline.js";
+import { FairQueue } from "../../base/fair-queue.js";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
+import type { ReadPool } from "../../pool/pools.js";
+
+/** Bytes of answers that are kept. */
+const keptBytesMax = 64 * 1024 * 1024;
+
+/** What an answer without bytes counts as. */
+const answerBytesMin = 256;
+
+/** Commits of one request: so many take some 50 ms, and then others have their turn. */
+const commitsPerRequest: Readonly<Record<CommitQuestion["kind"], number>> = {
+  "commit-date": 64,
+  "code-owners": 8,
+  contributors: 1,
+  "has-file": 1,
+};
+
+/** When an answer is not wanted any more. */
+export interface AskLimits {
+  /** As of `performance.now()`. */
+  readonly deadlineMs: number;
+  /** Word 0 not 0: stop. */
+  readonly stop: Int32Array;
+  readonly client: string;
+}
+
+export type KnownAttribute = Extract<CommitAttribute, { kind: "known" }>;
+
+export interface AttributeAnswers {
+  /** By `commitKey`. */
+  readonly facts: ReadonlyMap<string, KnownAttribute>;
+  /** Commits without an answer. */
+  readonly failures: readonly AttributeFailure[];
+}
+
+export interface AttributeFailure {
+  readonly repositoryId: number;
+  /** Follows the name of the repository. */
+  readonly reason: string;
+  /** True when there was not enough time. */
+  readonly isLate: boolean;
+}
+
+export function commitKey({ repositoryId, commit }: CommitOfRepository): string {
+  return `${repositoryId}@${commit}`;
+}
+
+/**
+ * Asks the mirrors about commits, on behalf of searches. An answer is kept, as a commit never changes.
+ *
+ * What reads a whole history, or all texts of a commit, may take minutes; so many such requests run at a time that one
+ * reader is left for others. Requests of several searches take turns, those of one client as one.
+ */
+export class CommitAttributeReader {
+  readonly #pool: Pick<ReadPool, "run">;
+  readonly #short: FairLimit;
+  readonly #long: FairLimit;
+  readonly #kept = new BoundedMap<string, KnownAttribute>(
+    keptBytesMax,
+    ({ bytes }) => answerBytesMin + (bytes?.length ?? 0),
+  );
+
+  constructor(pool: Pick<ReadPool, "run">, readerCount: number) {
+    this.#pool = pool;
+    this.#short = new FairLimit(readerCount);
+    this.#long = new FairLimit(Math.max(1, readerCount - 1));
+  }
+
+  async ask(
+    question: CommitQuestion,
+    commits: readonly CommitOfRepository[],
+    limits: AskLimits,
+  ): Promise<AttributeAnswers> {
+    const about = JSON.stringify(question);
+    const facts = new Map<string, KnownAttribute>();
+    const failures: AttributeFailure[] = [];
+    const asked = commits.filter((commit) => {
+      const kept = this.#kept.get(`${about} ${commitKey(commit)}`);
+      if (kept !== undefined) facts.set(commitKey(commit), kept);
+      return kept === undefined;
+    });
+    const isLong = question.kind === "contributors" || question.kind === "has-file";
+    const turns = isLong ? this.#long : this.#short;
+    const batches = splitBatches(asked, commitsPerRequest[question.kind]);
+    const work = async (): Promise<void> => {
+      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+        const answers = await turns.run(limits, (isTurn) =>
+          this.#read(question, batch as readonly CommitOfRepository[], limits, isTurn),
+        );
+        batch.forEach((commit, i) => {
+          const answer = answers[i];
+          if (answer.kind === "failed")
+            failures.push({
+              repositoryId: commit.repositoryId,
+              reason: answer.error.message,
+              isLate: answer.error.code === "cancelled",
+            });
+          else {
+            facts.set(commitKey(commit), answer);
+            this.#kept.set(`${about} ${commitKey(commit)}`, answer);
+          }
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(turns.countMax, batches.length) }, work));
+    return { facts, failures };
+  }
+
+  /**
+   * As many answers as commits. A turn that did not come in time leaves none of it, though the timer may be a moment
+   * early.
+   */
+  async #read(
+    question: CommitQuestion,
+    commits: readonly CommitOfRepository[],
+    { deadlineMs, stop, client }: AskLimits,
+    isTurn: boolean,
+  ): Promise<readonly CommitAttribute[]> {
+    const timeoutMs = deadlineMs - performance.now();
+    try {
+      if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
+        throw new TrawlError("cancelled", "no time was left for it");
+      const { facts } = await this.#pool.run<"commit-attributes">(
+        { kind: "commit-attributes", question, commits },
+        { timeoutMs, stop, client },
+      );
+      return facts;
+    } catch (error) {
+      const code = error instanceof TrawlError ? error.code : "internal";
+      const message = code === "cancelled" ? "there was not enough time" : errorMessage(error);
+      return commits.map(() => ({ kind: "failed", error: { code, message } }));
+    }
+  }
+}
+
+function splitBatches<T>(items: readonly T[], size: number): (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}
+
+/** Lets so many run at a time, the others clients in turn. */
+class FairLimit {
+  readonly countMax: number;
+  readonly #waiting = new FairQueue<(isTurn: boolean) => void>();
+  #running = 0;
+
+  constructor(countMax: number) {
+    this.countMax = countMax;
+  }
+
+  /** Runs `work` in its turn. When that does not come in time it is told so, and must do next to nothing. */
+  async run<T>(limits: AskLimits, work: (isTurn: boolean) => Promise<T>): Promise<T> {
+    let isTurn = true;
+    if (this.#running < this.countMax) this.#running++;
+    else isTurn = await this.#wait(limits);
+    try {
+      return await work(isTurn);
+    } finally {
+      if (isTurn) this.#end();
+    }
+  }
+
+  #wait({ deadlineMs, client }: AskLimits): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = callAfter(Math.max(0, deadlineMs - performance.now()), () => {
+        this.#waiting.remove(client, start);
+        resolve(false);
+      });
+      const start = (isTurn: boolean): void => {
+        timer.cancel();
+        resolve(isTurn);
+      };
+      this.#waiting.push(client, start);
+    });
+  }
+
+  #end(): void {
+    const next = this.#waiting.take();
+    if (next === undefined) this.#running--;
+    else next(true);
+  }
+}

@@ -1,0 +1,173 @@
+import { assert } from "../../base/assert.js";
+import { BoundedMap } from "../../base/bounded-map.js";
+
+/** A shard in the cache's memory, made of documents that no live shard has. */
+export interface CachedShard {
+  readonly id: number;
+  readonly repositoryId: number;
+  /** Byte offsets in the memory. */
+  readonly from: number;
+  to: number;
+  pinCount: number;
+  /** False while it is being made. */
+  isReady: boolean;
+  /** Whether it was used since the place for new shards last came by. */
+  isRecent: boolean;
+  /** Documents in it whose blob the mirror lacks. */
+  missingCount: number;
+}
+
+/** What was found out about commits of one repository: which documents of which shards they have. */
+export interface RevisionBatch {
+  readonly repositoryId: number;
+  /** The number of a commit is its place. */
+  readonly commits: readonly string[];
+  readonly setStarts: Uint32Array;
+  readonly setRanges: Uint32Array;
+  readonly live: readonly { readonly id: number; readonly sets: Uint32Array }[];
+  readonly cached: readonly { readonly shard: CachedShard; readonly sets: Uint32Array }[];
+}
+
+/** Ids of kept shards begin here, far from those of live ones. */
+const firstCachedId = 2 ** 31;
+
+/** Waves take at most this part of the memory that shards may take, beside it. */
+const waveBytesShare = 1 / 8;
+
+/**
+ * Documents of revisions that are not indexed, kept from one search to the next.
+ *
+ * Their shards lie in one piece of shared memory, whose size is the bound of this cache: workers read and write there,
+ * the main thread only decides what lies where. A new shard goes to the next free place in a circle. What lies there is
+ * dropped, unless a search has it pinned or it was used since the circle was last there. Memory that is given back and
+ * taken again by the garbage collectors of many threads would have no bound that holds.
+ */
+export class RevisionCache {
+  readonly arena: SharedArrayBuffer;
+  /** In the order of their places. */
+  #shards: CachedShard[] = [];
+  #head = 0;
+  #nextId = firstCachedId;
+  /** By repository and commits. */
+  readonly #waves: BoundedMap<string, { readonly wave: RevisionBatch; readonly bytes: number }>;
+  #waiting: (() => void)[] = [];
+
+  constructor(byteCount: number) {
+    this.arena = new SharedArrayBuffer(byteCount);
+    this.#waves = new BoundedMap(byteCount * waveBytesShare, ({ bytes }) => bytes);
+  }
+
+  /** Shards with documents of the repository, ready to be read. */
+  cachedShards(repositoryId: number): CachedShard[] {
+    return this.#shards.filter((shard) => shard.repositoryId === repositoryId && shard.isReady);
+  }
+
+  /** Room for a shard of up to `byteCount` bytes, pinned once; undefined when what is there is all in use. */
+  reserve(repositoryId: number, byteCount: number): CachedShard | undefined {
+    const size = Math.ceil(byteCount / 8) * 8;
+    assert(size <= this.arena.byteLength, "a kept shard fits into the cache");
+    const from = this.#findRoom(size);
+    if (from === undefined) return undefined;
+    const shard: CachedShard = {
+      id: this.#nextId++,
+      repositoryId,
+      from,
+      to: from + size,
+      pinCount: 1,
+      isReady: false,
+      isRecent: true,
+      missingCount: 0,
+    };
+    this.#shards = [...this.#shards.filter((other) => other.to <= from || other.from >= shard.to), shard].sort(
+      (a, b) => a.from - b.from,
+    );
+    this.#head = shard.to;
+    return shard;
+  }
+
+  /** The shard is made, and has this size. */
+  settle(shard: CachedShard, byteCount: number): void {
+    const end = shard.from + Math.ceil(byteCount / 8) * 8;
+    if (this.#head === shard.to) this.#head = end;
+    shard.to = end;
+    shard.isReady = true;
+  }
+
+  pin(shards: readonly CachedShard[]): void {
+    for (const shard of shards) {
+      shard.pinCount++;
+      shard.isRecent = true;
+    }
+  }
+
+  /** A shard that was not made is dropped. */
+  unpin(shards: readonly CachedShard[]): void {
+    for (const shard of shards) {
+      shard.pinCount--;
+      assert(shard.pinCount >= 0, "a shard is released as often as it is pinned");
+      if (!shard.isReady) this.#shards = this.#shards.filter((other) => other !== shard);
+    }
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** Resolves when a shard is released. */
+  released(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /**
+   * What was found when these commits were asked for, if its shards are still there; `isLive` tells of those that are
+   * not in here.
+   */
+  wave(
+    repositoryId: number,
+    commits: readonly string[],
+    isLive: (shardId: number) => boolean,
+  ): RevisionBatch | undefined {
+    const key = batchKey(repositoryId, commits);
+    const wave = this.#waves.get(key)?.wave;
+    if (
+      wave?.live.every(({ id }) => isLive(id)) === true &&
+      wave.cached.every(({ shard }) => this.#shards.includes(shard))
+    )
+      return wave;
+    this.#waves.delete(key);
+    return undefined;
+  }
+
+  /** `commits` are those that were asked for: the wave may cover fewer. */
+  keepWave(commits: readonly string[], wave: RevisionBatch): void {
+    const key = batchKey(wave.repositoryId, commits);
+    this.#waves.set(key, { wave, bytes: batchBytes(key, wave) });
+  }
+
+  /** Goes round twice at most: the first time recently used shards stay, and are not recent any more. */
+  #findRoom(size: number): number | undefined {
+    let at = this.#head;
+    for (let lap = 0; lap <= 2; ) {
+      if (at + size > this.arena.byteLength) {
+        at = 0;
+        lap++;
+        continue;
+      }
+      const blocker = this.#shards.find(
+        (shard) => shard.from < at + size && shard.to > at && (shard.pinCount > 0 || shard.isRecent),
+      );
+      if (blocker === undefined) return at;
+      blocker.isRecent = false;
+      at = blocker.to;
+    }
+    return undefined;
+  }
+}
+
+function batchKey(repositoryId: number, commits: readonly string[]): string {
+  return `${repositoryId} ${[...commits].sort().join(" ")}`;
+}
+
+function batchBytes(key: string, { setStarts, setRanges, live, cached: kept }: RevisionBatch): number {
+  return [...live, ...kept].reduce(
+    (sum, { sets }) => sum + sets.byteLength,
+    2 * key.length + setStarts.byteLength + setRanges.byteLength,
+  );
+}

@@ -1,0 +1,126 @@
+import { defaultBranchBit, type Repository } from "../../model/repository.js";
+import type { RevisionSpec } from "../../model/revision.js";
+import type { RepositoryFilter } from "../../query/plan/plan.js";
+import type { RevisionChoice } from "../../protocol/search-options.js";
+import type { ResolvedRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
+import type { ReadLimits, ReadPool } from "../../pool/pools.js";
+
+/** Revisions of one repository that only its mirror knows. */
+export interface OpenRevisions {
+  readonly repository: Repository;
+  readonly specs: readonly RevisionSpec[];
+}
+
+export interface MissingRevision {
+  readonly repository: string;
+  readonly revision: string;
+}
+
+/** What memory knows of the revisions that a filter asks for. */
+export interface RevisionsInMemory {
+  /** By repository id. */
+  readonly revisions: ReadonlyMap<number, readonly RevisionChoice[]>;
+  readonly open: readonly OpenRevisions[];
+  readonly missing: readonly MissingRevision[];
+  /** Ids of the repositories that have none of them, as far as memory knows. */
+  readonly without: ReadonlySet<number>;
+}
+
+/** Repositories whose revisions are asked for by one read: enough to be quick, few enough to stop soon. */
+const repositoriesPerRead = 32;
+
+/** Revisions that are looked up in one step: a tenth of a millisecond. */
+const lookupsOfStep = 512;
+
+/** Revisions by repository: those that every include with revisions asks for. Yields between pieces of work. */
+export function* resolveInMemory(
+  repositories: readonly Repository[],
+  { include, index }: RepositoryFilter,
+): Generator<undefined, RevisionsInMemory> {
+  const revisions = new Map<number, RevisionChoice[]>();
+  const open: OpenRevisions[] = [];
+  const missing: MissingRevision[] = [];
+  const without = new Set<number>();
+  const asked = include.filter((filter) => filter.revisions.length > 0).map((filter) => filter.revisions);
+  if (asked.length === 0) return { revisions, open, missing, without };
+  const common = commonRevisions(asked);
+  // A repository without a commit has no HEAD, and is chosen all the same: there is nothing in it to find.
+  const isHead = common.length > 0 && common.every(({ typed }) => typed === "HEAD");
+  let lookupCount = 0;
+  for (const repository of repositories) {
+    if ((lookupCount += common.length + 1) > lookupsOfStep) {
+      lookupCount = 0;
+      yield;
+    }
+    const choices: RevisionChoice[] = [];
+    const unknown: RevisionSpec[] = [];
+    for (const spec of common) {
+      const bit = spec.kind === "name" ? bitOfRevision(repository, spec.typed) : -1;
+      if (bit >= 0) choices.push({ typed: spec.typed, bit, unindexed: undefined });
+      else if (spec.typed !== "HEAD" && repository.generation > 0) unknown.push(spec);
+    }
+    if (common.length === 0)
+      missing.push({
+        repository: repository.name,
+        revision: asked
+          .flat()
+          .map(({ typed }) => typed)
+          .join(":"),
+      });
+    else if (index === "only")
+      missing.push(...unknown.map(({ typed }) => ({ repository: repository.name, revision: typed })));
+    else if (unknown.length > 0) open.push({ repository, specs: unknown });
+    if (choices.length > 0) revisions.set(repository.id, choices);
+    else if (!isHead) without.add(repository.id);
+  }
+  return { revisions, open, missing, without };
+}
+
+/** Those that are in all lists, each once. */
+function commonRevisions(asked: readonly (readonly RevisionSpec[])[]): readonly RevisionSpec[] {
+  const others = asked.slice(1).map((specs) => new Set(specs.map(({ typed }) => typed)));
+  const firsts = new Map(asked[0].map((spec) => [spec.typed, spec]).reverse() as [string, RevisionSpec][]);
+  return asked[0].filter((spec) => firsts.get(spec.typed) === spec && others.every((typed) => typed.has(spec.typed)));
+}
+
+/** The indexed branch that a revision names: a branch, a full ref, HEAD, or the commit itself; -1 when none does. */
+function bitOfRevision(repository: Repository, revision: string): number {
+  if (revision === "" || revision === "HEAD") return defaultBranchBit(repository);
+  const name = revision.replace(/^refs\/heads\//, "");
+  const branch = repository.indexedBranches.find(
+    (indexed) => indexed.name === name || indexed.commit === revision.toLowerCase(),
+  );
+  return branch?.bit ?? -1;
+}
+
+/** Asks the mirrors, some repositories at a time. The limits are those of each read. */
+export async function readRevisions(
+  open: readonly OpenRevisions[],
+  pool: Pick<ReadPool, "run">,
+  limits: ReadLimits,
+): Promise<Map<number, RevisionsOfRepository>> {
+  const chunks: OpenRevisions[][] = [];
+  for (let i = 0; i < open.length; i += repositoriesPerRead) chunks.push(open.slice(i, i + repositoriesPerRead));
+  const answers: ResolvedRevisions[] = [];
+  const runChunks = async (): Promise<void> => {
+    for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
+      const repositories = chunk.map(({ repository, specs }) => ({ repositoryId: repository.id, specs }));
+      answers.push(await pool.run<"resolve-revisions">({ kind: "resolve-revisions", repositories }, limits));
+    }
+  };
+  // As many at a time as there are threads by default; more would only wait in the pool.
+  await Promise.all([runChunks(), runChunks()]);
+  return new Map(answers.flatMap(({ repositories }) => repositories).map((found) => [found.repositoryId, found]));
+}
+
+/**
+ * The choices that a mirror's answer stands for. A branch that is indexed is searched as it is indexed, and a commit
+ * that is an indexed one is searched there, whatever its name.
+ */
+export function revisionChoices(repository: Repository, { revisions }: RevisionsOfRepository): RevisionChoice[] {
+  return revisions.map(({ typed, commit }) => {
+    const known = bitOfRevision(repository, typed);
+    const bit = known >= 0 ? known : bitOfRevision(repository, commit);
+    return { typed, bit, unindexed: bit >= 0 ? undefined : { commit, number: -1 } };
+  });
+}

@@ -1,0 +1,220 @@
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
+import type { ExcludedRepository } from "../preparation.js";
+import type { Resolution } from "../repositories/repository-resolver.js";
+
+/** A message to the user, as the stream carries it. */
+export interface Alert {
+  readonly title: string;
+  readonly description?: string;
+  readonly proposedQueries: readonly ProposedQuery[] | null;
+  /** The part of the query that is to blame, where the query cannot be run: UTF-8 bytes, `to` excluded. */
+  readonly place?: { readonly from: number; readonly to: number };
+}
+
+export interface ProposedQuery {
+  readonly description?: string;
+  readonly query: string;
+}
+
+const listedRevisionsMax = 10;
+
+/** What the alert about a search that ran is chosen from. */
+export interface AlertSource {
+  readonly queryText: string;
+  readonly plan: SearchPlan;
+  /** By alternative of the plan. */
+  readonly resolutions: readonly Resolution[];
+  /** Repositories that were not searched, as something about them could not be found out. */
+  readonly leftOut: readonly ExcludedRepository[];
+  /** Results of `select:file.owners` without an owner. */
+  readonly unownedResults: number;
+  readonly repositoryCount: number;
+  readonly hasResults: boolean;
+  /** Milliseconds that the search took when its time ran out, else undefined. */
+  readonly timedOutAfterMs: number | undefined;
+}
+
+/** The one alert to show: the first that applies, the most important before the others. */
+export function chooseAlert(source: AlertSource): Alert | undefined {
+  return (
+    missingRevisionsAlert(source) ??
+    leftOutAlert(source) ??
+    timeoutAlert(source) ??
+    nothingConfiguredAlert(source) ??
+    noRepositoriesAlert(source) ??
+    structuralHint(source) ??
+    unownedAlert(source)
+  );
+}
+
+/** Of a query that proved to be none when it ran. */
+export function queryErrorAlert(sentence: string): Alert {
+  return {
+    title: "Unable To Process Query",
+    description: sentence.charAt(0).toUpperCase() + sentence.slice(1),
+    proposedQueries: null,
+  };
+}
+
+function missingRevisionsAlert({ resolutions }: AlertSource): Alert | undefined {
+  const names = new Set(
+    resolutions
+      .flatMap(({ missingRevisions }) => missingRevisions)
+      .map(({ repository, revision }) => `${repository}@${revision}`),
+  );
+  const missing = [...names];
+  if (missing.length === 0) return undefined;
+  const title = "Some repositories could not be searched";
+  if (missing.length === 1) {
+    const [repository, revision] = atFirst(missing[0]);
+    return {
+      title,
+      proposedQueries: null,
+      description: `The repository ${repository} matched by your repo: filter could not be searched because it does not contain the revision "${revision}".`,
+    };
+  }
+  const lines = missing.slice(0, listedRevisionsMax).map((name) => `* ${name}`);
+  const rest = missing.length > listedRevisionsMax ? ["* ..."] : [];
+  const count = new Set(missing.map((name) => atFirst(name)[0])).size;
+  return {
+    title,
+    proposedQueries: null,
+    description: [
+      `${count} ${count === 1 ? "repository" : "repositories"} matched by your repo: filter could not be searched because the following revisions do not exist, or differ but were specified for the same repository:`,
+      ...lines,
+      ...rest,
+    ].join("\n"),
+  };
+}
+
+/** No name of a repository holds an `@`. */
+function atFirst(name: string): readonly [string, string] {
+  const at = name.indexOf("@");
+  return [name.slice(0, at), name.slice(at + 1)];
+}
+
+function leftOutAlert({ leftOut }: AlertSource): Alert | undefined {
+  if (leftOut.length === 0) return undefined;
+  const lines = leftOut.slice(0, listedRevisionsMax).map(({ repository, reason }) => `* ${repository}: ${reason}`);
+  return {
+    title: "Some repositories could not be searched",
+    proposedQueries: null,
+    description: [
+      `What the query asks of histories or owners could not be found out for ${leftOut.length === 1 ? "a repository" : `${leftOut.length} repositories`}. Narrow the query with \`repo:\`, or give it a longer \`timeout:\`:`,
+      ...lines,
+      ...(leftOut.length > listedRevisionsMax ? ["* ..."] : []),
+    ].join("\n"),
+  };
+}
+
+function unownedAlert({ unownedResults }: AlertSource): Alert | undefined {
+  if (unownedResults === 0) return undefined;
+  return {
+    title: "Some results have no owners",
+    proposedQueries: null,
+    description: "For some results there is no CODEOWNERS file, or none of its rules names an owner.",
+  };
+}
+
+function timeoutAlert(source: AlertSource): Alert | undefined {
+  const { timedOutAfterMs, hasResults } = source;
+  if (timedOutAfterMs === undefined || hasResults) return undefined;
+  const seconds = Math.ceil((timedOutAfterMs * 2) / 1000);
+  return {
+    title: "Timed out while searching",
+    description: `We weren't able to find any results in ${shownDuration(timedOutAfterMs)}.`,
+    proposedQueries: [
+      propose(source, "query with longer timeout", { without: ["timeout"], before: `timeout:${seconds}s`, after: "" }),
+    ],
+  };
+}
+
+function shownDuration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 100) / 10} s`;
+}
+
+function nothingConfiguredAlert({ repositoryCount }: AlertSource): Alert | undefined {
+  if (repositoryCount > 0) return undefined;
+  return {
+    title: "No repositories or code hosts configured",
+    description: "Add one with `trawl repo add NAME URL`, or list repositories in the configuration file.",
+    proposedQueries: null,
+  };
+}
+
+function noRepositoriesAlert(source: AlertSource): Alert | undefined {
+  const { plan, resolutions, hasResults } = source;
+  if (hasResults || resolutions.some(({ repositories }) => repositories.length > 0)) return undefined;
+  const excluding = excludingProposals(source);
+  if (excluding.length > 0) {
+    const description = "Try altering the query or use a different `repo:<regexp>` filter to see results";
+    return { title: "No repositories found", description, proposedQueries: excluding };
+  }
+  const [{ context, include }] = plan.basicQueries.map(({ repositories }) => repositories);
+  if (context !== undefined && include.some(({ source: name }) => name !== "")) {
+    const rewrite: Rewrite = { without: ["context"], before: "context:global", after: "" };
+    return {
+      title: `No repositories found for your query within the context ${context}`,
+      proposedQueries: [propose(source, "search in the global context", rewrite)],
+    };
+  }
+  return {
+    title: "No repositories found",
+    description: "Try using a different `repo:<regexp>` filter to see results",
+    proposedQueries: null,
+  };
+}
+
+/**
+ * Ways to the forked and archived repositories that were left out, where no part of the query says something of these.
+ */
+function excludingProposals(source: AlertSource): ProposedQuery[] {
+  const filters = source.plan.basicQueries.map(({ repositories }) => repositories);
+  const hasForks =
+    source.resolutions.some(({ excludedForks }) => excludedForks.length > 0) &&
+    filters.every(({ forkGiven }) => !forkGiven);
+  const hasArchived =
+    source.resolutions.some(({ excludedArchived }) => excludedArchived.length > 0) &&
+    filters.every(({ archivedGiven }) => !archivedGiven);
+  return [
+    ...(hasForks
+      ? [propose(source, "include forked repositories in your query.", { without: [], before: "", after: "fork:yes" })]
+      : []),
+    ...(hasArchived
+      ? [
+          propose(source, "include archived repositories in your query.", {
+            without: [],
+            before: "",
+            after: "archived:yes",
+          }),
+        ]
+      : []),
+  ];
+}
+
+/** Holes of structural queries: `:[x]`, `:[[x]]`, `:[x.]`, `:[x\\n]` and `:[ x]`. */
+const hole = /:\[\w+(?:\.|\\n)?\]|:\[\[\w+\]\]|:\[ +\w*\]/;
+
+/**
+ * A hole is plain text here, and rarely what was meant when it finds nothing. The alert is the interface's: clients
+ * know it by its words. What it proposes is answered with the reason why it is not searched.
+ */
+function structuralHint(source: AlertSource): Alert | undefined {
+  if (source.hasResults || !hole.test(source.queryText)) return undefined;
+  return {
+    title: "No results",
+    description:
+      "It looks like you're trying to run a structural search, but it is not enabled using the patterntype keyword or UI toggle.",
+    proposedQueries: [
+      {
+        description: "Activate structural search",
+        query: rewriteQuery(source.queryText, "structural", false, { without: [], before: "", after: "" }),
+      },
+    ],
+  };
+}
+
+function propose({ queryText, plan }: AlertSource, description: string, rewrite: Rewrite): ProposedQuery {
+  return { description, query: rewriteQuery(queryText, plan.patternType, plan.basicQueries.length > 1, rewrite) };
+}

@@ -1,0 +1,166 @@
+import { callAfter, callEvery, type PendingCall } from "../../base/deadline.js";
+import { bytesOfPart, type EventPart, type EventSink, type PooledBytes } from "../../model/event-sink.js";
+import type { Alert } from "./alerts.js";
+import type { Filter } from "./filters.js";
+import type { Skipped } from "./progress.js";
+
+/** Between two flushes of what has gathered. */
+const flushMs = 200;
+
+/** A progress event is sent at least this often, which also tells proxies that the stream lives. */
+const keepaliveMs = 5_000;
+
+/** Matches are sent at once when so many bytes have gathered. */
+const gatheredBytesMax = 32 * 1024;
+
+export interface Progress {
+  readonly done: boolean;
+  readonly repositoriesCount?: number;
+  readonly matchCount: number;
+  readonly durationMs: number;
+  readonly skipped: readonly Skipped[];
+  readonly trace: string;
+}
+
+/** Where the stream gets what changes while a search runs. */
+export interface StreamState {
+  filters(final: boolean): readonly Filter[];
+  progress(done: boolean): Progress;
+}
+
+const comma = Buffer.from(",");
+
+/**
+ * Puts a search's results on a sink in the order and at the pace that clients expect: the first results at once,
+ * filters before them; then every 200 ms what has gathered; a progress event when something changed, and every 5 s
+ * in any case. `finish` sends the rest in its fixed order and ends the sink.
+ */
+export class EventStream {
+  readonly #sink: EventSink;
+  readonly #state: StreamState;
+  readonly #onFirstMatches: () => void;
+  readonly #timers: PendingCall[];
+  #gathered: (Uint8Array | PooledBytes)[] = [];
+  #gatheredBytes = 0;
+  #sentFilters = "";
+  #sentProgress = "";
+  #hasSentMatches = false;
+
+  constructor(sink: EventSink, state: StreamState, onFirstMatches: () => void) {
+    this.#sink = sink;
+    this.#state = state;
+    this.#onFirstMatches = onFirstMatches;
+    this.#timers = [callEvery(flushMs, () => this.#tick()), callEvery(keepaliveMs, () => this.#sendProgress(true))];
+    sink.onClosed(() => this.#stopTimers());
+  }
+
+  /** Bytes that wait here for the next flush. */
+  get gatheredBytes(): number {
+    return this.#gatheredBytes;
+  }
+
+  /** Adds elements of the `matches` array: JSON, comma-separated, not empty. */
+  addMatches(elements: Uint8Array | PooledBytes): void {
+    this.#gathered.push(elements);
+    this.#gatheredBytes += bytesOfPart(elements).length;
+    if (!this.#hasSentMatches) this.#sendFilters(false);
+    if (!this.#hasSentMatches || this.#gatheredBytes >= gatheredBytesMax) this.#sendMatches();
+  }
+
+  finish(alert: Alert | undefined, error: string | undefined): void {
+    this.#stopTimers();
+    this.#sendFilters(true);
+    this.#sendMatches();
+    this.#sink.send("progress", [JSON.stringify(this.#state.progress(true))]);
+    this.end(alert, error);
+  }
+
+  /** Ends without progress, as for a query that was not run. */
+  end(alert: Alert | undefined, error: string | undefined): void {
+    this.#stopTimers();
+    if (alert !== undefined) this.#sink.send("alert", [JSON.stringify(alert)]);
+    if (error !== undefined) this.#sink.send("error", [JSON.stringify({ message: error })]);
+    this.#sink.send("done", ["{}"]);
+    this.#sink.end();
+  }
+
+  #tick(): void {
+    // A client that does not read gets no further statistics: they would only gather in memory.
+    if (this.#sink.pendingBytes > 0) return;
+    if (this.#hasSentMatches) this.#sendFilters(false);
+    this.#sendMatches();
+    this.#sendProgress(false);
+  }
+
+  #sendMatches(): void {
+    if (this.#gathered.length === 0) return;
+    const parts: EventPart[] = ["["];
+    this.#gathered.forEach((elements, i) => {
+      if (i > 0) parts.push(comma);
+      parts.push(elements);
+    });
+    parts.push("]");
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    this.#sink.send("matches", parts);
+    if (!this.#hasSentMatches) this.#onFirstMatches();
+    this.#hasSentMatches = true;
+  }
+
+  #sendFilters(final: boolean): void {
+    const filters = this.#state.filters(final);
+    if (filters.length === 0) return;
+    const json = JSON.stringify(filters);
+    if (json === this.#sentFilters && !final) return;
+    this.#sentFilters = json;
+    this.#sink.send("filters", [json]);
+  }
+
+  #sendProgress(always: boolean): void {
+    if (this.#sink.pendingBytes > 0) return;
+    const progress = this.#state.progress(false);
+    const { durationMs: _, ...statistics } = progress;
+    const comparable = JSON.stringify(statistics);
+    if (!always && comparable === this.#sentProgress) return;
+    this.#sentProgress = comparable;
+    this.#sink.send("progress", [JSON.stringify(progress)]);
+  }
+
+  #stopTimers(): void {
+    for (const timer of this.#timers) timer.cancel();
+  }
+}
+
+/**
+ * Calls back after so many milliseconds of searching: time in which the client keeps the search waiting is left out.
+ */
+export class SearchClock {
+  #leftMs: number;
+  #sinceMs = performance.now();
+  #pending: PendingCall | undefined;
+  readonly #onExpired: () => void;
+
+  constructor(timeoutMs: number, onExpired: () => void) {
+    this.#leftMs = timeoutMs;
+    this.#onExpired = onExpired;
+    this.#pending = callAfter(timeoutMs, onExpired);
+  }
+
+  pause(): void {
+    if (this.#pending === undefined) return;
+    this.#pending.cancel();
+    this.#pending = undefined;
+    this.#leftMs -= performance.now() - this.#sinceMs;
+  }
+
+  resume(): void {
+    if (this.#pending !== undefined) return;
+    this.#sinceMs = performance.now();
+    this.#pending = callAfter(Math.max(0, this.#leftMs), this.#onExpired);
+  }
+
+  stop(): void {
+    this.#pending?.cancel();
+    this.#leftMs = Number.POSITIVE_INFINITY;
+  }
+}

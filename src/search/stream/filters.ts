@@ -1,0 +1,97 @@
+import type { Tally } from "../../protocol/tally.js";
+import { fileKinds } from "../../model/file-kind.js";
+import { escapeRegexp } from "../../regexp/syntax/escape.js";
+
+/** One suggestion for narrowing a search, as the stream carries it. */
+export interface Filter {
+  readonly value: string;
+  readonly label: string;
+  readonly count: number;
+  readonly exhaustive: boolean;
+  /** The older name of the same: clients of either kind are alive. */
+  readonly limitHit: boolean;
+  readonly kind: "utility" | "type" | "lang" | "repo" | "file";
+}
+
+/** At most so many repository filters, and so many others. */
+const filterCountMax = 1000;
+
+const importantKinds = new Set<Filter["kind"]>(["utility", "type"]);
+
+export interface FilterSource {
+  readonly tally: Tally;
+  readonly repositoryResultCount: number;
+  readonly excludedForkCount: number;
+  readonly excludedArchivedCount: number;
+  readonly nameOf: (repositoryId: number) => string;
+}
+
+/** The filters of what was found up to here: the important kinds first, then by count, then by value. */
+export function makeFilters(source: FilterSource, exhaustive: boolean): Filter[] {
+  const all = [
+    ...utilityFilters(source),
+    ...typeFilters(source),
+    ...languageFilters(source),
+    ...repositoryFilters(source),
+    ...fileFilters(source),
+  ].map((filter) => ({ ...filter, exhaustive, limitHit: !exhaustive }));
+  all.sort(
+    (a, b) =>
+      Number(importantKinds.has(b.kind)) - Number(importantKinds.has(a.kind)) ||
+      b.count - a.count ||
+      compare(a.value, b.value),
+  );
+  let repositoryCount = 0;
+  let otherCount = 0;
+  return all.filter((filter) => (filter.kind === "repo" ? ++repositoryCount : ++otherCount) <= filterCountMax);
+}
+
+type Suggestion = Pick<Filter, "value" | "label" | "count" | "kind">;
+
+function utilityFilters(source: FilterSource): Suggestion[] {
+  const suggestions: Suggestion[] = [
+    { value: "fork:yes", label: "Include forked repos", count: source.excludedForkCount, kind: "utility" },
+    { value: "archived:yes", label: "Include archived repos", count: source.excludedArchivedCount, kind: "utility" },
+  ];
+  return suggestions.filter((suggestion) => suggestion.count > 0);
+}
+
+function typeFilters({ tally, repositoryResultCount }: FilterSource): Suggestion[] {
+  const suggestions: Suggestion[] = [
+    { value: "type:file", label: "Code", count: tally.contentMatches, kind: "type" },
+    { value: "type:path", label: "Paths", count: tally.pathMatches, kind: "type" },
+    { value: "type:repo", label: "Repositories", count: repositoryResultCount, kind: "type" },
+  ];
+  return suggestions.filter((suggestion) => suggestion.count > 0);
+}
+
+function languageFilters({ tally }: FilterSource): Suggestion[] {
+  return [...tally.languages].map(([label, count]) => {
+    const name = label.toLowerCase();
+    return { value: `lang:${name.includes(" ") ? JSON.stringify(name) : name}`, label, count, kind: "lang" };
+  });
+}
+
+function repositoryFilters({ tally, nameOf }: FilterSource): Suggestion[] {
+  return [...tally.repositories].map(([key, count]) => {
+    const at = key.indexOf("@");
+    const name = nameOf(Number(key.slice(0, at)));
+    const revision = key.slice(at + 1);
+    return {
+      value: `repo:^${escapeRegexp(name)}$${revision === "" ? "" : `@${revision}`}`,
+      label: name,
+      count,
+      kind: "repo",
+    };
+  });
+}
+
+function fileFilters({ tally }: FilterSource): Suggestion[] {
+  return fileKinds.flatMap((kind, i): Suggestion[] =>
+    tally.fileKinds[i] > 0 ? [{ value: kind.value, label: kind.label, count: tally.fileKinds[i], kind: "file" }] : [],
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

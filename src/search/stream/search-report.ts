@@ -1,0 +1,257 @@
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { Repository } from "../../model/repository.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import type { ExcludedFile } from "../../protocol/messages.js";
+import { chooseAlert, queryErrorAlert } from "./alerts.js";
+import type { Progress } from "./event-stream.js";
+import { makeFilters, type Filter } from "./filters.js";
+import type { ExcludedRepository } from "../preparation.js";
+import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
+import type { Resolution } from "../repositories/repository-resolver.js";
+import type { SearchOutcome } from "../search-environment.js";
+import type { SearchLimits } from "../search-limits.js";
+import type { SearchResults } from "./search-results.js";
+
+/** What stays the same of the search that is reported on. */
+export interface ReportedSearch {
+  readonly queryText: string;
+  readonly plan: SearchPlan;
+  readonly limits: SearchLimits;
+  readonly results: SearchResults;
+  /** All that there is for this search. */
+  readonly repositories: () => RepositoryTable;
+  readonly startedMs: number;
+  readonly traceUrl: string;
+}
+
+/** What a search says beside its matches: how far it is, what it leaves out and why. */
+export class SearchReport {
+  #resolutions: readonly Resolution[];
+  /**
+   * What is counted or named of the resolutions, by what it is: a hundred alternatives may have all repositories each.
+   */
+  #found = new Map<string, readonly string[] | number>();
+  /** Repositories of which something could not be found out. */
+  readonly leftOut: ExcludedRepository[] = [];
+  /** Sentences, one for each thing that went wrong. */
+  readonly failures: string[] = [];
+  /** Names of repositories of whose commits, beside those that are indexed, git objects are missing. */
+  readonly incompleteRevisions = new Set<string>();
+  /** Files that take too much work, by shard and document, each once. */
+  readonly #costlyFiles = new Map<string, string>();
+  /** Shards that were still being searched when the search ended. */
+  readonly unfinishedShards: number[] = [];
+  /** Why the query cannot be run; undefined when it can. */
+  queryError: string | undefined;
+  /** Whether the time of the whole search is over. */
+  isTimedOut = false;
+  /** Rules whose time is over. */
+  readonly timedOutRules = new Set<number>();
+  readonly #search: ReportedSearch;
+
+  constructor(search: ReportedSearch, resolutions: readonly Resolution[]) {
+    this.#search = search;
+    this.#resolutions = resolutions;
+  }
+
+  /** What was chosen to be searched, by alternative. */
+  get resolutions(): readonly Resolution[] {
+    return this.#resolutions;
+  }
+
+  set resolutions(resolutions: readonly Resolution[]) {
+    this.#resolutions = resolutions;
+    this.#found.clear();
+  }
+
+  recordLeftOut(files: readonly ExcludedFile[]): void {
+    for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeLeftOut(file));
+  }
+
+  get durationMs(): number {
+    return performance.now() - this.#search.startedMs;
+  }
+
+  outcome(isCancelled: boolean): SearchOutcome {
+    if (isCancelled) return "cancelled";
+    if (this.#hasTimedOut) return "timeout";
+    if (this.failures.length > 0 || this.queryError !== undefined) return "failed";
+    return this.#search.results.isLimitHit ? "limit" : "complete";
+  }
+
+  alert(durationMs: number): ReturnType<typeof chooseAlert> {
+    const { queryText, plan, results, repositories } = this.#search;
+    if (this.queryError !== undefined) return queryErrorAlert(this.queryError);
+    return chooseAlert({
+      queryText,
+      plan,
+      resolutions: this.resolutions,
+      leftOut: this.leftOut,
+      unownedResults: results.tally.unownedResults,
+      repositoryCount: repositories().count,
+      hasResults: results.matchCount > 0,
+      timedOutAfterMs: this.#hasTimedOut ? durationMs : undefined,
+    });
+  }
+
+  filters(final: boolean): Filter[] {
+    const { results, repositories } = this.#search;
+    const isComplete =
+      final &&
+      !results.isLimitHit &&
+      !this.#hasTimedOut &&
+      this.queryError === undefined &&
+      this.failures.length + this.leftOut.length + this.#costlyFiles.size === 0;
+    return makeFilters(
+      {
+        tally: results.tally,
+        repositoryResultCount: results.repositoryCount,
+        ...this.#excludedCounts(),
+        nameOf: (id) => repositories().byId(id)?.name ?? "",
+      },
+      isComplete,
+    );
+  }
+
+  progress(done: boolean): Progress {
+    const { results, traceUrl } = this.#search;
+    const repositoriesCount = results.repositoryIds.size;
+    return {
+      done,
+      ...(done && repositoriesCount > 0 ? { repositoriesCount } : {}),
+      matchCount: results.matchCount,
+      durationMs: Math.round(this.durationMs),
+      skipped: this.#skipped(done),
+      trace: traceUrl,
+    };
+  }
+
+  notSearched(): NotSearched {
+    return {
+      missing: withMore(
+        this.#once("missing", () => namesIn(this.#resolutions.map(({ missing }) => missing))),
+        this.#leftOutNames(false),
+      ),
+      cloning: this.#once("cloning", () => namesIn(this.#resolutions.map(({ cloning }) => cloning))),
+      timedOut: withMore(this.#timedOutNames(), this.#leftOutNames(true)),
+    };
+  }
+
+  #skipped(done: boolean): Skipped[] {
+    const { limits, results } = this.#search;
+    return makeSkipped({
+      ...this.notSearched(),
+      limitHit: results.isLimitHit,
+      matchCountMax: limits.isSuggestible ? limits.matchCountMax : undefined,
+      quarantined: done ? this.#quarantinedNames() : [],
+      incomplete: done ? this.#incompleteNames() : [],
+      shardFailures: this.failures,
+      unfinishedShards: this.unfinishedShards,
+      costlyFiles: { count: this.#costlyFiles.size, names: [...this.#costlyFiles.values()] },
+      ...this.#excludedCounts(),
+      displayLimitHit: done && limits.displayCountMax < results.matchCount ? limits.displayCountMax : undefined,
+    });
+  }
+
+  get #hasTimedOut(): boolean {
+    return this.isTimedOut || this.timedOutRules.size > 0;
+  }
+
+  #excludedCounts(): { readonly excludedForkCount: number; readonly excludedArchivedCount: number } {
+    return {
+      excludedForkCount: this.#once("forks", () =>
+        countIds(this.#resolutions.map(({ excludedForks }) => excludedForks)),
+      ),
+      excludedArchivedCount: this.#once("archived", () =>
+        countIds(this.#resolutions.map(({ excludedArchived }) => excludedArchived)),
+      ),
+    };
+  }
+
+  #timedOutNames(): readonly string[] {
+    if (!this.#hasTimedOut) return [];
+    return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutRules.size} rules`, () => {
+      const late = this.#resolutions.filter(
+        (_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.basicQueries[i].rules),
+      );
+      return repositoriesOfAll(late).map(({ name }) => name);
+    });
+  }
+
+  #quarantinedNames(): readonly string[] {
+    return this.#once("quarantined", () =>
+      repositoriesOfAll(this.#resolutions)
+        .filter(({ quarantine }) => quarantine !== undefined)
+        .map(({ name }) => name),
+    );
+  }
+
+  #incompleteNames(): readonly string[] {
+    const known = this.#once("incomplete", () =>
+      repositoriesOfAll(this.#resolutions)
+        .filter(({ skippedCounts }) => (skippedCounts["missing"] ?? 0) > 0)
+        .map(({ name }) => name),
+    );
+    return this.incompleteRevisions.size === 0 ? known : [...new Set([...known, ...this.incompleteRevisions])];
+  }
+
+  #once<T extends readonly string[] | number>(key: string, find: () => T): T {
+    const known = this.#found.get(key) as T | undefined;
+    if (known !== undefined) return known;
+    const found = find();
+    this.#found.set(key, found);
+    return found;
+  }
+
+  #leftOutNames(isLate: boolean): readonly string[] {
+    return this.leftOut.filter((one) => one.isLate === isLate).map(({ repository }) => repository);
+  }
+}
+
+export function describeLeftOut({ repository, path, reason }: ExcludedFile): string {
+  return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
+}
+
+/** The repositories of all resolutions together, each once. Alternatives that choose the same share their lists. */
+function repositoriesOfAll(resolutions: readonly Resolution[]): readonly Repository[] {
+  const [first = [], ...others] = new Set(resolutions.map(({ repositories }) => repositories));
+  if (others.length === 0) return first;
+  const seen: Uint8Array[] = [];
+  const all: Repository[] = [];
+  for (const list of [first, ...others]) {
+    for (const repository of list) if (markNew(seen, repository.id)) all.push(repository);
+  }
+  return all;
+}
+
+/** How many different ids there are in the lists, in each of which an id is there once. */
+function countIds(lists: readonly (readonly number[])[]): number {
+  const [first = [], ...others] = new Set(lists);
+  if (others.length === 0) return first.length;
+  const seen: Uint8Array[] = [];
+  let count = 0;
+  for (const list of [first, ...others]) for (const id of list) if (markNew(seen, id)) count++;
+  return count;
+}
+
+/** Marks by id, in pages: a set of numbers takes ten times as long, and there may be millions to look at. */
+const pageBits = 12;
+
+/** False for an id that is marked already. */
+function markNew(pages: Uint8Array[], id: number): boolean {
+  const page = (pages[id >>> pageBits] ??= new Uint8Array(1 << pageBits));
+  const at = id & (page.length - 1);
+  if (page[at] === 1) return false;
+  page[at] = 1;
+  return true;
+}
+
+function namesIn(lists: readonly (readonly string[])[]): readonly string[] {
+  const names = new Set<string>();
+  for (const list of new Set(lists)) for (const name of list) names.add(name);
+  return [...names];
+}
+
+function withMore(names: readonly string[], more: readonly string[]): readonly string[] {
+  return more.length === 0 ? names : [...new Set([...names, ...more])];
+}

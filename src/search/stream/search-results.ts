@@ -1,0 +1,122 @@
+import { resultAtOnce } from "../../base/yielding.js";
+import type { RepositoryTable } from "../../catalog/repository-table.js";
+import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
+import type { SearchPlan } from "../../query/plan/plan.js";
+import { takeMatches } from "../../protocol/result-limits.js";
+import { controlWords, stopAtLimit } from "../../protocol/control-block.js";
+import { addTally, emptyTally, increase } from "../../protocol/tally.js";
+import type { EventStream } from "./event-stream.js";
+import { NameHighlighter, repositoryMatch } from "../repositories/name-highlighter.js";
+import type { SearchLimits } from "../search-limits.js";
+
+/** The results of one search: those of workers and those of the main thread, counted against its limits and sent. */
+export class SearchResults {
+  readonly tally = emptyTally();
+  /** Ids of the repositories that have a result. */
+  readonly repositoryIds = new Set<number>();
+  /** Results that are repositories. */
+  repositoryCount = 0;
+
+  readonly #plan: SearchPlan;
+  readonly #limits: SearchLimits;
+  readonly #control: Int32Array;
+  readonly #repositories: () => RepositoryTable;
+  readonly #stream: EventStream;
+  /** Keys of the results that the main thread has counted, for the search and by rules. */
+  readonly #seen = new Set<string>();
+  readonly #seenByRules = new Map<number, Set<string>>();
+  /** Made for the first repository result. */
+  #highlighter: NameHighlighter | undefined;
+
+  /** `repositories` tells all that there is for this search. */
+  constructor(
+    plan: SearchPlan,
+    limits: SearchLimits,
+    control: Int32Array,
+    repositories: () => RepositoryTable,
+    stream: EventStream,
+  ) {
+    this.#plan = plan;
+    this.#limits = limits;
+    this.#control = control;
+    this.#repositories = repositories;
+    this.#stream = stream;
+  }
+
+  get matchCount(): number {
+    return Math.min(Atomics.load(this.#control, controlWords.matchCount), this.#limits.matchCountMax);
+  }
+
+  /** True when a match was left out because of the limit. */
+  get isLimitHit(): boolean {
+    return Atomics.load(this.#control, controlWords.limitHit) !== 0;
+  }
+
+  /** Takes what a worker has found; it has counted all but the results that several workers may find. */
+  addBatch(batch: ResultBatch, release: () => void): void {
+    addTally(this.tally, batch.tally);
+    for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
+    if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release: release });
+    for (const result of batch.selected) {
+      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.rules);
+      else if (this.#countNew(result.key, result.rules)) this.#addSelected(result);
+    }
+  }
+
+  #addSelected({ repositoryId, revision, kind, json }: SelectedResult): void {
+    this.repositoryIds.add(repositoryId);
+    if (kind === "directory") {
+      this.tally.pathMatches++;
+      increase(this.tally.repositories, `${repositoryId}@${revision}`, 1);
+    }
+    if (this.#showOne()) this.#stream.addMatches(Buffer.from(json));
+  }
+
+  /** Makes what the first repository result needs, in steps. */
+  *prepareRepositories(): Generator<undefined, void> {
+    const plans = this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? []);
+    if (plans.length > 0) this.#highlighter ??= yield* NameHighlighter.make(plans);
+  }
+
+  /** Takes a repository as result, unless it is one already. */
+  addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
+    const repository = this.#repositories().byId(repositoryId);
+    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, rules)) return;
+    this.repositoryCount++;
+    this.repositoryIds.add(repositoryId);
+    if (!this.#showOne()) return;
+    this.#highlighter ??= resultAtOnce(
+      NameHighlighter.make(this.#plan.basicQueries.flatMap(({ repositoryNames }) => repositoryNames ?? [])),
+    );
+    this.#stream.addMatches(Buffer.from(repositoryMatch(repository, revision, this.#highlighter)));
+  }
+
+  /**
+   * Counts a result of the main thread, first for its rules and then for the search; false when it is one that the
+   * search has already, or one too many.
+   */
+  #countNew(key: string, rules: number): boolean {
+    const { ruleLimits } = this.#limits;
+    if (ruleLimits !== undefined) {
+      const seen = this.#seenByRules.get(rules) ?? new Set();
+      this.#seenByRules.set(rules, seen);
+      if (seen.has(key)) return false;
+      seen.add(key);
+      if (takeMatches(ruleLimits, rules, 1, this.#control) === 0) return false;
+    }
+    if (this.#seen.has(key)) return false;
+    this.#seen.add(key);
+    return this.#countOne();
+  }
+
+  /** Counts one match that the main thread found; false when the limit was reached before it. */
+  #countOne(): boolean {
+    if (Atomics.add(this.#control, controlWords.matchCount, 1) < this.#limits.matchCountMax) return true;
+    stopAtLimit(this.#control);
+    return false;
+  }
+
+  #showOne(): boolean {
+    return Atomics.add(this.#control, controlWords.displayCount, 1) < this.#limits.displayCountMax;
+  }
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import { BoundedMap } from "../../base/bounded-map.js";
+import type { Viewer } from "../../model/viewer.js";
+
+/** Traces of the latest searches are cached, so many of them. */
+const traceCountMax = 256;
+
+/**
+ * What recent searches did, as text. A trace is for the user who searched, and for site admins; that of somebody
+ * without an account is for whoever knows its id, which nobody can guess.
+ */
+export class TraceStore {
+  readonly #traces = new BoundedMap<string, { readonly text: string; readonly userId: number | undefined }>(
+    traceCountMax,
+    () => 1,
+  );
+
+  newId(): string {
+    return randomUUID();
+  }
+
+  add(id: string, text: string, { userId }: Viewer): void {
+    this.#traces.set(id, { text, userId });
+  }
+
+  get(id: string, viewer: Viewer): string | undefined {
+    const trace = this.#traces.get(id);
+    if (trace === undefined) return undefined;
+    const isOwn = trace.userId === undefined || trace.userId === viewer.userId;
+    return isOwn || viewer.isSiteAdmin ? trace.text : undefined;
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Threads of a live daemon that do not come back: they are ended and replaced, and everybody else is served meanwhile.
+ */
+import t, { type Test } from "tap";
+import { monotonicMs } from "../../src/base/deadline.js";
+import { repeatedBounds, underAttack } from "../support/attack.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import { record, rounds, scaled } from "../support/full-run.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { until } from "../support/waiting.js";
+
+const variables = { THREAD_HOOK: new URL("../support/thread-hook.js", import.meta.url).href };
+
+/** One ingest worker: nobody else could index while it hangs. Two others of each kind hang both. */
+const single = [
+  "--set",
+  "index.workers=1",
+  "--set",
+  `index.maxHeapBytes=${48 << 20}`,
+  "--set",
+  "workers=2",
+  "--set",
+  "readers=2",
+  "--set",
+  "graphql.timeoutSeconds=1",
+];
+
+function source(t: Test, files: Readonly<Record<string, string>>): GitFixture {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files });
+  return fixture;
+}
+
+async function lost(daemon: DaemonProcess, pool: string, reason: string): Promise<number> {
+  const { text } = await daemon.get("/metrics");
+  const row = text
+    .split("\n")
+    .find((line) => line.startsWith(`trawl_workers_lost_total{pool="${pool}",reason="${reason}"}`));
+  return row === undefined ? 0 : Number(row.slice(row.lastIndexOf(" ")));
+}
+
+async function quarantineOf(daemon: DaemonProcess, name: string): Promise<readonly string[]> {
+  return (await daemon.list()).find((status) => status.name === name)?.quarantine ?? [];
+}
+
+t.test("a file that hangs, and one that exhausts the heap, cost themselves only, also after a restart", async (t) => {
+  const hostile = source(t, {
+    "a.txt": "needle\n",
+    "b.inc": "attack:regexp\n",
+    "c.txt": "attack:heap\n",
+    "d.txt": "needle\n",
+  });
+  const others = Array.from({ length: 4 }, (_, i) => source(t, { "a.txt": `needle ${i}\n` }));
+  const data = dataDirectory(t);
+  const repositories = [hostile, ...others].flatMap(({ path }, i) => ["--repository", `host/r${i}=${path}`]);
+  const daemon = await testDaemon(t, [...single, ...repositories], data, variables);
+  const startedMs = monotonicMs();
+  await until("all are searchable", async () => (await daemon.list()).every(({ state }) => state === "searchable"));
+  t.comment(`searchable after ${Math.round(monotonicMs() - startedMs)} ms`);
+  const found = ["host/r0:a.txt:1", "host/r0:d.txt:1", ...others.map((_, i) => `host/r${i + 1}:a.txt:1`)];
+  t.same((await daemon.search("needle")).found, found, "the rest of the repository, and the others");
+  t.same((await daemon.search("type:path file:b.inc")).found, ["host/r0:b.inc"], "the file by its name");
+  t.match(await quarantineOf(daemon, "host/r0"), [/^b\.inc \(blob [0-9a-f]{40}\).*did not end/, /^c\.txt .*memory/]);
+  t.match(
+    (await daemon.search("needle")).progress?.skipped,
+    [{ reason: "document-skipped", message: /host\/r0/ }],
+    "searches say so",
+  );
+  t.same(
+    [
+      await lost(daemon, "ingest", "stalled"),
+      await lost(daemon, "ingest", "memory"),
+      await daemon.metric("trawl_quarantined"),
+    ],
+    [1, 2, 2],
+  );
+  t.equal(await daemon.stop(), 0);
+
+  const again = await testDaemon(t, [...single, ...repositories], data, variables);
+  hostile.commit({ branch: "main", files: { "e.txt": "needle\n" } });
+  await again.sync("host/r0");
+  t.equal((await again.search("needle repo:r0")).found.length, 3, "what came later is indexed");
+  t.equal((await quarantineOf(again, "host/r0")).length, 2, "the record is still there");
+  t.equal(await again.metric("trawl_workers_lost_total"), 0, "nothing was tried again");
+  hostile.commit({ branch: "main", files: { "b.inc": "needle\n" } });
+  await again.sync("host/r0");
+  t.equal((await again.search("needle repo:r0 file:b.inc")).found.length, 1, "another content at the same path");
+});
+
+t.test("searches and reads that hang", async (t) => {
+  const daemon = await testDaemon(t, single, dataDirectory(t), variables);
+  // So large that the hook does not look at it, so that the index does not rule it out for the searches that hang.
+  const large = `attack:spin attack:sleep ${".".repeat(2_000)}`;
+  await daemon.add("host/small", source(t, { "a.txt": "needle\n", large }).path);
+  await underAttack(t, daemon, repeatedBounds, "a search", async () => {
+    const lostBefore = await lost(daemon, "search", "overrun");
+    const hung = daemon.search("attack:spin timeout:1s");
+    t.same((await daemon.search("needle")).found, ["host/small:a.txt:1"], "another search is answered meanwhile");
+    t.not((await hung).progress?.skipped.length, 0, "the answer says that it is not whole");
+    await until("a client leaves a search that hangs, and its thread is replaced", async () => {
+      const stream = await daemon.openStream("attack:sleep");
+      // By then it has a thread, unless that was just replaced.
+      await daemon.search("needle");
+      stream.destroy();
+      await until("it ends", async () => (await daemon.metric("trawl_searches_running")) === 0);
+      return (await lost(daemon, "search", "overrun")) >= lostBefore + 2;
+    });
+  });
+  await underAttack(t, daemon, repeatedBounds, "a read", async () => {
+    const lostBefore = await lost(daemon, "read", "overrun");
+    const hung = [daemon.get("/host/small/-/raw/attack:spin"), daemon.get("/host/small/-/raw/attack:regexp")];
+    for (const { status } of await Promise.all(hung)) t.ok(status >= 400, `${status}`);
+    await until("both threads are replaced", async () => (await lost(daemon, "read", "overrun")) >= lostBefore + 2);
+    // Reads have one second, in which a thread may not have started yet.
+    await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
+  });
+  t.same((await daemon.search("needle")).found, ["host/small:a.txt:1"]);
+});
+
+/** Modules that a thread loads must not care how many threads before it had them. */
+const roundCount = scaled(5, 200);
+
+t.test(
+  "all threads of each kind are ended and replaced again and again in one process while others work",
+  async (t) => {
+    const daemon = await testDaemon(t, single, dataDirectory(t), variables);
+    await daemon.add("host/small", source(t, { "a.txt": "needle\n" }).path);
+    const before = (await daemon.search("ne+dle", "regexp")).found;
+    let endedCount = 0;
+    for (const round of rounds(roundCount)) {
+      endedCount = round + 1;
+      await Promise.all([
+        daemon.killWorkers(),
+        daemon.search("ne+dle", "regexp"),
+        daemon.get("/host/small/-/raw/a.txt"),
+        daemon.sync("host/small").catch(() => undefined),
+      ]);
+    }
+    t.same((await daemon.search("ne+dle", "regexp")).found, before);
+    // Reads have one second, in which the last thread may not have started yet.
+    await until("reads are answered", async () => (await daemon.get("/host/small/-/raw/a.txt")).text === "needle\n");
+    t.equal(daemon.hasExited, false);
+    record(
+      14,
+      "all worker threads ended at once, while searches, reads and syncs go on",
+      `${endedCount} times: all are answered again, the process lives`,
+    );
+  },
+);

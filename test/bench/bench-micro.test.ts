@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { measureBench, ratioTo, tableOf, timed, type MicroBench } from "../../native-bench/micro/bench.js";
+import { Fixture } from "../../native-bench/micro/fixture.js";
+import { scanGroup } from "../../native-bench/micro/scan.js";
+import { sampleText, type MicroText } from "../../native-bench/micro/text.js";
+import { measureMicro } from "../../native-bench/suites/micro.js";
+
+const words = [
+  "return",
+  "buffer",
+  "error",
+  "my_error",
+  "if (",
+  "memory barrier",
+  "Error",
+  "BUFFER",
+  "\t",
+  "    ",
+  "x86_64_init(",
+  '"quoted"',
+  "é",
+  "\u20ac",
+  "->",
+  "0x1f",
+  ";",
+  "static",
+];
+
+/** Lines of words, the same each time; some documents come twice. */
+function makeText(documentCount: number): MicroText {
+  let seed = 1;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 1;
+    return seed % below;
+  };
+  const line = (): string => Array.from({ length: 1 + random(12) }, () => words[random(words.length)]).join(" ");
+  const texts = Array.from({ length: documentCount }, () =>
+    Buffer.from(Array.from({ length: 20 + random(200) }, line).join("\n") + "\n"),
+  );
+  return sampleText(
+    texts.map((_, i) => String(i)),
+    (path) => texts[Number(path) - (Number(path) % 2)] ?? Buffer.alloc(0),
+    Infinity,
+  );
+}
+
+function folderFor(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-micro-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+t.test("every group measures, and its subjects find the same", async (t) => {
+  const text = makeText(60);
+  const record = await measureMicro(text, {
+    workFolder: join(folderFor(t), "work"),
+    rounds: 2,
+    roundMs: 0,
+    progress: () => {},
+  });
+  t.same(
+    record.notes.filter((note) => note.includes("differ")),
+    [],
+  );
+  t.ok(record.samples.length > 60, `${record.samples.length} samples`);
+  for (const { task, subject, values } of record.samples) {
+    t.ok(
+      values.length === 2 && values.every((value) => value > 0 && Number.isFinite(value)),
+      `${task}, ${subject}: ${values.join(", ")}`,
+    );
+  }
+  const subjects = new Set(record.samples.map(({ subject }) => subject));
+  const withoutCompiler = ["ts", "RE2", "V8 on strings", "lent", "Piscina", "trawl"];
+  const withCompiler = record.notes.some((note) => note.includes("not measured"))
+    ? []
+    : ["native", "memory", "copying", "plain sums", "C library"];
+  for (const name of [...withoutCompiler, ...withCompiler]) t.ok(subjects.has(name), name);
+  t.equal(record.tables.length, 9);
+  for (const { head, rows } of record.tables) t.ok(rows.length > 0 && rows.every((row) => row.length === head.length));
+  for (const { name, series } of record.plots)
+    t.ok(series.length > 1 && series.every(({ points }) => points.length > 0), name);
+});
+
+t.test("no ratio where the results differ", async (t) => {
+  const bench: MicroBench = {
+    task: "count",
+    unit: "M",
+    subjects: [
+      { name: "right", result: () => "3", run: () => timed(() => 1) },
+      { name: "wrong", result: () => "4", run: () => timed(() => 1) },
+      { name: "limit", result: undefined, run: () => ({ amount: 2, seconds: 1 }) },
+    ],
+  };
+  const result = await measureBench(bench, 5, 0);
+  t.equal(result.disagreement, "right: 3, wrong: 4");
+  t.equal(ratioTo(result, "wrong"), undefined);
+  t.same(tableOf("T", [result]).rows[0]?.slice(-2), ["differs", "–"]);
+});
+
+t.test("the first round does not count, and a round lasts as long as asked", async (t) => {
+  let runs = 0;
+  const bench: MicroBench = {
+    task: "t",
+    unit: "M",
+    subjects: [{ name: "s", result: undefined, run: () => ({ amount: ++runs, seconds: 0.01 }) }],
+  };
+  const { rates } = await measureBench(bench, 2, 30);
+  t.equal(runs, 9, "three trials in each of three rounds");
+  t.same(rates[0]?.map(Math.round), [500, 800]);
+});
+
+t.test("without a compiler the rest is measured", async (t) => {
+  const former = process.env["CC"];
+  process.env["CC"] = "/nonexistent/cc";
+  t.teardown(() => {
+    if (former === undefined) delete process.env["CC"];
+    else process.env["CC"] = former;
+  });
+  const fixture = await Fixture.open(makeText(4), join(folderFor(t), "work"));
+  t.match(fixture.notes, [/limits are not measured: .*\/nonexistent\/cc/]);
+  const group = await scanGroup(fixture);
+  t.ok(group.benches.every(({ subjects }) => subjects.every(({ name }) => ["native", "ts"].includes(name))));
+  await fixture.close();
+});
+
+t.test("the machine's limits count right", async (t) => {
+  const fixture = await Fixture.open(makeText(4), join(folderFor(t), "work"));
+  const subjects = fixture.limitsOn("few", Buffer.from("aXaXXa\n\nXX"), (limits) => [
+    limits.peer("byte", "byte 58", 1),
+    limits.peer("string", "find 5858", 1),
+    limits.limit("read", "read", 1),
+    limits.limit("copy", "copy", 1),
+    limits.limit("sums", "sums", 1),
+  ]);
+  const [byte, string, ...limits] = subjects;
+  t.equal(subjects.length, fixture.notes.length > 0 ? 0 : 5, fixture.notes.join());
+  if (byte !== undefined) t.equal(await byte.result?.(), "5");
+  if (string !== undefined) t.equal(await string.result?.(), "2");
+  for (const limit of limits) t.equal((await limit.run()).amount, 10, limit.name);
+  await fixture.close();
+});
+
+t.test("a sample is spread over the list and stops at its size", async (t) => {
+  const paths = Array.from({ length: 40 }, (_, i) => String(i));
+  const { documents, bytes } = sampleText(paths, () => Buffer.alloc(10), 50);
+  t.same(
+    documents.map(({ path }) => path),
+    ["0", "16", "32", "1", "17"],
+  );
+  t.equal(bytes, 50);
+});

@@ -1,0 +1,277 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import t, { type Test } from "tap";
+import { RepositoryTable } from "../../src/catalog/repository-table.js";
+import { SseDecoder } from "../../src/cli/sse-decoder.js";
+import { ShardFind } from "../../src/eval/shard-find.js";
+import type { Kernel } from "../../src/native/kernel/kernel.js";
+import { loadKernel } from "../../src/native/kernel/load.js";
+import type { Repository } from "../../src/model/repository.js";
+import type { RepositoryFilter } from "../../src/query/plan/plan.js";
+import { planQuery } from "../../src/query/plan/plan-query.js";
+import { choosePatternType } from "../../src/query/fields/pattern-type.js";
+import type { QueryType } from "../../src/query/syntax/query-type.js";
+import { findConditions, narrow } from "../../src/search/repositories/repository-conditions.js";
+import { resolveRepositories } from "../../src/search/repositories/repository-resolver.js";
+import { noStats, type RepositorySelection } from "../../src/protocol/search-options.js";
+import { corpus, type CaseFile, type CaseRepository } from "./corpus.js";
+import { predicates } from "./predicates.js";
+import { contexts, repositoryCases } from "./repositories.js";
+import { cases as queries } from "./queries.js";
+import { revisionCases } from "./revisions.js";
+import type { CaseRow } from "./row.js";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../support/daemon.js";
+import {
+  neverStopped,
+  runEngine,
+  testRepository,
+  testShard,
+  type TestDocument,
+  type TestShard,
+} from "../support/engine.js";
+import { GitFixture } from "../support/git-fixture.js";
+import { until } from "../support/waiting.js";
+
+// One table of questions and answers, asked over HTTP of a daemon that mirrored and indexed real repositories, and of
+// the evaluator alone: with both kernels, with every document a candidate, and with the index over several shards.
+
+const cases = [...queries, ...predicates, ...repositoryCases, ...revisionCases];
+
+/** What the answers show of a match object. */
+interface ShownMatch {
+  readonly type: string;
+  /** Undefined for an owner, who has one of the next two. */
+  readonly repository?: string;
+  readonly handle?: string;
+  readonly email?: string;
+  readonly path?: string;
+  readonly branches?: readonly string[];
+  readonly lineMatches?: readonly { readonly lineNumber: number }[];
+}
+
+/** One string for each result; the match objects of one file are one result. */
+function answersOf(matches: readonly ShownMatch[]): string[] {
+  const linesOf = new Map<string, Set<number>>();
+  for (const { repository, handle, email, path, branches, lineMatches } of matches) {
+    const revision = branches?.[0] ?? "";
+    const name = [
+      repository ?? `owner:${handle === "" ? email : `@${handle}`}`,
+      ...(revision === "" ? [] : [`@${revision}`]),
+      ...(path === undefined ? [] : [`:${path}`]),
+    ].join("");
+    const lines = linesOf.get(name) ?? new Set();
+    for (const { lineNumber } of lineMatches ?? []) lines.add(lineNumber + 1);
+    linesOf.set(name, lines);
+  }
+  return [...linesOf].map(([name, lines]) => {
+    const ordered = [...lines].sort((a, b) => a - b);
+    return ordered.length === 0 ? name : `${name}:${ordered.map((line) => `L${line}`).join(",")}`;
+  });
+}
+
+/** The answers sorted; one that begins as a wanted one with "…" is shown as that. */
+function comparable(answers: readonly string[], want: readonly string[]): readonly string[] {
+  const beginnings = want.filter((text) => text.endsWith("…"));
+  return answers
+    .map((answer) => beginnings.find((beginning) => answer.startsWith(beginning.slice(0, -1))) ?? answer)
+    .sort();
+}
+
+/** Questions at the same time, which is fewer than the daemon answers at the same time. */
+const asked = 4;
+
+/** An assertion for what differs only: thousands that hold take seconds to note. */
+function compare(t: Test, got: readonly string[], want: readonly string[], name: string): void {
+  if (!isDeepStrictEqual(got, want)) t.same(got, want, name);
+}
+
+t.test("the table", async (t) => {
+  const names = cases.map(({ name }) => name);
+  t.equal(new Set(names).size, names.length, "each row has a name of its own");
+  t.ok(names.length >= 600);
+});
+
+t.test("over HTTP", async (t) => {
+  const daemon = await daemonOf(t, corpus);
+  const { text: token } = (await daemon.control("POST", "/.api/tokens", {
+    user: "admin",
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
+  for (let from = 0; from < cases.length; from += asked) {
+    await Promise.all(
+      cases.slice(from, from + asked).map(async ({ name, query, request, want, skipped }) => {
+        const answer = await ask(daemon, query, `${request}&token=${token}`);
+        compare(t, comparable(answer.found, want), [...want].sort(), `${name}: ${query}`);
+        if (skipped !== undefined) compare(t, answer.skipped, skipped, `${name}: skipped`);
+      }),
+    );
+  }
+  t.pass("every row");
+});
+
+/** A daemon that has all repositories, configured in a file. */
+async function daemonOf(t: Test, repositories: readonly CaseRepository[]): Promise<DaemonProcess> {
+  const data = dataDirectory(t);
+  const configured = repositories.map((repository) => {
+    const { branches, files, tags, ...known } = repository;
+    return { ...known, url: fixtureOf(t, repository).path, branches: branches.slice(1) };
+  });
+  const file = join(data, "trawl.jsonc");
+  writeFileSync(
+    file,
+    JSON.stringify({
+      repositories: configured,
+      contexts: contexts.map((context) => (context.query === "" ? context : { ...context, repositories: undefined })),
+    }),
+  );
+  const daemon = await testDaemon(t, ["--config", file], data);
+  await until("all repositories can be searched", async () => (await daemon.get("/readyz")).status === 200);
+  return daemon;
+}
+
+/** One commit for each branch and author. */
+function fixtureOf(t: Test, { branches, files, tags = {} }: CaseRepository): GitFixture {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  for (const branch of branches) {
+    const there = files.filter((file) => file.branches.includes(branch));
+    for (const author of new Set([undefined, ...there.map((file) => file.author)])) {
+      const written = there
+        .filter((file) => file.author === author)
+        .map(({ path, content }) => [path, content] as const);
+      fixture.commit({
+        branch,
+        files: written,
+        ...(author === undefined ? {} : { author: `${author} 1700000000 +0000` }),
+      });
+    }
+  }
+  for (const [tag, branch] of Object.entries(tags)) fixture.tag(tag, fixture.git("rev-parse", `refs/heads/${branch}`));
+  return fixture;
+}
+
+async function ask(
+  daemon: DaemonProcess,
+  query: string,
+  request: string,
+): Promise<{ readonly found: string[]; readonly skipped: readonly string[] }> {
+  const { text } = await daemon.get(`/.api/search/stream?${new URLSearchParams({ q: query })}&${request}`);
+  const matches: ShownMatch[] = [];
+  const found: string[] = [];
+  let skipped: readonly string[] = [];
+  for (const { name, data } of new SseDecoder().push(Buffer.from(text))) {
+    const value: unknown = JSON.parse(data);
+    if (name === "matches") matches.push(...(value as ShownMatch[]));
+    if (name === "progress") skipped = (value as { skipped: { reason: string }[] }).skipped.map(({ reason }) => reason);
+    if (name === "alert") found.push(alertText(value as { title: string; description?: string }));
+    if (name === "error") found.push(`error: ${(value as { message: string }).message}`);
+  }
+  return { found: [...answersOf(matches), ...found], skipped };
+}
+
+function alertText({ title, description }: { readonly title: string; readonly description?: string }): string {
+  return description === undefined ? `alert: ${title}` : `alert: ${title}: ${description}`;
+}
+
+/**
+ * Rows that the evaluator answers alone: without alerts, limits, what the main thread selects, and what mirrors are
+ * asked.
+ */
+const fileRows = cases
+  .filter((row) => !revisionCases.includes(row))
+  .filter(
+    ({ query, want, skipped }) =>
+      !/\bselect:|\bcount:\d|commit\.?after|has\.(owner|contributor)|@main~/.test(query) &&
+      !want.some((answer) => /^(alert|error): /.test(answer)) &&
+      !skipped?.includes("shard-match-limit"),
+  );
+
+for (const { kernelName, useIndex, shardCount } of [
+  { kernelName: "native", useIndex: false, shardCount: 1 },
+  { kernelName: "ts", useIndex: true, shardCount: 1 },
+  { kernelName: "native", useIndex: true, shardCount: 3 },
+] as const) {
+  t.test(
+    `evaluator: ${kernelName} kernel, ${useIndex ? "with" : "without"} index, shards: ${shardCount}`,
+    async (t) => {
+      t.ok(fileRows.length > 400);
+      const kernel = loadKernel(kernelName);
+      const shards = shardsOf(kernelName, shardCount);
+      for (const row of fileRows) {
+        const plan = planQuery(row.query, typeOf(row), new Map(contexts.map((context) => [context.name, context])));
+        const selections = plan.basicQueries.map(({ repositories }) => selectionOf(repositories, kernel, shards));
+        const { matches } = runEngine(kernel, shards, plan, { useIndex, selections, chunkMatches: false });
+        compare(t, answersOf(matches).sort(), fileAnswers(row), `${row.name}: ${row.query}`);
+      }
+      t.pass("every row");
+    },
+  );
+}
+
+const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...facts }, i) =>
+  testRepository(i + 1, name, {
+    ...facts,
+    indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })),
+    defaultBranch: "main",
+  }),
+);
+
+const table = RepositoryTable.of(repositories, true, undefined);
+
+/** The repositories that the filter chooses, and whose shards meet its conditions. */
+function selectionOf(filter: RepositoryFilter, kernel: Kernel, shards: readonly TestShard[]): RepositorySelection {
+  const resolution = resolveRepositories(table, filter);
+  const conditions = findConditions(filter, resolution);
+  for (const condition of conditions) {
+    for (const shard of shards)
+      new ShardFind(
+        condition,
+        shard.reader,
+        shard,
+        kernel,
+        () => undefined,
+        neverStopped,
+        () => undefined,
+      ).run(0, noStats(), () => false);
+  }
+  return narrow(
+    filter,
+    resolution,
+    conditions.map(({ found }) => found),
+  ).selection;
+}
+
+function typeOf({ query, request }: CaseRow): QueryType {
+  const parameters = new URLSearchParams(request);
+  return choosePatternType(query, parameters.get("v") ?? "", parameters.get("t") ?? "");
+}
+
+/** The results of the row that are files. */
+function fileAnswers({ want }: CaseRow): readonly string[] {
+  return want.filter((answer) => answer.includes(":")).sort();
+}
+
+/** The corpus dealt out to so many shards. */
+function shardsOf(kernelName: "native" | "ts", shardCount: number): TestShard[] {
+  const documents = corpus.flatMap(({ files, branches }, i) => files.map((file) => documentOf(file, i + 1, branches)));
+  return Array.from({ length: shardCount }, (_, shard) =>
+    testShard(
+      loadKernel(kernelName),
+      documents.filter((_, i) => i % shardCount === shard),
+      repositories,
+    ),
+  );
+}
+
+function documentOf(
+  { path, content, branches, skipped }: CaseFile,
+  repositoryId: number,
+  all: readonly string[],
+): TestDocument {
+  const branchMask = branches.reduce((mask, branch) => mask | (1 << all.indexOf(branch)), 0);
+  const bytes = typeof content === "string" || Buffer.isBuffer(content) ? content : "";
+  return { path, content: bytes, repositoryId, branchMask, skipReason: skipped };
+}

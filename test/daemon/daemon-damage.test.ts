@@ -1,0 +1,221 @@
+/** A shard whose bytes were damaged on the disk: what searches say meanwhile, and who repairs it. */
+import { cpSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { ShardStore } from "../../src/store/shard-store.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { linesWith, readCommit } from "../support/git-oracle.js";
+import { becomes, until } from "../support/waiting.js";
+
+const needle = "needle";
+
+const source = { a: fixture(t), b: fixture(t) };
+for (const [label, repository] of Object.entries(source)) {
+  const files = Array.from({ length: 20 }, (_, i) => [`${label}${i}.txt`, `${label} ${i}\n${needle} ${label}${i}\n`]);
+  repository.commit({ branch: "main", files: Object.fromEntries(files) });
+}
+const ofB = linesWith("host/b", readCommit(source.b.path, "main"), needle);
+const all = [...linesWith("host/a", readCommit(source.a.path, "main"), needle), ...ofB].sort();
+
+/** The data of a stopped daemon with both repositories, each in a shard of its own; tests take copies. */
+const whole = dataDirectory(t);
+
+t.before(async () => {
+  const daemon = await DaemonProcess.start(whole);
+  await daemon.add("host/a", source.a.path);
+  await daemon.add("host/b", source.b.path);
+  await daemon.stop();
+});
+
+/** A copy in which the shard of `host/a` was changed; undefined deletes it. */
+async function damagedData(t: Test, change: ((bytes: Buffer) => void) | undefined): Promise<string> {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  await damageShard(data, "needle a7", change);
+  return data;
+}
+
+const flipText = (bytes: Buffer): void => {
+  bytes[bytes.indexOf("needle a7")]! ^= 1;
+};
+
+/** Removes the remote of `host/a` for the rest of the test. */
+function hideRemote(t: Test): void {
+  renameSync(source.a.path, source.a.sibling("away"));
+  t.teardown(() => renameSync(source.a.sibling("away"), source.a.path));
+}
+
+function mirrorOfA(data: string): string {
+  return join(data, "mirrors", readdirSync(join(data, "mirrors")).sort()[0]!);
+}
+
+/** Changes the stored shard that holds `text`; undefined deletes it. */
+async function damageShard(data: string, text: string, change: ((bytes: Buffer) => void) | undefined): Promise<void> {
+  const store = new ShardStore(join(data, "shards"));
+  let found = false;
+  for (const id of store.ids()) {
+    const snapshot = store.read();
+    const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
+    snapshot.close();
+    if (!bytes.includes(text)) continue;
+    found = true;
+    change?.(bytes);
+    if (change === undefined) await store.remove([id]);
+    else await store.put([{ id, bytes }]);
+  }
+  await store.close();
+  if (!found) throw new RangeError(`no shard holds ${text}`);
+}
+
+const damages: readonly (readonly [what: string, change: ((bytes: Buffer) => void) | undefined])[] = [
+  ["a bit of the text", flipText],
+  [
+    "a bit of a path",
+    (bytes) => {
+      bytes[bytes.indexOf("7.txt")]! ^= 1;
+    },
+  ],
+  [
+    "a bit of the header",
+    (bytes) => {
+      bytes[20]! ^= 1;
+    },
+  ],
+];
+
+for (const [what, change] of damages) {
+  t.test(`${what}: reported, left out, built again`, async (t) => {
+    const data = await damagedData(t, change);
+    const daemon = await testDaemon(t, [], data);
+    const first = await daemon.search(needle);
+    if (first.skipped.length === 0) t.same(first.found, all, "built again before anybody asked");
+    else
+      t.same(
+        [first.found, first.skipped],
+        [ofB, ["backend-missing"]],
+        "what is not damaged is complete, and nothing else is shown",
+      );
+    await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+    t.same((await daemon.search(needle)).found, all);
+    await becomes(t, () => daemon.metric("trawl_index_corrupt_shards"), 0, "none is counted any more");
+    t.ok((await daemon.metric("trawl_shards_damaged_total")) > 0);
+    t.equal(await daemon.metric("trawl_shards_repaired_total"), await daemon.metric("trawl_shards_damaged_total"));
+    t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  });
+}
+
+t.test("a shard that is missing is built again at the start, unasked", async (t) => {
+  const data = await damagedData(t, undefined);
+  const daemon = await testDaemon(t, [], data);
+  await until("its text is read", async () => (await daemon.metric("trawl_sync_read_blobs_total")) === 20);
+  await becomes(t, async () => (await daemon.search(needle)).found, all, "it is whole again");
+});
+
+t.test("`trawl check` finds it, `--repair` repairs it", async (t) => {
+  const data = await damagedData(t, flipText);
+  const daemon = await testDaemon(t, [], data);
+  const found = await runCommand("check", "--data", data);
+  t.equal(found.exitCode, 1);
+  t.match(found.out, /shard \d+ is damaged: section content has a wrong checksum[^]*\n2 shards checked, 1 faults/);
+  const repaired = await runCommand("check", "--repair", "--data", data);
+  t.equal(repaired.exitCode, 0, repaired.out + repaired.err);
+  t.match(repaired.out, /was built again/);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  const answer = await daemon.search(needle);
+  t.same([answer.found, answer.skipped], [all, []]);
+});
+
+t.test("the repository is gone, its mirror is not: the shard is built from the mirror", async (t) => {
+  const data = await damagedData(t, flipText);
+  hideRemote(t);
+  const daemon = await testDaemon(t, [], data);
+  await until("it is whole again", async () => (await daemon.search(needle)).found.length === all.length);
+  t.same((await daemon.search(needle)).skipped, []);
+});
+
+t.test("the mirror is damaged too: it is fetched anew", async (t) => {
+  const data = await damagedData(t, flipText);
+  rmSync(join(mirrorOfA(data), "objects", "pack"), { recursive: true });
+  const daemon = await testDaemon(t, [], data);
+  await until("it is whole again", async () => (await daemon.search(needle)).found.length === all.length);
+  t.same((await daemon.search(needle)).skipped, []);
+  await becomes(
+    t,
+    async () => (await daemon.list()).map((status) => status.error),
+    ["", ""],
+    "nothing is wrong any more",
+  );
+});
+
+t.test("both are gone: the rest is searched, and the list says what is wrong", async (t) => {
+  const data = await damagedData(t, flipText);
+  rmSync(mirrorOfA(data), { recursive: true });
+  hideRemote(t);
+  const daemon = await testDaemon(t, [], data);
+  const answer = await daemon.search(needle);
+  t.same([answer.found, answer.skipped], [ofB, ["backend-missing"]]);
+  await until("the failure is listed", async () => (await daemon.list())[0]!.error !== "");
+  const repaired = await runCommand("check", "--repair", "--data", data);
+  t.equal(repaired.exitCode, 1);
+  t.match(repaired.out, /could not be built again/);
+  t.same((await daemon.search(needle)).found, ofB, "and so it stays");
+});
+
+t.test("all shards are gone: the start names them, and they are built again under new ids", async (t) => {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  rmSync(join(data, "shards"), { recursive: true });
+  const daemon = await testDaemon(t, [], data);
+  const early = await daemon.search(needle);
+  if (early.found.length < all.length)
+    t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+  t.same((await daemon.search(needle)).found, all);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+});
+
+t.test(
+  "the store has whole shards, but not those that the catalog means: none is searched, all are built again",
+  async (t) => {
+    const data = dataDirectory(t);
+    cpSync(whole, data, { recursive: true });
+    const store = new ShardStore(join(data, "shards"));
+    const ids = store.ids();
+    const shards = ids.map((id) => {
+      const snapshot = store.read();
+      const bytes = Buffer.from(snapshot.get(id) ?? Buffer.alloc(0));
+      snapshot.close();
+      return bytes;
+    });
+    await store.put(ids.map((id, i) => ({ id, bytes: shards[(i + 1) % shards.length]! })));
+    await store.close();
+    const daemon = await testDaemon(t, [], data);
+    const early = await daemon.search(needle);
+    t.same(
+      early.found.filter((line) => !all.includes(line)),
+      [],
+      "nothing is found in a shard of others",
+    );
+    if (early.found.length < all.length)
+      t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+    await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+    t.same((await daemon.search(needle)).found, all);
+    t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  },
+);
+
+t.test("the catalog alone is restored from an older copy: everything is found, and `check` agrees", async (t) => {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  const changed = await DaemonProcess.start(data);
+  await changed.remove("host/b");
+  await changed.add("host/c", source.b.path);
+  await changed.stop();
+  rmSync(join(data, "catalog"), { recursive: true });
+  cpSync(join(whole, "catalog"), join(data, "catalog"), { recursive: true });
+  const daemon = await testDaemon(t, [], data);
+  await until("it is whole again", async () => (await daemon.search(needle)).skipped.length === 0);
+  t.same((await daemon.search(needle)).found, all);
+  t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+});

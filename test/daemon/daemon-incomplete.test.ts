@@ -1,0 +1,207 @@
+/**
+ * Repositories of which objects are missing or damaged: what can be read is indexed, and what is missing is counted and
+ * told.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { oneLine } from "../../src/base/text.js";
+import { listTree } from "../../src/git/objects/objects.js";
+import { listReadable } from "../../src/git/objects/readable-tree.js";
+import { neverStop } from "../../src/git/run/run.js";
+import { dataDirectory, DaemonProcess } from "../support/daemon.js";
+import type { GitFixture } from "../support/git-fixture.js";
+import { fixture } from "../support/git-mirror.js";
+import { until } from "../support/waiting.js";
+
+const files = {
+  "a.txt": "needle a\n",
+  "d/b.txt": "needle b\n",
+  "d/e/c.txt": "needle c\n",
+  "f/g.txt": "needle g\n",
+  "z.txt": "needle z\n",
+};
+
+/** Where the pattern is found in the repository of this name, but for these paths. */
+function linesWithout(name: string, ...missing: string[]): string[] {
+  return Object.keys(files)
+    .filter((path) => !missing.some((start) => path.startsWith(start)))
+    .map((path) => `${name}:${path}:1`)
+    .sort();
+}
+
+const data = dataDirectory(t);
+let daemon: DaemonProcess;
+t.before(async () => {
+  daemon = await DaemonProcess.start(data);
+});
+t.teardown(() => daemon.kill());
+
+/** With all objects loose. */
+function source(t: Test): GitFixture {
+  const made = fixture(t);
+  made.commit({ branch: "main", files });
+  const packs = join(made.path, "objects", "pack");
+  const aside = made.sibling("packs");
+  if (readdirSync(packs).length > 0) {
+    renameSync(packs, aside);
+    for (const name of readdirSync(aside))
+      if (name.endsWith(".pack"))
+        execFileSync("sh", ["-c", `git -C "$1" unpack-objects -q <"$2"`, "sh", made.path, join(aside, name)]);
+  }
+  return made;
+}
+
+function objectFile(made: GitFixture, revision: string): string {
+  const oid = made.git("rev-parse", revision);
+  return join(made.path, "objects", oid.slice(0, 2), oid.slice(2));
+}
+
+async function requireIncomplete(
+  t: Test,
+  name: string,
+  url: string,
+  missing: readonly string[],
+  missingCount: number,
+): Promise<void> {
+  const status = await daemon.add(name, url);
+  t.match(
+    status,
+    { state: "searchable", error: "", skippedCounts: { missing: missingCount } },
+    "it is searchable, and its status counts what is missing",
+  );
+  const answer = await daemon.search(`repo:^${name}$ needle`);
+  t.same(answer.found, linesWithout(name, ...missing));
+  t.same(answer.skipped, ["document-skipped"]);
+  t.match(
+    answer.progress?.skipped[0]?.message,
+    new RegExp(`^Some files or directories could not be read, as objects are missing .* They are of: ${name}$`),
+  );
+  t.match(await daemon.sync(name), { state: "searchable", error: "" }, "and stays so");
+}
+
+t.test("a partial clone whose promisor is gone", async (t) => {
+  const origin = source(t);
+  origin.git("config", "uploadpack.allowFilter", "true");
+  origin.git("config", "uploadpack.allowAnySHA1InWant", "true");
+  const partial = origin.sibling("partial");
+  execFileSync("git", ["clone", "-q", "--filter=blob:none", "--no-checkout", `file://${origin.path}`, partial]);
+  // As after a checkout of one directory.
+  execFileSync("git", ["-C", partial, "cat-file", "blob", "origin/main:a.txt"]);
+  renameSync(origin.path, origin.sibling("gone"));
+  await requireIncomplete(t, "host/partial", partial, ["d/", "f/", "z"], 4);
+  const { documentCount } = (await daemon.list()).find(({ name }) => name === "host/partial")!;
+  t.equal(documentCount, 5, "all are found by name");
+  renameSync(origin.sibling("gone"), origin.path);
+  execFileSync("git", ["-C", partial, "fetch", "-q", "--refetch", "--no-filter", "origin"]);
+  await daemon.sync("host/partial");
+  const answer = await daemon.search("repo:^host/partial$ needle");
+  t.same(
+    [answer.found, answer.skipped],
+    [linesWithout("host/partial"), []],
+    "once the objects are there, they are indexed",
+  );
+});
+
+t.test("a blob is gone", async (t) => {
+  const made = source(t);
+  rmSync(objectFile(made, "main:d/b.txt"));
+  await requireIncomplete(t, "host/blob", made.path, ["d/b"], 1);
+  made.commit({ branch: "main", files: { "new.txt": "needle new\n" } });
+  await daemon.sync("host/blob");
+  t.ok(
+    (await daemon.search("repo:^host/blob$ needle")).found.includes("host/blob:new.txt:1"),
+    "a later commit is indexed",
+  );
+  const older = await daemon.search("repo:^host/blob$@main~1 needle");
+  t.same(
+    older.found,
+    linesWithout("host/blob@main~1", "d/b").map((line) => line.replace("@main~1", "")),
+  );
+  t.same(older.skipped, ["document-skipped"]);
+});
+
+t.test("a blob is cut, and another one is overwritten", async (t) => {
+  const made = source(t);
+  for (const [path, damage] of [
+    ["a.txt", (file: string) => truncateSync(file, statSync(file).size - 6)],
+    ["z.txt", (file: string) => writeFileSync(file, "rubbish")],
+  ] as const) {
+    const file = objectFile(made, `main:${path}`);
+    chmodSync(file, 0o600);
+    damage(file);
+  }
+  await requireIncomplete(t, "host/cut", made.path, ["a", "z"], 2);
+});
+
+t.test("a directory is gone", async (t) => {
+  const made = source(t);
+  rmSync(objectFile(made, "main:d"));
+  await requireIncomplete(t, "host/tree", made.path, ["d/"], 1);
+});
+
+t.test("nothing can be read: the error is one line", async (t) => {
+  const made = source(t);
+  rmSync(objectFile(made, "main^{tree}"));
+  await t.rejects(daemon.add("host/nothing", made.path));
+  const status = (await daemon.list()).find(({ name }) => name === "host/nothing")!;
+  t.equal(status.state, "failed");
+  t.match(status.error, /^[^\u0000-\u001f]{20,1000}$/);
+  t.equal(oneLine(" a\r\n\u0000 b\tc\u007f ", 100), "a b c");
+  t.equal(oneLine("x".repeat(30), 10), `${"x".repeat(10)}...`);
+  await daemon.remove("host/nothing");
+});
+
+t.test(
+  "a mirror loses a blob, and its remote is away: the rest is indexed; when the remote is back, all is",
+  async (t) => {
+    const made = source(t);
+    const away = made.sibling("away");
+    await daemon.add("host/mirror", made.path);
+    const folder = readdirSync(join(data, "mirrors"))
+      .map((name) => Number.parseInt(name, 10))
+      .sort((a, b) => a - b)
+      .at(-1)!;
+    const oid = made.git("rev-parse", "main:f/g.txt");
+    const mirror = join(data, "mirrors", `${folder}.git`);
+    renameSync(made.path, away);
+    rmSync(join(mirror, "objects", oid.slice(0, 2), oid.slice(2)));
+    await daemon.stop();
+    rmSync(join(data, "shards"), { recursive: true });
+    daemon = await DaemonProcess.start(data);
+    await until("the rest is indexed", async () =>
+      (await daemon.search("repo:^host/mirror$ needle")).skipped.includes("document-skipped"),
+    );
+    t.same((await daemon.search("repo:^host/mirror$ needle")).found, linesWithout("host/mirror", "f/"));
+    await until("the list says what is wrong", async () =>
+      /cannot read/.test((await daemon.list()).find(({ name }) => name === "host/mirror")!.error),
+    );
+    renameSync(away, made.path);
+    await daemon.sync("host/mirror").catch(() => undefined);
+    await until(
+      "all is found",
+      async () => (await daemon.search("repo:^host/mirror$ needle")).found.length === Object.keys(files).length,
+    );
+  },
+);
+
+t.test("what can be read of a commit", async (t) => {
+  const made = source(t);
+  made.commit({ branch: "main", files: { link: { symlink: "a.txt" }, "d/e/f/h": "1", "d/e.x": "2" } });
+  const commit = made.git("rev-parse", "main");
+  const whole = await listTree(made.path, commit, "without-sizes", neverStop);
+  const told = (entries: readonly { path: Buffer; oid: string; mode: number }[]): string[] =>
+    entries.map(({ path, oid, mode }) => `${mode.toString(8)} ${oid} ${path}`);
+  t.same(told((await listReadable(made.path, commit, neverStop)).entries), told(whole));
+  const file = objectFile(made, "main:f");
+  chmodSync(file, 0o600);
+  truncateSync(file, 15);
+  const readable = await listReadable(made.path, commit, neverStop);
+  t.same(
+    told(readable.entries),
+    told(whole.filter(({ path }) => !path.toString().startsWith("f/"))),
+    "a directory that ends git is left out, and those after it are not",
+  );
+  t.equal(readable.missingCount, 1);
+});

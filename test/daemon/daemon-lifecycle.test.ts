@@ -1,0 +1,444 @@
+/** The daemon as a process: starting, stopping, reloading, and what it refuses. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { dataVersion } from "../../src/daemon/data-version.js";
+import { dataDirectory, DaemonProcess, eventsOf, runCommand, testDaemon } from "../support/daemon.js";
+import type { GitFixture } from "../support/git-fixture.js";
+import { fixture } from "../support/git-mirror.js";
+import { linesWith, readCommit } from "../support/git-oracle.js";
+import { becomes, until, within } from "../support/waiting.js";
+
+const needle = "needle";
+
+/** A repository of a few files with the needle in each. */
+function smallSource(t: Test, label = "small"): GitFixture {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.txt": `${needle} ${label}\n`, "b.txt": `b\n${needle}\n` } });
+  return source;
+}
+
+/** One whose results are larger than what sockets buffer. */
+function largeSource(t: Test): GitFixture {
+  const source = fixture(t);
+  const line = `${needle} ${"x".repeat(180)}\n`;
+  source.commit({
+    branch: "main",
+    files: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.txt`, line.repeat(200)])),
+  });
+  return source;
+}
+
+t.test("two daemons on one data directory", async (t) => {
+  const source = smallSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/small", source.path);
+  const second = await runCommand("serve", "--data", daemon.data, "--listen", "127.0.0.1:0");
+  t.equal(second.exitCode, 2);
+  t.match(second.err, /^trawl: another trawld is running with the data in .*\n$/);
+  t.equal((await daemon.search(needle)).found.length, 2, "the first one goes on");
+});
+
+t.test("several daemons that start on one data directory at once: one wins", async (t) => {
+  for (let round = 0; round < 3; round++) {
+    const data = dataDirectory(t);
+    const starts = await Promise.allSettled(
+      Array.from({ length: 3 }, () => DaemonProcess.start(data, ["--set", "workers=1", "--set", "index.workers=1"])),
+    );
+    const running = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+    for (const daemon of running) await daemon.kill();
+    t.equal(
+      running.length,
+      1,
+      `round ${round}: ${starts.map((start) => (start.status === "rejected" ? String(start.reason) : "running")).join("; ")}`,
+    );
+  }
+});
+
+const refusals: readonly (readonly [what: string, args: (t: Test) => string[], message: RegExp])[] = [
+  [
+    "an address that is not loopback",
+    (t) => ["--data", dataDirectory(t), "--listen", "0.0.0.0:0"],
+    /listen: 0\.0\.0\.0:0 is not a loopback address.*"auth": \{"public": true\}/,
+  ],
+  ["a port that is taken", (t) => ["--data", dataDirectory(t), "--listen", new URL(shared().url).host], /./],
+  [
+    "a data directory of a later version",
+    (t) => ["--data", laterData(t)],
+    /has data of version 99, of a later program, and this program reads 2/,
+  ],
+  [
+    "a data directory that cannot be made",
+    () => ["--data", "/dev/null/trawl"],
+    /cannot use \/dev\/null\/trawl as data directory/,
+  ],
+  [
+    "a configuration file that is not there",
+    (t) => ["--data", dataDirectory(t), "--config", "/nonexistent.jsonc"],
+    /nonexistent\.jsonc/,
+  ],
+];
+
+let sharedDaemon: DaemonProcess | undefined;
+const shared = (): DaemonProcess => sharedDaemon!;
+
+function laterData(t: Test): string {
+  const data = dataDirectory(t);
+  writeFileSync(join(data, "version"), "99\n");
+  return data;
+}
+
+t.test("refused with one clear message and exit code 2", async (t) => {
+  sharedDaemon = await testDaemon(t);
+  for (const [what, args, message] of refusals) {
+    const { exitCode, out, err } = await runCommand("serve", "--listen", "127.0.0.1:0", ...args(t));
+    t.equal(exitCode, 2, what);
+    t.equal(out, "");
+    t.match(err, message);
+    t.notMatch(err, /^\s+at /m, "no stack");
+  }
+  const allowed = await testDaemon(t, ["--listen", "0.0.0.0:0", "--set", "auth.public=true"]);
+  t.match(allowed.url, /^http:\/\/0\.0\.0\.0:\d+$/, "with auth.public any address is taken");
+});
+
+t.test("the control socket is its owner's alone", async (t) => {
+  const daemon = await testDaemon(t);
+  t.equal(statSync(join(daemon.data, "control.sock")).mode & 0o777, 0o600);
+});
+
+t.test("the trace counts a shard that the index rules out once, also of a search that is prepared", async (t) => {
+  const daemon = await testDaemon(t);
+  await daemon.add("host/small", smallSource(t).path);
+  await daemon.search(needle);
+  for (const query of ["nowhere", "nowhere repo:has.path(a.txt)"]) {
+    const progress = (await daemon.stream(query)).findLast(({ name }) => name === "progress");
+    const { trace } = JSON.parse(progress?.data ?? "{}") as { trace: string };
+    t.match((await daemon.get(new URL(trace).pathname)).text, /^shardsRuledOut: 1$/m, query);
+  }
+});
+
+t.test("workers that die are replaced, and regexps are answered as before", async (t) => {
+  const daemon = await testDaemon(t, ["--set", "workers=1", "--set", "index.workers=1"]);
+  await daemon.add("host/small", smallSource(t).path);
+  const ask = async (): Promise<readonly string[]> => (await daemon.search("ne+dle", "regexp")).found;
+  const before = await ask();
+  t.equal(before.length, 2);
+  for (let round = 0; round < 3; round++) {
+    await daemon.killWorkers();
+    t.same(await ask(), before, `round ${round}`);
+  }
+  t.equal((await daemon.sync("host/small")).error, "", "the other pools go on, too");
+});
+
+t.test("SIGTERM with open streams: they end in order, the exit code is 0", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/large", source.path);
+  const slow = await Promise.all(Array.from({ length: 20 }, () => daemon.openStream(needle)));
+  slow.forEach((stream) => stream.pause());
+  await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === 20);
+  daemon.signal("SIGTERM");
+  const ends = slow.map((stream) => eventsOf(stream));
+  for (const events of await within(Promise.all(ends), "the ends of the streams")) {
+    const [progress, done] = events.slice(-2);
+    t.equal(done?.name, "done");
+    t.match(progress?.data, /"done":true.*the daemon is stopping/, "told why the result is not whole");
+  }
+  t.equal(await daemon.exit(), 0);
+});
+
+t.test("SIGTERM with clients that do not read", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("host/large", source.path);
+  const deaf = await Promise.all(Array.from({ length: 5 }, () => daemon.openStream(needle)));
+  deaf.forEach((stream) => stream.pause());
+  await until("searches run", async () => (await daemon.metric("trawl_searches_running")) === 5);
+  t.equal(await daemon.stop(), 0);
+  for (const events of await within(Promise.all(deaf.map((stream) => eventsOf(stream))), "the ends of the streams")) {
+    t.match(
+      events.at(-2)?.data,
+      /"done":true.*the daemon is stopping/,
+      "the end is in the socket, and comes when the daemon is gone",
+    );
+    t.equal(events.at(-1)?.name, "done");
+  }
+});
+
+t.test("SIGTERM while it fetches and indexes", async (t) => {
+  const sources = Array.from({ length: 4 }, () => largeSource(t));
+  const data = dataDirectory(t);
+  const daemon = await testDaemon(
+    t,
+    sources.flatMap((source, i) => ["--repository", `host/${i}=${source.path}`]),
+    data,
+  );
+  t.equal(await daemon.stop(), 0);
+  const again = await testDaemon(t, [], data);
+  t.equal(((await again.control("POST", "/check", {})) as { faults: number }).faults, 0);
+});
+
+t.test("SIGHUP", async (t) => {
+  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
+  const data = dataDirectory(t);
+  const config = join(data, "..", `${data.split("/").at(-1)}.jsonc`);
+  const write = (text: string): void => writeFileSync(config, text);
+  t.teardown(() => execFileSync("rm", ["-f", config]));
+  const list = (...repositories: readonly (readonly [string, GitFixture])[]): string =>
+    JSON.stringify({ repositories: repositories.map(([name, source]) => ({ name, url: source.path })) });
+  write(list(["host/a", a]));
+  const daemon = await testDaemon(t, ["--config", config], data);
+  const names = async (): Promise<string> =>
+    (await daemon.list()).map((status) => `${status.name} ${status.state}`).join(", ");
+  await until("the first configuration holds", async () => (await names()) === "host/a searchable");
+
+  write(list(["host/a", a], ["host/b", b]));
+  daemon.signal("SIGHUP");
+  await until("a repository is added", async () => (await names()) === "host/a searchable, host/b searchable");
+
+  for (const bad of [
+    "{",
+    '{"repositories": [{"name": "x"}]}',
+    '{"listne": "127.0.0.1:1"}',
+    list(["host/a", a], ["host/a", b]),
+  ]) {
+    const before = daemon.log.length;
+    write(bad);
+    daemon.signal("SIGHUP");
+    await until("it says so", () =>
+      daemon.log.slice(before).some((line) => String(line["msg"]).startsWith("the configuration stays as it was: ")),
+    );
+    t.equal(await names(), "host/a searchable, host/b searchable", `kept: ${bad}`);
+  }
+
+  write(list(["host/b", b]));
+  daemon.signal("SIGHUP");
+  await until("a repository is removed", async () => (await names()) === "host/a removed, host/b searchable");
+  await becomes(
+    t,
+    async () => (await daemon.search(needle)).found,
+    linesWith("host/b", readCommit(b.path, "main"), needle),
+    "and what is searched",
+  );
+
+  write(list(["host/b", a]));
+  daemon.signal("SIGHUP");
+  await until(
+    "a URL is changed",
+    async () => (await daemon.list())[1]?.url === a.path && (await names()) === "host/a removed, host/b searchable",
+  );
+  await becomes(
+    t,
+    async () => (await daemon.search(needle)).found,
+    linesWith("host/b", readCommit(a.path, "main"), needle),
+    "and what is searched",
+  );
+
+  write(list(["host/a", a], ["host/b", b]));
+  for (let i = 0; i < 50; i++) daemon.signal("SIGHUP");
+  await until("many reloads end as one does", async () => (await names()) === "host/a searchable, host/b searchable");
+  t.equal((await daemon.list()).length, 2);
+});
+
+t.test(
+  "a reload that lacks most repositories is refused, and one that was meant deletes nothing at once",
+  async (t) => {
+    const sources = ["a", "b", "c"].map((label) => [`host/${label}`, smallSource(t, label)] as const);
+    const data = dataDirectory(t);
+    const config = `${data}.jsonc`;
+    t.teardown(() => rmSync(config, { force: true }));
+    const write = (count: number): void => {
+      const repositories = sources.slice(0, count).map(([name, source]) => ({ name, url: source.path }));
+      writeFileSync(config, JSON.stringify({ repositories, ...(count === 3 ? {} : { search: { queue: 9 } }) }));
+    };
+    const mirrors = (): string[] => readdirSync(join(data, "mirrors")).sort();
+    const states = async (daemon: DaemonProcess): Promise<string> =>
+      (await daemon.list()).map(({ state }) => state).join(" ");
+    write(3);
+    const daemon = await testDaemon(t, ["--config", config], data);
+    await until("all are searchable", async () => (await states(daemon)) === "searchable searchable searchable");
+    const found = (await daemon.search(needle)).found;
+    const before = mirrors();
+
+    write(0);
+    const refused = await runCommand("reload", "--data", data);
+    t.equal(refused.exitCode, 2);
+    t.match(
+      refused.err,
+      /would remove 3 of 3 configured repositories \(host\/a, host\/b, host\/c\).*trawl reload --yes/,
+    );
+    t.same((await daemon.search(needle)).found, found, "nothing has changed");
+
+    const meant = await runCommand("reload", "--yes", "--data", data);
+    t.equal(meant.exitCode, 0, meant.err);
+    t.match(meant.out, /0 repositories[^]*need a restart: search\.queue/);
+    t.equal(await states(daemon), "removed removed removed");
+    t.match((await runCommand("repo", "list", "--data", data)).out, /host\/a {2}removed .*deleted after 20\d\d-/);
+    t.same((await daemon.search(needle)).found, [], "what is removed is not searched");
+    t.same(mirrors(), before, "and is still there");
+    t.equal((await daemon.get("/readyz")).text.includes("host/a"), false);
+    t.match(
+      (await runCommand("repo", "add", "host/a", sources[0]![1].path, "--data", data)).err,
+      /was removed from the configuration and is not deleted yet/,
+    );
+    await daemon.stop();
+
+    const unlisted = await testDaemon(t, [], data);
+    t.equal(await states(unlisted), "removed removed removed", "without a list nothing changes");
+    await unlisted.stop();
+
+    write(2);
+    const again = await testDaemon(t, ["--config", config], data);
+    t.equal(await states(again), "searchable searchable removed", "what comes back is whole at once");
+    t.same(
+      (await again.search(needle)).found,
+      found.filter((line) => !line.startsWith("host/c")),
+    );
+    await again.stop();
+
+    const late = await testDaemon(t, ["--config", config, "--set", "sync.removalGraceDays=0"], data);
+    await until(
+      "the grace period has ended",
+      async () => (await states(late)) === "searchable searchable" && mirrors().length === 2,
+    );
+  },
+);
+
+t.test("a URL whose new remote cannot be fetched leaves what was indexed searchable", async (t) => {
+  const source = smallSource(t, "a");
+  const data = dataDirectory(t);
+  const config = `${data}.jsonc`;
+  t.teardown(() => rmSync(config, { force: true }));
+  const write = (url: string): void =>
+    writeFileSync(config, JSON.stringify({ repositories: [{ name: "host/a", url }] }));
+  write(source.path);
+  const daemon = await testDaemon(t, ["--config", config], data);
+  await until("it is searchable", async () => (await daemon.list())[0]?.state === "searchable");
+  const { found } = await daemon.search(needle);
+  write(`${source.path}-not-there`);
+  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
+  await until("the fetch fails", async () => (await daemon.list())[0]?.error !== "");
+  t.same((await daemon.search(needle)).found, found);
+  write(source.path);
+  t.equal((await runCommand("reload", "--data", data)).exitCode, 0);
+  await until("it is well again", async () => (await daemon.list())[0]?.error === "");
+});
+
+t.test("trawl config check", async (t) => {
+  const file = `${dataDirectory(t)}.jsonc`;
+  t.teardown(() => rmSync(file, { force: true }));
+  writeFileSync(file, '{"repositories": [{"name": "host/a", "url": "/srv/a.git"}]}');
+  const good = await runCommand("config", "check", file);
+  t.same([good.exitCode, good.out], [0, `${file} is good: 1 repositories, 0 contexts\n`]);
+  writeFileSync(file, '{\n"listne": 1}');
+  const bad = await runCommand("config", "check", file);
+  t.equal(bad.exitCode, 2);
+  t.match(bad.err, /:2: .*listen/);
+});
+
+t.test("two adds of one name at once: one is refused", async (t) => {
+  const [a, b] = [smallSource(t, "a"), smallSource(t, "b")];
+  const daemon = await testDaemon(t);
+  const adds = await Promise.allSettled([daemon.add("host/same", a.path), daemon.add("host/same", b.path)]);
+  t.same(adds.map((add) => add.status).sort(), ["fulfilled", "rejected"]);
+  t.equal((await daemon.list()).length, 1);
+  const winner = adds[0]?.status === "fulfilled" ? a : b;
+  t.same((await daemon.search(needle)).found, linesWith("host/same", readCommit(winner.path, "main"), needle));
+});
+
+t.test("removed while it is being synced", async (t) => {
+  const source = largeSource(t);
+  const daemon = await testDaemon(t);
+  for (let round = 0; round < 3; round++) {
+    const added = daemon.add("host/large", source.path).then(
+      () => "added",
+      (error: { code: string }) => error.code,
+    );
+    await until("it is known", async () => (await daemon.list()).length === 1);
+    await daemon.remove("host/large");
+    t.match(await added, /^(added|not-found)$/);
+    t.same(await daemon.list(), []);
+    t.same((await daemon.search(needle)).found, []);
+  }
+  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
+  t.equal(await daemon.stop(), 0);
+});
+
+t.test("a data directory that may not be written", async (t) => {
+  if (process.getuid?.() === 0) {
+    t.comment("skipped: root may write everywhere");
+    return;
+  }
+  const data = dataDirectory(t);
+  chmodSync(data, 0o500);
+  const { exitCode, err } = await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0");
+  t.equal(exitCode, 2);
+  t.match(err, /cannot use .* as data directory/);
+});
+
+t.test("a version file that a crash left empty, or a power loss without its bytes, is written again", async (t) => {
+  for (const left of ["", "\0\0"]) {
+    const data = dataDirectory(t);
+    writeFileSync(join(data, "version"), left);
+    const daemon = await testDaemon(t, [], data);
+    t.equal(readFileSync(join(data, "version"), "utf8"), `${dataVersion}\n`);
+    t.equal(await daemon.stop(), 0);
+  }
+});
+
+t.test("a full disk", async (t) => {
+  const mount = dataDirectory(t);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "trawl-test", mount], { stdio: "pipe" });
+  } catch (error) {
+    t.comment(
+      `skipped: a small file system is needed, and mounting one is not allowed here (${String(error).split("\n")[0]})`,
+    );
+    return;
+  }
+  t.teardown(() => execFileSync("umount", ["-l", mount]));
+  const data = join(mount, "data");
+  mkdirSync(data);
+  const source = smallSource(t);
+  const daemon = await testDaemon(t, [], data);
+  await daemon.add("host/small", source.path);
+  const before = linesWith("host/small", readCommit(source.path, "main"), needle);
+
+  // Small in git, large in a shard.
+  const huge = Object.fromEntries(
+    Array.from({ length: 6 }, (_, i) => [`huge/${i}.txt`, `${i} is a line of text\n`.repeat(150_000)]),
+  );
+  source.commit({ branch: "main", files: huge });
+  await t.rejects(
+    daemon.sync("host/small"),
+    { code: "storage", message: /cannot write shards: no space left on the disk/ },
+    "the sync fails, and says why",
+  );
+  t.match((await daemon.list())[0], { state: "searchable", error: /no space left on the disk/ }, "so does the list");
+  const during = await daemon.search(needle);
+  t.same([during.found, during.skipped], [before, []], "the last generation is searched");
+
+  const filler = join(mount, "filler");
+  execFileSync("sh", ["-c", `cat /dev/zero >${filler} 2>/dev/null || true`]);
+  const full = await daemon.search(needle);
+  t.same([full.found, full.skipped], [before, []], "and with not one byte left");
+  await t.rejects(daemon.add("host/other", source.path), "nothing can be added");
+  t.equal((await daemon.get("/healthz")).status, 200);
+
+  execFileSync("rm", [filler]);
+  source.commit({
+    branch: "main",
+    files: {
+      ...Object.fromEntries(Object.keys(huge).map((path) => [path, { deleted: true } as const])),
+      "c.txt": `${needle} c\n`,
+    },
+    orphan: true,
+  });
+  await until("with room again it goes on", async () => {
+    await daemon.sync("host/small").catch(() => undefined);
+    return (await daemon.search("needle c")).found.length === 1;
+  });
+  t.equal(((await daemon.control("POST", "/check", {})) as { faults: number }).faults, 0);
+  t.equal(await daemon.stop(), 0);
+});

@@ -1,0 +1,105 @@
+/** A restart under a service manager: no connection is refused, since the listening socket outlives the process. */
+import { request, type Agent } from "node:http";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { sleep } from "../../src/base/deadline.js";
+import { silentLog } from "../../src/base/log.js";
+import { HttpServer } from "../../src/http/server/uws.js";
+import { addonIfBuilt } from "../../src/native/addon.js";
+import { dataDirectory, DaemonProcess } from "../support/daemon.js";
+import { ManagedService } from "../support/service-manager.js";
+import { until } from "../support/waiting.js";
+
+const skip = addonIfBuilt() === undefined ? "the addon is not built" : false;
+const main = new URL("../../src/cli/main.js", import.meta.url).href;
+const entry = `const { run } = await import(${JSON.stringify(main)}); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)]); process.exit();`;
+
+function program(data: string): readonly string[] {
+  return [
+    process.execPath,
+    "--input-type=module",
+    "-e",
+    entry,
+    "--",
+    "serve",
+    "--data",
+    data,
+    "--set",
+    "workers=1",
+    "--set",
+    "index.workers=1",
+    "--listen",
+    "127.0.0.1:0",
+  ];
+}
+
+/** Status of a request, or the code of its error. */
+function ask(url: string, agent: Agent | false): Promise<number | string> {
+  return new Promise((resolve) => {
+    request(`${url}/healthz`, { agent }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode ?? 0));
+    })
+      .on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+      .end();
+  });
+}
+
+t.test("requests that come during restarts are answered, each", { skip }, async (t) => {
+  const data = dataDirectory(t);
+  const service = await ManagedService.start(t, join(data, "..", `notify-${process.pid}`), program(data));
+  t.match(service.state.kept, [/^listen-127\.0\.0\.1_0$/], "systemd keeps the socket");
+  const { url } = service;
+  const answers: Promise<number | string>[] = [];
+  let asks = true;
+  const asking = (async () => {
+    for (; asks; await sleep(2)) answers.push(ask(url, false));
+  })();
+  try {
+    for (let round = 0; round < 2; round++) await service.restart();
+  } finally {
+    asks = false;
+    await asking;
+  }
+  const outcomes = await Promise.all(answers);
+  t.ok(outcomes.length > 100, `${outcomes.length} requests`);
+  t.same(new Set(outcomes), new Set([200]), "no connection is refused or cut");
+  t.equal(service.url, url, "the address stays");
+  t.equal(service.state.ended.length, 2);
+  t.equal(await ask(url, false), 200);
+});
+
+t.test("another address gets a socket of its own, and the old one is given up", { skip }, async (t) => {
+  const data = dataDirectory(t);
+  const service = await ManagedService.start(t, join(data, "..", `notify-b${process.pid}`), program(data));
+  const before = service.url;
+  await service.restart("localhost:0");
+  await until("the old one is gone", () => service.state.kept.join() === "listen-localhost_0");
+  t.not(service.url, before);
+  t.equal(await ask(before, false), "ECONNREFUSED");
+  t.equal(await ask(service.url, false), 200);
+});
+
+t.test("descriptors that are meant for another process are left alone", { skip }, async (t) => {
+  const data = dataDirectory(t);
+  const daemon = await DaemonProcess.start(data, [], {
+    LISTEN_PID: "1",
+    LISTEN_FDS: "1",
+    LISTEN_FDNAMES: "listen-127.0.0.1_0",
+  });
+  t.teardown(() => daemon.kill());
+  t.equal((await daemon.get("/healthz")).status, 200);
+});
+
+t.test("one that does not listen is no use, and the port is opened anew", { skip }, async (t) => {
+  const file = openSync("/dev/null", "r");
+  t.teardown(() => closeSync(file));
+  const server = new HttpServer(silentLog(), () => undefined);
+  t.teardown(() => server.stop(0));
+  server.route("GET", "/healthz", (_, response) => response.reply(200, {}, "good"));
+  const tuned: number[] = [];
+  const port = server.listen("127.0.0.1", 0, (bound) => tuned.push(bound), file);
+  t.same(tuned, [port]);
+  t.equal(await ask(`http://127.0.0.1:${port}`, false), 200);
+});

@@ -1,0 +1,148 @@
+/** Stores that are damaged while nobody has them open: what a start says, moves away and restores. */
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
+import { inspectStore } from "../../src/store/inspect-store.js";
+import { RecordStore } from "../../src/store/record-store.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
+import { fixture } from "../support/git-mirror.js";
+import { linesWith, readCommit } from "../support/git-oracle.js";
+import { until } from "../support/waiting.js";
+
+const needle = "needle";
+const source = fixture(t);
+source.commit({
+  branch: "main",
+  files: Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}.txt`, `${needle} ${i}\n`.repeat(40)])),
+});
+const all = linesWith("host/a", readCommit(source.path, "main"), needle);
+
+/** The data of a stopped daemon; tests take copies. */
+const whole = dataDirectory(t);
+
+t.before(async () => {
+  const daemon = await DaemonProcess.start(whole);
+  await daemon.add("host/a", source.path);
+  await daemon.control("POST", "/.api/users", { name: "ann", siteAdmin: false });
+  await daemon.stop();
+});
+
+function copy(t: Test): string {
+  const data = dataDirectory(t);
+  cpSync(whole, data, { recursive: true });
+  return data;
+}
+
+function overwrite(path: string, position: number, length: number): void {
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(length, 0xa5), 0, length, position);
+  closeSync(file);
+}
+
+/** Each leaves a file that LMDB cannot read. */
+const damages: readonly (readonly [what: string, damage: (file: string) => void])[] = [
+  ["truncated to its first pages", (file) => truncateSync(file, 8192)],
+  ["truncated in the middle of a page", (file) => truncateSync(file, 20_001)],
+  ["emptied", (file) => truncateSync(file, 0)],
+  ["overwritten at its start", (file) => overwrite(file, 0, 8192)],
+];
+
+for (const [what, damage] of damages) {
+  t.test(`the catalog is ${what}: it is restored`, async (t) => {
+    const data = copy(t);
+    damage(join(data, "catalog", "data.mdb"));
+    const daemon = await testDaemon(t, [], data);
+    t.ok(
+      daemon.log.some(({ msg }) => String(msg).startsWith("the catalog is damaged: it was restored from a snapshot")),
+    );
+    t.ok(
+      readdirSync(data).some((name) => name.startsWith("catalog-damaged-")),
+      "the damaged one is not deleted",
+    );
+    await until("all is found", async () => (await daemon.search(needle)).found.length === all.length);
+    t.same((await daemon.search(needle)).found, all);
+    t.match((await runCommand("user", "list", "--data", data)).out, /ann/);
+  });
+
+  t.test(`the shard store is ${what}: it is built again`, async (t) => {
+    const data = copy(t);
+    damage(join(data, "shards", "data.mdb"));
+    const daemon = await testDaemon(t, [], data);
+    const early = await daemon.search(needle);
+    if (early.found.length < all.length)
+      t.same(early.skipped, ["backend-missing"], "an answer that lacks something says so");
+    t.ok(daemon.log.some(({ msg }) => String(msg).startsWith("the shard store is damaged")));
+    await until("all is found", async () => (await daemon.search(needle)).skipped.length === 0);
+    t.same((await daemon.search(needle)).found, all);
+    t.equal((await runCommand("check", "--data", data)).exitCode, 0);
+  });
+}
+
+t.test("pages of the catalog are overwritten", async (t) => {
+  // Which pages hold what is LMDB's affair: none may end the daemon or start it as if it were new.
+  for (const page of [3, 4]) {
+    const data = copy(t);
+    overwrite(join(data, "catalog", "data.mdb"), page * 4096, 4096);
+    const daemon = await testDaemon(t, [], data);
+    await until(`page ${page}: all is found`, async () => (await daemon.search(needle)).found.length === all.length);
+    t.same((await daemon.search(needle)).found, all, `page ${page}`);
+    await daemon.stop();
+  }
+});
+
+t.test("a damaged catalog without a good snapshot is refused, and nothing is deleted", async (t) => {
+  const data = copy(t);
+  rmSync(join(data, "catalog", "data.mdb"));
+  for (const name of readdirSync(join(data, "catalog-snapshots")))
+    writeFileSync(join(data, "catalog-snapshots", name, "sha256"), "0".repeat(64));
+  const refused = await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0");
+  t.equal(refused.exitCode, 2);
+  t.match(
+    refused.err,
+    /the catalog .* is damaged \(it holds nothing, and there are mirrors or snapshots\), and no snapshot of it can be restored \(\d+T\d+Z: .*wrong checksum\)/,
+  );
+  t.equal(readdirSync(join(data, "mirrors")).length, 1);
+  rmSync(join(data, "catalog-snapshots"), { recursive: true });
+  t.equal((await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0")).exitCode, 2);
+  t.equal(readdirSync(join(data, "mirrors")).length, 1);
+});
+
+t.test("snapshots", async (t) => {
+  const folder = dataDirectory(t);
+  const store = new RecordStore(join(folder, "catalog"));
+  const snapshots = new CatalogSnapshots(join(folder, "snapshots"));
+  for (let i = 0; i < 9; i++) {
+    await store.apply([{ key: `key ${i}`, value: Buffer.from(JSON.stringify(`value ${i}`)) }]);
+    await snapshots.take(store, new Date(Date.UTC(2026, 0, 1, 0, i)));
+  }
+  t.same(
+    snapshots.names(),
+    [8, 7, 6, 5, 4, 3].map((minute) => `20260101T000${minute}00000Z`),
+    "the newest stay",
+  );
+  await store.close();
+  await snapshots.restore("20260101T000500000Z", join(folder, "restored"));
+  t.same(await inspectStore("records", join(folder, "restored")), { kind: "whole", count: 6 });
+  const restored = new RecordStore(join(folder, "restored"));
+  t.equal(restored.get("key 5")?.toString(), '"value 5"');
+  t.equal(restored.get("key 6"), undefined);
+  await restored.close();
+  t.same(await inspectStore("records", join(folder, "nowhere")), { kind: "absent" });
+  overwrite(join(folder, "snapshots", "20260101T000600000Z", "data.mdb"), 5000, 1);
+  await t.rejects(snapshots.restore("20260101T000600000Z", join(folder, "other")), {
+    code: "storage",
+    message: /wrong checksum/,
+  });
+  t.notOk(existsSync(join(folder, "other")));
+});

@@ -1,0 +1,440 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import t from "tap";
+import { TrawlError } from "../../src/base/errors.js";
+import { resolveOptions, resolveRepository } from "../../src/daemon/config.js";
+import { nearestWord } from "../../src/daemon/nearest-word.js";
+import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
+import { absoluteUrl, nameOfUrl } from "../../src/daemon/repository-url.js";
+import { configSample, configSchema } from "../../src/daemon/schema.js";
+
+const nothingTyped: TypedOptions = { configFile: undefined, overrides: [], repositories: [] };
+
+/** Options of a file with this text; the path of the file is shown as FILE in errors. */
+function fromFile(t: { testdir(): string }, text: string, typed: Partial<TypedOptions>): ResolvedOptions {
+  const configFile = join(t.testdir(), "trawl.jsonc");
+  writeFileSync(configFile, text);
+  try {
+    return resolveOptions({ ...nothingTyped, configFile, ...typed });
+  } catch (error) {
+    if (error instanceof TrawlError) throw new TrawlError(error.code, error.message.replaceAll(configFile, "FILE"));
+    throw error;
+  }
+}
+
+t.test("defaults", async (t) => {
+  const options = resolveOptions(nothingTyped);
+  t.match(options, {
+    listen: "127.0.0.1:7080",
+    listenHost: "127.0.0.1",
+    listenPort: 7080,
+    kernel: "native",
+    repositories: [],
+    auth: { public: true, accessTokens: "all-users-create" },
+    search: { defaultCount: 10_000, defaultTimeoutSeconds: 20, maxTimeoutSeconds: 60 },
+    index: { maxFileBytes: 67_108_864, largeFiles: [], maxTrigramCount: 100_000 },
+  });
+  t.equal(options.data, join(process.cwd(), "data"));
+  t.ok(options.workers >= 1);
+});
+
+t.test("a file", async (t) => {
+  const options = fromFile(
+    t,
+    `{
+    // comments, and trailing commas
+    "$schema": "./trawl.schema.json",
+    "data": "store", "listen": "[::1]:0", "kernel": "ts",
+    "search": { "queue": 0, },
+    "repositories": [
+      { "name": "a", "url": "../a" },
+      { "name": "host/b", "url": "https://host/b", "branches": ["next"], "fork": true, "stars": 3,
+        "metadata": { "team": "x", "flag": null }, "interval": 60 },
+    ],
+  }`,
+    {},
+  );
+  const directory = join(options.data, "..");
+  t.match(options, {
+    listenHost: "::1",
+    listenPort: 0,
+    kernel: "ts",
+    search: { queue: 0, defaultCount: 10_000 },
+    repositories: [
+      { name: "a", url: join(directory, "..", "a"), branches: [], fork: false, private: false, intervalSeconds: 0 },
+      {
+        name: "host/b",
+        url: "https://host/b",
+        branches: ["next"],
+        fork: true,
+        stars: 3,
+        metadata: { team: "x", flag: null },
+        intervalSeconds: 60,
+      },
+    ],
+  });
+  t.equal(options.data, join(options.typed.configFile!, "..", "store"), "a relative path starts at the file");
+});
+
+t.test("the command line wins over the file", async (t) => {
+  const options = fromFile(t, '{ "listen": "127.0.0.1:1", "search": { "queue": 5, "concurrent": 6 } }', {
+    overrides: [
+      ["listen", "127.0.0.1:2"],
+      ["search.queue", "7"],
+      ["index.largeFiles", '["*.sql"]'],
+      ["data", "d"],
+      ["search.queue", "8"],
+      ["auth.public", "true"],
+    ],
+    repositories: ["x=https://host/x?a=b"],
+  });
+  t.match(options, {
+    listenPort: 2,
+    search: { queue: 8, concurrent: 6 },
+    index: { largeFiles: ["*.sql"] },
+    auth: { public: true },
+    repositories: [{ name: "x", url: "https://host/x?a=b" }],
+  });
+  t.equal(options.data, join(process.cwd(), "d"));
+});
+
+t.test("mistakes in a file", async (t) => {
+  const rows: [name: string, text: string, message: string][] = [
+    ["unknown key", '{\n\n"serach": {}\n}', "FILE:3: unknown key serach; did you mean search?"],
+    [
+      "key like no other",
+      '{\n"colour": ""\n}',
+      "FILE:2: unknown key colour; allowed here: listen, data, auth, workers, ",
+    ],
+    ["misspelt list", '{"repos": []}', "FILE:1: unknown key repos; allowed here: "],
+    ["misspelt repositories", '{"repositorys": []}', "FILE:1: unknown key repositorys; did you mean repositories?"],
+    [
+      "misspelt key in a group",
+      '{"search": {\n"defaultcont": 1}}',
+      "FILE:2: unknown key search.defaultcont; did you mean search.defaultCount?",
+    ],
+    [
+      "key outside its group",
+      '{"maxFileBytes": 1}',
+      "FILE:1: unknown key maxFileBytes; did you mean index.maxFileBytes?",
+    ],
+    [
+      "unknown key of a repository",
+      '{"repositories": [\n{"name": "a", "url": "b",\n"branch": []}]}',
+      "FILE:3: unknown key repositories[0].branch; did you mean branches?",
+    ],
+    [
+      "out of range",
+      '{"search":\n {"queue": -1}}',
+      "FILE:2: search.queue: must be a whole number from 0 to 100000 (searches), not -1",
+    ],
+    [
+      "wrong type",
+      '{"workers": "many"}',
+      'FILE:1: workers: must be a whole number from 1 to 256 (threads), not "many"',
+    ],
+    ["fraction", '{"workers": 1.5}', "FILE:1: workers: must be a whole number from 1 to 256 (threads), not 1.5"],
+    ["not a choice", '{"kernel": "wasm"}', 'FILE:1: kernel: must be "native", "ts", not "wasm"'],
+    [
+      "not a list",
+      '{"index": {"largeFiles": "*.sql"}}',
+      'FILE:1: index.largeFiles: must be a list of texts, not "*.sql"',
+    ],
+    [
+      "wrong item of a list",
+      '{"index": {"largeFiles": ["a",\n7]}}',
+      "FILE:2: index.largeFiles[1]: must be a list of texts, not 7",
+    ],
+    ["group that is none", '{"search": 5}', "FILE:1: search: must be an object, not 5"],
+    ["not an object", "[]", "FILE:1: the file: must be an object, not []"],
+    [
+      "listen without port",
+      '{"listen": "localhost"}',
+      'FILE:1: listen: must be HOST:PORT, port 0 for a free one, not "localhost"',
+    ],
+    ["repository without url", '{"repositories": [\n{"name": "a"}]}', 'FILE:2: repositories[0]: "url" is missing'],
+    [
+      "repository name",
+      '{"repositories": [{"url": "u",\n"name": "a b"}]}',
+      "FILE:2: repositories[0].name: must be a name without",
+    ],
+    [
+      "name twice",
+      '{"repositories": [{"name": "a", "url": "u"},\n{"name": "a", "url": "v"}]}',
+      'FILE:2: a repository named "a" stands above already',
+    ],
+    [
+      "metadata",
+      '{"repositories": [{"name": "a", "url": "u", "metadata": {"k": 1}}]}',
+      "FILE:1: repositories[0].metadata.k: must be an object whose values are texts or null, not 1",
+    ],
+    [
+      "URL that is none",
+      '{"repositories": [\n{"name": "a", "url": "ext::sh -c x"}]}',
+      "FILE:2: repositories[0].url: must be",
+    ],
+    [
+      "URL that runs commands",
+      '{"repositories": [\n{"name": "a", "url": "ext::sh"}]}',
+      'FILE:2: unusable repository URL "ext::sh"',
+    ],
+    [
+      "password in a bad URL",
+      '{"repositories": [{"name": "a", "url": "https://u:secret@h/ x"}]}',
+      'FILE:1: repositories[0].url: must be a local path, file://, http(s)://, ssh:// or git@host:path, not "https://***@h/ x"',
+    ],
+    ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" stands here twice'],
+    ["syntax", '{\n"workers" 1}', "FILE:2: colon expected"],
+    ["no closing brace", '{"workers": 1', "FILE:1: close brace expected"],
+    ["empty", "", "FILE:1: value expected"],
+  ];
+  for (const [name, text, message] of rows) {
+    t.throws(
+      () => fromFile(t, text, {}),
+      { code: "bad-config", message: new RegExp(`^${escapeRegexp(message)}`) },
+      name,
+    );
+  }
+  t.throws(() => resolveOptions({ ...nothingTyped, configFile: "/nonexistent/trawl.jsonc" }), {
+    code: "bad-config",
+    message: /cannot read the configuration file/,
+  });
+});
+
+t.test("every mistake is told at once", async (t) => {
+  try {
+    fromFile(t, '{"workers": 0,\n"serach": 1,\n"kernel": 5}', { overrides: [["search.queue", "x"]] });
+    t.fail("accepted");
+  } catch (error) {
+    const lines = (error as TrawlError).message.split("\n").map((line) => line.split(":").slice(0, 2).join(":"));
+    t.same(lines.sort(), ["FILE:1", "FILE:2", "FILE:3", "command line: search.queue"]);
+  }
+});
+
+t.test("mistakes on the command line", async (t) => {
+  const rows: [typed: Partial<TypedOptions>, message: string][] = [
+    [
+      { overrides: [["search.queue", "x"]] },
+      'command line: search.queue: must be a whole number from 0 to 100000 (searches), not "x"',
+    ],
+    [{ overrides: [["serch.queue", "1"]] }, "command line: unknown key serch.queue; did you mean search.queue?"],
+    [{ overrides: [["repositories", "[]"]] }, "command line: repositories are named with --repository NAME=URL"],
+    [{ overrides: [["listen", "127.0.0.1:99999"]] }, "listen: the port of 127.0.0.1:99999 is above 65535"],
+    [{ repositories: ["a="] }, "command line: repositories[0].url: must be a local path"],
+    [{ repositories: ["a b=u"] }, "command line: repositories[0].name: must be a name"],
+    [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" stands above already'],
+  ];
+  for (const [typed, message] of rows) {
+    t.throws(
+      () => resolveOptions({ ...nothingTyped, ...typed }),
+      { code: "bad-config", message: new RegExp(`^${escapeRegexp(message)}`) },
+      message,
+    );
+  }
+});
+
+t.test("an address that others can reach is refused unless it is meant", async (t) => {
+  for (const listen of [
+    "0.0.0.0:7080",
+    "[::]:7080",
+    "192.168.1.2:7080",
+    "example.org:80",
+    "127.0.0.1.example.org:80",
+  ]) {
+    const overrides: [string, string][] = [["listen", listen]];
+    t.throws(
+      () => resolveOptions({ ...nothingTyped, overrides }),
+      { code: "bad-config", message: /is not a loopback address.*"auth": \{"public": true\}/ },
+      listen,
+    );
+    for (const isPublic of ["true", "false"])
+      t.ok(resolveOptions({ ...nothingTyped, overrides: [...overrides, ["auth.public", isPublic]] }));
+  }
+  for (const listen of ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80", "localhost:80"]) {
+    t.ok(resolveOptions({ ...nothingTyped, overrides: [["listen", listen]] }), listen);
+  }
+});
+
+t.test("repository names and URLs", async (t) => {
+  const good = ["linux", "github.com/owner/name", "a/b-c_d.e", "über/straße", "x..y"];
+  const bad = ["", "-rf", "/abs", "a/", "a//b", "a/../b", "a/./b", "../a", ".git", "a b", "a@b", "a:b", "a\\b", "a\nb"];
+  for (const name of good) t.equal(resolveRepository({ name, url: "https://h/x" }).name, name);
+  for (const name of bad)
+    t.throws(() => resolveRepository({ name, url: "https://h/x" }), { code: "bad-config" }, JSON.stringify(name));
+  t.throws(() => resolveRepository({ name: "a", url: "--upload-pack=x" }), { code: "bad-config" });
+  t.throws(() => resolveRepository("a"), { code: "bad-config", message: /must be an object/ });
+
+  const urls: [url: string, absolute: string][] = [
+    ["x/y", "/base/x/y"],
+    ["./x:y", "/base/x:y"],
+    ["/abs", "/abs"],
+    [".", "/base"],
+    ["https://h/x", "https://h/x"],
+    ["git@host:path", "git@host:path"],
+    ["host:path", "host:path"],
+    ["file:///x", "file:///x"],
+    ["ssh://h/x", "ssh://h/x"],
+  ];
+  for (const [url, absolute] of urls) t.equal(absoluteUrl(url, "/base"), absolute, url);
+
+  const names: [url: string, name: string][] = [
+    ["https://host/owner/name.git", "host/owner/name"],
+    ["https://user:pass@host:8443/a/b/", "host/a/b"],
+    ["ssh://git@host/x", "host/x"],
+    ["git@host:owner/name.git", "host/owner/name"],
+    ["host:path", "host/path"],
+    ["/home/me/work", "work"],
+    ["/home/me/bare.git/", "bare"],
+    ["file:///srv/x.git", "x"],
+    ["/a/with space", "with-space"],
+  ];
+  for (const [url, name] of names) t.equal(nameOfUrl(url), name, url);
+  const typed = resolveOptions({ ...nothingTyped, repositories: ["https://host/x?a=b", "sub/dir", "n=git@h:p"] });
+  t.match(typed.repositories, [
+    { name: "host/x?a=b", url: "https://host/x?a=b" },
+    { name: "dir", url: join(process.cwd(), "sub/dir") },
+    { name: "n", url: "git@h:p" },
+  ]);
+});
+
+t.test("the schema and the sample in config/ are those of the table", async (t) => {
+  t.same(JSON.parse(readFileSync("config/trawl.schema.json", "utf8")), configSchema(), "run `make config`");
+  const ajv = new Ajv2020();
+  t.ok(ajv.validateSchema(configSchema()), ajv.errorsText());
+  const sample = readFileSync("config/trawl.jsonc", "utf8");
+  t.equal(sample, configSample(), "run `make config`");
+  t.ok(fromFile(t, sample, {}), "the sample is a good file");
+  const switchedOn = sample.replace(/^( *)\/\/ ( *(?:"\w+": |\{$|\},$))/gm, "$1$2");
+  t.ok(sample !== switchedOn && fromFile(t, switchedOn, {}), "also with every option switched on");
+  for (const key of Object.keys(optionTable)) {
+    t.match(switchedOn, new RegExp(`"${escapeRegexp(key.split(".").at(-1)!)}": `), key);
+  }
+});
+
+t.test("nearest word", async (t) => {
+  const words = ["listen", "data", "search.queue"];
+  t.equal(nearestWord("listne", words), "listen");
+  t.equal(nearestWord("dta", words), "data");
+  t.equal(nearestWord("entirely", words), undefined);
+});
+
+function escapeRegexp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+t.test("search contexts", async (t) => {
+  const { contexts } = fromFile(
+    t,
+    `{ "contexts": [
+    { "name": "a/b-c_d.e", "repositories": [{ "name": "x" }, { "name": "y", "revisions": ["v1", "v2"] }] },
+    { "name": "backend", "description": "Servers", "public": false, "query": "repo:^acme/ -file:^vendor/ or repo:^x$ rev:v1" },
+  ] }`,
+    {},
+  );
+  t.same(contexts, [
+    {
+      name: "a/b-c_d.e",
+      description: "",
+      public: true,
+      query: "",
+      repositories: [
+        { name: "x", revisions: [] },
+        { name: "y", revisions: ["v1", "v2"] },
+      ],
+    },
+    {
+      name: "backend",
+      description: "Servers",
+      public: false,
+      query: "repo:^acme/ -file:^vendor/ or repo:^x$ rev:v1",
+      repositories: [],
+    },
+  ]);
+  t.same(fromFile(t, "{}", {}).contexts, []);
+});
+
+t.test("search contexts that cannot be", async (t) => {
+  const context = (rest: string) => `{"contexts": [\n{"name": "x", ${rest}}]}`;
+  const named = (name: string) => `{"contexts": [{"name": ${JSON.stringify(name)}, "query": "repo:a"}]}`;
+  const allowed = "must be 1 to 32 letters, digits and _ - / ., and not global, not";
+  const rows: readonly (readonly [row: string, text: string, message: string])[] = [
+    ["a name with a blank", named("a b"), `FILE:1: contexts[0].name: ${allowed} "a b"`],
+    ["a name of a user", named("@me"), `FILE:1: contexts[0].name: ${allowed} "@me"`],
+    ["a name too long", named("x".repeat(33)), `FILE:1: contexts[0].name: ${allowed} "${"x".repeat(33)}"`],
+    ["the global one", named("global"), `FILE:1: contexts[0].name: ${allowed} "global"`],
+    ["no name", '{"contexts": [{"query": "repo:a"}]}', `FILE:1: contexts[0]: "name" is missing`],
+    [
+      "a description too long",
+      context(`"query": "repo:a", "description": "${"x".repeat(1025)}"`),
+      "FILE:2: contexts[0].description: must be at most 1024 characters, not ",
+    ],
+    [
+      "an unknown key",
+      context('"query": "repo:a", "querry": ""'),
+      "FILE:2: unknown key contexts[0].querry; did you mean query?",
+    ],
+    [
+      "an unknown key of a repository",
+      context('"repositories": [{"name": "a", "revision": ["b"]}]'),
+      "FILE:2: unknown key contexts[0].repositories[0].revision; did you mean revisions?",
+    ],
+    [
+      "a revision that is no text",
+      context('"repositories": [{"name": "a", "revisions": [1]}]'),
+      "FILE:2: contexts[0].repositories[0].revisions[0]: must be a list of texts, not 1",
+    ],
+    [
+      "a revision too long",
+      context(`"repositories": [{"name": "a", "revisions": ["${"r".repeat(256)}"]}]`),
+      "FILE:2: context x: the revision rrr",
+    ],
+    ["neither", context('"description": ""'), 'FILE:2: context x: it needs either "query" or "repositories"'],
+    [
+      "both",
+      context('"query": "repo:a", "repositories": []'),
+      'FILE:2: context x: it needs either "query" or "repositories", not both',
+    ],
+    [
+      "two of a name",
+      '{"contexts": [{"name": "x", "query": "repo:a"},\n{"name": "x", "query": "repo:b"}]}',
+      'FILE:2: a context named "x" stands above already',
+    ],
+    [
+      "a repository twice",
+      context('"repositories": [{"name": "a"}, {"name": "a"}]'),
+      'FILE:2: context x: "a" stands in its list twice; give one entry all revisions',
+    ],
+    [
+      "a pattern",
+      context('"query": "repo:a foo"'),
+      "FILE:2: context x: the query of a context holds filters only, no pattern",
+    ],
+    [
+      "another field",
+      context('"query": "repo:a count:5"'),
+      "FILE:2: context x: the query of a context cannot hold count:, only repo, rev, ",
+    ],
+    [
+      "a predicate",
+      context('"query": "repo:has.topic(x)"'),
+      "FILE:2: context x: the query of a context cannot hold predicates",
+    ],
+    [
+      "a glob",
+      context('"query": "repo:a@*refs/heads/*"'),
+      "FILE:2: context x: the query of a context cannot hold globs of revisions",
+    ],
+    ["a broken filter", context('"query": "repo:a lang:klingon"'), 'FILE:2: context x: unknown language: "klingon"'],
+    ["blanks alone", context('"query": " "'), "FILE:2: context x: the query of a context needs a filter"],
+  ];
+  for (const [row, text, message] of rows) {
+    let found = "";
+    try {
+      fromFile(t, text, {});
+    } catch (error) {
+      found = error instanceof TrawlError ? error.message : String(error);
+    }
+    t.ok(found.startsWith(message), `${row}: ${found}`);
+  }
+});

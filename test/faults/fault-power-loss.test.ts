@@ -1,0 +1,100 @@
+/**
+ * Power losses: the daemon and its git children end between two of their calls, and of what was not synced a random
+ * part is taken back (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
+ */
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { CrashSite } from "../support/crash-site.js";
+import { DaemonProcess } from "../support/daemon.js";
+import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
+import { record, rounds, scaled } from "../support/full-run.js";
+import { fixture } from "../support/git-mirror.js";
+import { losePower, type NameModel } from "../support/power-loss.js";
+import { seed } from "../support/property.js";
+import { randomFrom } from "../support/random.js";
+
+const lossCount = scaled(6, 400);
+const callsMax = 250;
+const models: readonly NameModel[] = ["ordered", "loose"];
+
+t.test(
+  "a mirror has what was fetched into it after the loss of all that was not synced",
+  { skip: layerMissing },
+  async (t) => {
+    const source = fixture(t);
+    const commit = (text: string): void =>
+      ["main", "dev"].forEach((branch) => source.commit({ branch, files: { "a.txt": text, "d/b.txt": text } }));
+    commit("one");
+    const data = realDirectory(t);
+    const layer = new FaultLayer(t, data, { journals: true });
+    const daemon = await DaemonProcess.start(data, ["--set", "workers=1"], layer.environment);
+    t.teardown(() => daemon.kill());
+    await daemon.add("host/one", source.path, ["dev"]);
+    commit("two");
+    await daemon.sync("host/one");
+    await daemon.kill();
+    losePower(layer.journal, data, "ordered", () => 0);
+    const [mirror = ""] = readdirSync(join(data, "mirrors")).filter((name) => name.endsWith(".git"));
+    const inMirror = (...args: string[]): string =>
+      execFileSync("git", [`--git-dir=${join(data, "mirrors", mirror)}`, ...args], { encoding: "utf8" });
+    t.equal(inMirror("for-each-ref").trim(), source.git("for-each-ref"));
+    t.equal(inMirror("fsck", "--no-progress"), "", "no object is missing or damaged");
+  },
+);
+
+for (const model of models) {
+  t.test(`${lossCount / 2} power losses, names are ${model}`, { skip: layerMissing, timeout: 7_200_000 }, async (t) => {
+    t.comment(`SEED=${seed}`);
+    const random = randomFrom(seed);
+    const site = new CrashSite(t, random);
+    const data = realDirectory(t);
+    const layer = new FaultLayer(t, data, { journals: true });
+    // Long enough to be told of a change that the disk does not have yet, if that were done.
+    layer.delaySyncs(5);
+    const options = ["--set", "workers=1", "--set", "index.workers=1"];
+    const lost = { count: 0, pages: 0, sizes: 0, names: 0, unsynced: 0 };
+    site.hide();
+    let daemon = await DaemonProcess.start(data, options, layer.environment);
+    t.teardown(() => daemon.kill());
+    for (const point of rounds(lossCount / 2)) {
+      await site.crash(daemon, async (daemon, _, ended) => {
+        layer.killAt(
+          daemon.pid,
+          1 + random(random(2) === 0 ? 40 : callsMax),
+          random(2) === 0 ? "killBefore" : "killAfter",
+        );
+        await Promise.race([ended, daemon.exit()]);
+        // Whoever writes from here on ends, so nothing is written after the moment.
+        layer.killAt(daemon.pid, 1, "killBefore");
+        await daemon.kill();
+      });
+      // All of it, nothing, and any part are to be expected.
+      const style = random(4);
+      const keepOf = (count: number): number => (style === 0 ? 0 : style === 1 ? count : random(count + 1));
+      const { pages, sizes, names, unsynced } = losePower(layer.journal, data, model, keepOf);
+      Object.assign(lost, {
+        count: point + 1,
+        pages: lost.pages + pages,
+        sizes: lost.sizes + sizes,
+        names: lost.names + names,
+        unsynced: lost.unsynced + unsynced,
+      });
+      layer.heal();
+      layer.reboot();
+      daemon = await DaemonProcess.start(data, options, layer.environment);
+      await site.check(t, daemon, `loss ${point}`);
+    }
+    t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
+    const { older, newer } = site.outcomes;
+    const figures = `${lost.pages} states of pages, ${lost.sizes} sizes and ${lost.names} names of ${lost.unsynced} that were not synced`;
+    t.comment(`${figures} were taken back; ${newer} operations had taken effect and ${older} had not`);
+    record(
+      7,
+      `power loss, names ${model === "ordered" ? "in one order, as with the journals of ext4 and XFS" : "of each directory by themselves, as POSIX allows"}`,
+      `${lost.count} losses took back ${figures}: 0 acknowledged changes lost, 0 mixed`,
+    );
+    t.equal(await daemon.stop(), 0);
+  });
+}

@@ -1,0 +1,90 @@
+/** What a package is made of besides the program; `make deb-test` installs a whole one. */
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import t from "tap";
+import { manualOf } from "../../scripts/manual.js";
+import { createProgram } from "../../src/cli/main.js";
+import { optionTable } from "../../src/daemon/options.js";
+
+const checkout = fileURLToPath(new URL("../../..", import.meta.url));
+const { nodeProblem } = (await import(join(checkout, "bin/node-version.mjs"))) as {
+  nodeProblem: (version: string) => string | undefined;
+};
+const program = createProgram(() => undefined);
+const manual = manualOf(program, "1.2.3");
+
+t.test("releases of Node that will not do are told with what to do", async (t) => {
+  t.equal(nodeProblem(process.versions.node), undefined);
+  for (const version of ["20.15.0", "22.23.3", "24.0.0"]) t.equal(nodeProblem(version), undefined, version);
+  for (const version of ["18.20.4", "20.14.0", "19.9.0", "21.7.3", "22.11.0", "25.1.0", "8.0.0"])
+    t.match(nodeProblem(version), /^this is Node [\d.]+, and it takes one of Node 20\.15.*install that/, version);
+  const { engines } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8")) as { engines: { node: string } };
+  t.match(engines.node, /20\.15/, "package.json says the same");
+});
+
+t.test("bin/trawl and make ask for it before anything else", async (t) => {
+  const folder = t.testdir();
+  const old = join(folder, "old.mjs");
+  writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "18.0.0" });');
+  for (const file of ["bin/trawl", "bin/node-version.mjs"]) {
+    const { status, stderr } = spawnSync(
+      "env",
+      ["-u", "NODE_OPTIONS", process.execPath, "--import", old, join(checkout, file), "repo", "list"],
+      { encoding: "utf8" },
+    );
+    t.equal(status, 2, file);
+    t.match(stderr, /^trawl: this is Node 18\.0\.0/, file);
+  }
+  t.match(readFileSync(join(checkout, "Makefile"), "utf8"), /^install: node$/m);
+});
+
+function commandsOf(command: Command, words: string): [words: string, command: Command][] {
+  return command.commands.length === 0
+    ? [[words, command]]
+    : command.commands.flatMap((child) => commandsOf(child, `${words} ${child.name()}`));
+}
+
+t.test("the manual has each command, flag and option", async (t) => {
+  const page = manual.pages.get("trawl.1")?.replaceAll("\\-", "-") ?? "";
+  for (const [words, command] of commandsOf(program, "trawl")) {
+    t.ok(page.includes(`.SS ${words}`), words);
+    for (const { flags } of command.options) t.ok(page.includes(`.B ${flags}\n`), `${words} ${flags}`);
+  }
+  for (const key of Object.keys(optionTable)) t.ok(manual.pages.get("trawl.jsonc.5")?.includes(`.B ${key}\n`), key);
+  t.match(manual.pages.get("trawld.8"), /SIGTERM/);
+});
+
+t.test(
+  "man finds nothing wrong with the pages",
+  { skip: spawnSync("groff", ["--version"]).error === undefined ? false : "groff is not installed" },
+  async (t) => {
+    for (const [name, text] of manual.pages) {
+      const { stderr, status } = spawnSync("groff", ["-man", "-Tutf8", "-ww", "-z"], { input: text, encoding: "utf8" });
+      t.same([status, stderr], [0, ""], name);
+    }
+  },
+);
+
+t.test("bash completes commands and flags", async (t) => {
+  const file = join(t.testdir(), "completion");
+  writeFileSync(file, manual.bash);
+  const rows: readonly (readonly [words: readonly string[], completed: string])[] = [
+    [["trawl", "se"], "serve search"],
+    [["trawl", "token", ""], "create list delete"],
+    [["trawl", "repo", "add", "--cred"], "--credential"],
+    [["trawl", "search", "--js"], "--json"],
+  ];
+  for (const [words, completed] of rows) {
+    const script = `source ${file}; COMP_WORDS=(${words.map((word) => `"${word}"`).join(" ")}); COMP_CWORD=${words.length - 1}; _trawl; echo "\${COMPREPLY[*]}"`;
+    t.equal(spawnSync("bash", ["-c", script], { encoding: "utf8" }).stdout.trim(), completed, words.join(" "));
+  }
+});
+
+t.test("the scripts of the package are sound", async (t) => {
+  for (const name of ["preinst", "postinst", "prerm", "postrm", "trawl"])
+    t.equal(spawnSync("sh", ["-n", join(checkout, "scripts/package", name)]).status, 0, name);
+  t.equal(spawnSync("bash", ["-n", join(checkout, "scripts/deb-test.sh")]).status, 0);
+});

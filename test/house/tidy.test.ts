@@ -1,0 +1,261 @@
+/** The house rules as one test. It reads the checkout that it is started in. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+import t from "tap";
+import { metricTable } from "../../src/base/metrics.js";
+import { layers, withLayerTable } from "../../scripts/layers.js";
+import { optionTable } from "../../src/daemon/options.js";
+
+const layerOf = new Map(layers.map(({ folder, number }) => [folder, number]));
+
+/** The one folder that imports each heavy package. */
+const packageOwners: Readonly<Record<string, string>> = {
+  lmdb: "store",
+  nodegit: "git",
+  re2: "regexp",
+  "uWebSockets.js": "http",
+  piscina: "pool",
+  graphql: "graphql",
+  "graphql-jit": "graphql",
+  "@node-rs/argon2": "account",
+  "highlight.js": "worker",
+};
+
+/** What is started by name and not imported: the command, the daemon, worker files and scripts. */
+const isEntry = (path: string): boolean =>
+  /^src\/(cli\/main|daemon\/main|worker\/[a-z-]*(worker|entry)|store\/store-probe)\.ts$/.test(path) ||
+  !path.startsWith("src/");
+
+interface Ban {
+  readonly pattern: RegExp;
+  readonly instead: string;
+  readonly allowedIn: RegExp;
+}
+
+const bans: readonly Ban[] = [
+  {
+    pattern: /\bJSON\.parse\(/,
+    instead: "JSON comes in only at the edges",
+    allowedIn: /^src\/(cli|http|daemon|store|catalog|shard|protocol|worker|browse|graphql|account|backup)\//,
+  },
+  {
+    pattern: /\bBuffer\.allocUnsafe(Slow)?\(/,
+    instead: "uninitializedBytes of base/bytes.ts",
+    allowedIn: /^src\/base\/bytes\.ts$/,
+  },
+  { pattern: /\bset(Timeout|Interval)\(/, instead: "base/deadline.ts", allowedIn: /^src\/(base\/deadline\.ts|sync\/)/ },
+  {
+    pattern: /\bnew Error\(/,
+    instead: "TrawlError with a code of base/errors.ts",
+    allowedIn: /^src\/base\/errors\.ts$/,
+  },
+  {
+    pattern: /\bDate\.now\(\)/,
+    instead: "monotonicMs of base/deadline.ts for durations, new Date() for dates",
+    allowedIn: /^$/,
+  },
+  {
+    pattern: /\b(catalog\.repositories\(|catalog\.repository\(|catalog\.repositoryByName\(|catalog\.repositoryCount\b)/,
+    instead: "catalog.repositoryTable(viewer), which hides what the viewer may not see",
+    allowedIn: /^src\/(catalog|sync|daemon|cli\/check)\//,
+  },
+  { pattern: /^\s*(export )?(const |declare )*enum /m, instead: "a union of constants", allowedIn: /^$/ },
+  // Piscina calls the default export of a worker file.
+  { pattern: /^export default /m, instead: "a named export", allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/ },
+];
+
+/** Words that mark what is not finished; spelt so that this file does not hold them. */
+const leftovers = new RegExp(
+  ["FIX" + "ME", "TO" + "DO:", "\\.on" + "ly\\(", "console\\." + "log", "debug" + "ger;"].join("|"),
+);
+
+const blobBytesMax = 512 * 1024;
+
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+  encoding: "utf8",
+})
+  .split("\0")
+  .filter((path) => path !== "" && existsSync(path));
+const typescript = tracked.filter((path) => path.endsWith(".ts"));
+const sources = typescript.filter((path) => path.startsWith("src/"));
+const markdown = tracked.filter((path) => path.endsWith(".md"));
+const textOf = new Map(
+  tracked.filter((path) => /\.(ts|mjs|md|json|jsonc)$/.test(path)).map((path) => [path, readFileSync(path, "utf8")]),
+);
+
+interface Import {
+  readonly from: string;
+  readonly specifier: string;
+  /** The file in this checkout, or undefined for a package. */
+  readonly to: string | undefined;
+  readonly typeOnly: boolean;
+}
+
+const imports: readonly Import[] = typescript.flatMap((from) => importsOf(from, textOf.get(from) ?? ""));
+
+function importsOf(from: string, text: string): Import[] {
+  const found: Import[] = [];
+  const statement = /^(import|export)(\s+type)?\s[^;]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
+  for (const [whole, , type, named, bare, dynamic] of text.matchAll(statement)) {
+    const specifier = named ?? bare ?? dynamic ?? "";
+    const to = specifier.startsWith(".")
+      ? normalize(join(dirname(from), specifier)).replace(/\.js$/, ".ts")
+      : undefined;
+    const names = /\{([^}]*)\}/
+      .exec(whole)?.[1]
+      ?.split(",")
+      .map((name) => name.trim())
+      .filter((name) => name !== "");
+    const onlyTypes =
+      names !== undefined && !/^import\s+\w/.test(whole) && names.every((name) => name.startsWith("type "));
+    found.push({ from, specifier, to, typeOnly: type !== undefined || onlyTypes });
+  }
+  return found;
+}
+
+function folderOf(path: string): string {
+  return path.split("/")[1] ?? "";
+}
+
+/** Files of src/ that are loaded when this one is. */
+function reachableFrom(start: string): Set<string> {
+  const seen = new Set<string>();
+  const visit = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { from, to, typeOnly } of imports) if (from === path && to !== undefined && !typeOnly) visit(to);
+  };
+  visit(start);
+  return seen;
+}
+
+t.test("a folder imports only from folders below it", async (t) => {
+  for (const path of sources) {
+    if (!layerOf.has(folderOf(path))) t.fail(`${path}: folder ${folderOf(path)} has no number`);
+  }
+  for (const { from, to } of imports) {
+    if (!from.startsWith("src/") || to === undefined) continue;
+    if (!existsSync(to)) t.fail(`${from} imports ${to}, which is not there`);
+    const [own, other] = [layerOf.get(folderOf(from)) ?? -1, layerOf.get(folderOf(to)) ?? Infinity];
+    if (folderOf(from) !== folderOf(to) && other >= own) t.fail(`${from} (${own}) imports ${to} (${other})`);
+  }
+  t.ok(imports.length > 0);
+});
+
+t.test("ARCHITECTURE.md shows the same table", async (t) => {
+  const text = textOf.get("ARCHITECTURE.md") ?? "";
+  t.equal(text, withLayerTable(text), "`make layers` writes it");
+  for (const { folder } of layers) t.ok(existsSync(`src/${folder}`), folder);
+});
+
+t.test("no files import each other in a circle, not even types", async (t) => {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of imports) {
+    if (from.startsWith("src/") && to !== undefined) next.set(from, [...(next.get(from) ?? []), to]);
+  }
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    if (path.includes(file)) {
+      t.fail([...path.slice(path.indexOf(file)), file].join(" -> "));
+      return;
+    }
+    if (done.has(file)) return;
+    path.push(file);
+    for (const other of next.get(file) ?? []) visit(other);
+    path.pop();
+    done.add(file);
+  };
+  for (const file of sources) visit(file);
+  t.ok(done.size >= sources.length);
+});
+
+t.test("nobody imports the files of the threads", async (t) => {
+  for (const { from, to } of imports) {
+    if (!from.startsWith("src/") || to === undefined || folderOf(to) !== "worker") continue;
+    if (folderOf(from) !== "worker") t.fail(`${from} imports ${to}`);
+  }
+  t.ok(sources.some((path) => folderOf(path) === "worker"));
+});
+
+t.test("one folder imports each heavy package", async (t) => {
+  for (const { from, specifier } of imports) {
+    const owner = packageOwners[specifier];
+    if (owner !== undefined && from.startsWith("src/") && folderOf(from) !== owner) {
+      t.fail(`${from} imports ${specifier}, which belongs to src/${owner}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("the main thread does not load what reads shards", async (t) => {
+  const start = "src/daemon/main.ts";
+  if (!existsSync(start)) return;
+  const reached = reachableFrom(start);
+  for (const path of reached) if (/^src\/(shard|eval|indexer)\//.test(path)) t.fail(`${start} loads ${path}`);
+  t.ok(reached.size > 1, "it does load something");
+});
+
+t.test("links and paths in the documentation exist", async (t) => {
+  for (const path of markdown) {
+    const text = (textOf.get(path) ?? "").replace(/^```[\s\S]*?^```/gm, "");
+    for (const [, target = ""] of text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)) {
+      if (!existsSync(join(dirname(path), target))) t.fail(`${path}: link to ${target}`);
+    }
+    for (const [target] of text.matchAll(/\bsrc\/[\w./-]*[\w-]/g)) {
+      if (!existsSync(target)) t.fail(`${path}: ${target}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("nothing is left over", async (t) => {
+  for (const path of tracked.filter((path) => /^(src|test|native-bench|scripts)\/.*\.ts$/.test(path))) {
+    const found = leftovers.exec(textOf.get(path) ?? "");
+    const isProgram = /^(native-bench|scripts)\//.test(path);
+    if (found && !(isProgram && found[0].startsWith("console"))) t.fail(`${path}: ${found[0]}`);
+  }
+  t.pass();
+});
+
+t.test("banned calls", async (t) => {
+  for (const path of sources) {
+    const code = (textOf.get(path) ?? "").replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    for (const { pattern, instead, allowedIn } of bans) {
+      if (pattern.test(code) && !allowedIn.test(path)) t.fail(`${path}: ${pattern.source}; instead: ${instead}`);
+    }
+  }
+  t.pass();
+});
+
+t.test("names, orphans and sizes", async (t) => {
+  const imported = new Set(imports.map(({ to }) => to));
+  for (const path of typescript) {
+    if (!/^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(basename(path))) t.fail(`${path} is not in kebab case`);
+    if (!isEntry(path) && !imported.has(path)) t.fail(`${path}: nothing imports it`);
+  }
+  for (const path of tracked) {
+    if (path !== "package-lock.json" && statSync(path).size > blobBytesMax)
+      t.fail(`${path} is larger than ${blobBytesMax} bytes`);
+  }
+  t.pass();
+});
+
+t.test("options and metrics are described", async (t) => {
+  const sample = textOf.get("config/trawl.jsonc") ?? "";
+  for (const [key, row] of Object.entries(optionTable)) {
+    if (!sample.includes(`"${key.split(".").at(-1)}":`)) t.fail(`config/trawl.jsonc lacks ${key}`);
+    if (!/\.$/.test(row.description)) t.fail(`${key}: the description is a sentence`);
+  }
+  for (const { name, help, kind } of Object.values(metricTable)) {
+    const isGood = kind === "counter" ? /^trawl_[a-z_]+_total$/ : /^trawl_[a-z_]+(?<!_total)$/;
+    if (!isGood.test(name) || !/^[A-Z].*\.$/.test(help)) t.fail(`${name}: name or help`);
+  }
+  t.pass();
+});
+
+t.test("it looked at the checkout", async (t) => {
+  t.ok(sources.length >= 30, `${sources.length} files in src`);
+  t.ok(imports.length >= 100, `${imports.length} imports`);
+});

@@ -1,0 +1,13 @@
+/** Where the tests are. */
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+/** Finds `NAME.test.ts`, or a `NAME.ts` of test/faults, below test/; undefined when there is none. */
+export function findTestFile(name: string): string | undefined {
+  const folder = readdirSync("test", { recursive: true, withFileTypes: true }).find(
+    (entry) => entry.name === `${name}.test.ts`,
+  );
+  if (folder !== undefined) return join(folder.parentPath, folder.name);
+  const program = `test/faults/${name}.ts`;
+  return existsSync(program) ? program : undefined;
+}

@@ -1,0 +1,252 @@
+/**
+ * `trawl backup` of a running daemon and `trawl restore`: every answer is the same, a folder takes only what is new,
+ * damage is found.
+ */
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync, cpSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { parseList, parseManifest, type Manifest } from "../../../src/backup/manifest.js";
+import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../../support/daemon.js";
+import { fixture } from "../../support/git-mirror.js";
+
+const source = { a: fixture(t), b: fixture(t), c: fixture(t) };
+source.a.commit({
+  branch: "main",
+  files: { "a.txt": "needle one\n", "d/b.txt": "needle two\n", "caf\u00e9.txt": "needle three\n" },
+});
+source.a.commit({ branch: "release/1", files: { "a.txt": "needle four\n" } });
+source.a.tag("v1", source.a.git("rev-parse", "main"));
+source.b.commit({
+  branch: "main",
+  files: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`b${i}.txt`, `needle b ${i}\n`])),
+});
+source.c.commit({ branch: "main", files: { "c.txt": "needle of c\n" } });
+
+const backup = join(dataDirectory(t), "backup");
+let daemon: DaemonProcess;
+
+t.before(async () => {
+  daemon = await DaemonProcess.start(dataDirectory(t));
+  await daemon.add("host/a", source.a.path, ["release/1"]);
+  await daemon.add("host/b", source.b.path);
+  await daemon.control("POST", "/.api/users", { name: "ann", siteAdmin: false });
+  await daemon.control("POST", "/.api/repos/host%2Fb/facts", { stars: 7, description: "of b", topics: ["x"] });
+  source.a.commit({ branch: "main", files: { "a.txt": "needle one and more\n", "d/b.txt": { deleted: true } } });
+  await daemon.sync("host/a");
+});
+t.teardown(() => daemon.kill());
+
+const queries = [
+  "needle",
+  "needle type:path",
+  "file:caf",
+  "repo:host/a@release/1 needle",
+  "repo:host/a@v1 needle",
+  "needle select:repo",
+  "repo:has.description(b) needle",
+  "nothing at all",
+];
+
+/** All that a client is told, without times and addresses. */
+async function answersOf(asked: DaemonProcess): Promise<unknown> {
+  const answers: unknown[] = [];
+  for (const query of queries) {
+    const { found, skipped, alert, error, progress } = await asked.search(query, "standard");
+    answers.push({ query, found, skipped, alert, error, matchCount: progress?.matchCount });
+  }
+  const list = (await asked.list()).map(
+    ({ name, url, state, branches, documentCount, contentBytes, skippedCounts, stars, description, topics }) => ({
+      name,
+      url,
+      state,
+      branches,
+      documentCount,
+      contentBytes,
+      skippedCounts,
+      stars,
+      description,
+      topics,
+    }),
+  );
+  return { answers, list, users: (await runCommand("user", "list", "--data", asked.data)).out };
+}
+
+async function take(): Promise<number> {
+  const { exitCode, out, err } = await runCommand("backup", backup, "--data", daemon.data);
+  t.equal(exitCode, 0, out + err);
+  return Number(/, (\d+) bytes of them new\n$/.exec(out)![1]);
+}
+
+function manifest(): Manifest {
+  return parseManifest(readFileSync(join(backup, "manifest.json"), "utf8"));
+}
+
+function contents(): string[] {
+  return readdirSync(join(backup, "files"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.includes("/"))
+    .sort();
+}
+
+t.test("what is restored answers as the daemon that was backed up", async (t) => {
+  t.ok((await take()) > 0);
+  const before = await answersOf(daemon);
+  const data = join(dataDirectory(t), "restored");
+  const restored = await runCommand("restore", backup, "--data", data);
+  t.match(restored, { exitCode: 0, out: /: \d+ shards and 2 mirrors, \d+ bytes, as they were on 20.*Z\n/, err: /^$/ });
+  t.match(await runCommand("check", "--data", data), { exitCode: 0, out: /2 repositories checked, 0 faults\n$/ });
+  t.equal(statSync(data).mode & 0o777, 0o700);
+  const again = await testDaemon(t, [], data);
+  t.same(await answersOf(again), before);
+  t.equal(await again.metric("trawl_sync_read_blobs_total"), 0, "nothing had to be indexed");
+  await again.sync("host/a");
+  t.same(await answersOf(again), before, "and its mirrors are those of the same remotes");
+});
+
+t.test("secrets of remotes are in it, for the owner alone", async (t) => {
+  await t.rejects(daemon.add("host/secret", "http://user:pass%77ord@127.0.0.1:1/x.git"));
+  await take();
+  await daemon.remove("host/secret");
+  const data = join(dataDirectory(t), "restored");
+  t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
+  const [name] = readdirSync(join(data, "secrets"));
+  t.match(readFileSync(join(data, "secrets", name!), "utf8"), /user/);
+  t.equal(statSync(join(data, "secrets", name!)).mode & 0o777, 0o600);
+  t.equal(statSync(backup).mode & 0o777, 0o700);
+  t.same(
+    readdirSync(join(backup, "files"), { recursive: true, withFileTypes: true }).filter(
+      (entry) => (statSync(join(entry.parentPath, entry.name)).mode & 0o077) !== 0,
+    ),
+    [],
+  );
+});
+
+t.test("a folder takes what is new, and loses what is not needed", async (t) => {
+  await take();
+  const catalogBytes = manifest().entries.find(({ path }) => path === "catalog/data.mdb")!.bytes;
+  const first = contents();
+  t.ok((await take()) <= catalogBytes, "of the same state at most the catalog");
+  t.same(contents().length, first.length);
+  source.a.commit({ branch: "main", files: { "new.txt": "needle new\n" } });
+  await daemon.sync("host/a");
+  const copied = await take();
+  const { entries } = manifest();
+  t.ok(copied < entries.reduce((sum, { bytes }) => sum + bytes, 0) && copied > 0);
+  const needed = new Set(
+    entries.flatMap(({ kind, sha256, path }) => [
+      sha256,
+      ...(kind === "list"
+        ? parseList(readFileSync(join(backup, "files", sha256.slice(0, 2), sha256), "utf8"), path).map(
+            (file) => file.sha256,
+          )
+        : []),
+    ]),
+  );
+  t.same(
+    contents().map((name) => name.slice(3)),
+    [...needed].sort(),
+    "each content once, and nothing else",
+  );
+  t.same(readdirSync(backup).sort(), ["files", "manifest.json"]);
+});
+
+t.test("a backup beside syncs and removals is of one moment", async (t) => {
+  let isOver = false;
+  const work = (async () => {
+    for (let i = 0; !isOver; i++) {
+      source.a.commit({ branch: "main", files: { "a.txt": `needle ${i}\n`, [`f${i}.txt`]: "needle f\n" } });
+      await daemon.sync("host/a");
+      if (i % 2 === 0) await daemon.add("host/c", source.c.path);
+      else await daemon.remove("host/c");
+    }
+  })();
+  for (let i = 0; i < 2; i++) {
+    await take();
+    const data = join(dataDirectory(t), "restored");
+    t.equal((await runCommand("restore", backup, "--data", data)).exitCode, 0);
+    const { out } = await runCommand("check", "--data", data);
+    // A repository that was removed before its mirror's turn comes is fetched again.
+    t.same(
+      out.split("\n").filter((line) => /^shard|catalog|^[0-9]+ files|index has/.test(line)),
+      [],
+      out,
+    );
+  }
+  isOver = true;
+  await work;
+});
+
+t.test("what cannot be is refused", async (t) => {
+  const data = dataDirectory(t);
+  writeFileSync(join(data, "something"), "");
+  const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [["backup", data, "--data", daemon.data], /holds something else than a backup/],
+    [["backup", join(daemon.data, "inner"), "--data", daemon.data], /lie in one another/],
+    [["backup", "/", "--data", daemon.data], /lie in one another/],
+    [["backup", backup, "--data", dataDirectory(t)], /no trawld runs/],
+    [["restore", backup, "--data", data], /is not empty: name an empty folder.*Nothing was changed/],
+    [["restore", data, "--data", dataDirectory(t)], /is no backup, or one that was not finished/],
+    [["restore", backup, "--data", daemon.data], /is not empty/],
+  ];
+  for (const [args, message] of refusals) t.match(await runCommand(...args), { exitCode: 2, err: message }, args[0]!);
+  t.same(readdirSync(data), ["something"]);
+});
+
+t.test("a damaged backup is not restored, and no daemon starts on a part of one", async (t) => {
+  await take();
+  const copy = join(dataDirectory(t), "copy");
+  cpSync(backup, copy, { recursive: true });
+  const shard = manifest().entries.find(({ kind }) => kind === "shard")!;
+  const path = join(copy, "files", shard.sha256.slice(0, 2), shard.sha256);
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(path, bytes);
+  const data = join(dataDirectory(t), "restored");
+  t.match(await runCommand("restore", copy, "--data", data), {
+    exitCode: 2,
+    err: /the backup is damaged: "shards\/.*" cannot be read \(it has a wrong checksum\)\. Empty .* before the next try/,
+  });
+  t.match(await runCommand("serve", "--data", data, "--listen", "127.0.0.1:0"), {
+    exitCode: 2,
+    err: /the restore of a backup to .* has not ended: empty the directory/,
+  });
+  rmSync(path);
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), { exitCode: 2, err: /the backup is damaged/ });
+  writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), dataVersion: 3 }));
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
+    exitCode: 2,
+    err: /of a data directory of version 3, and this program reads 2/,
+  });
+  writeFileSync(join(copy, "manifest.json"), JSON.stringify({ ...manifest(), format: 2 }));
+  t.match(await runCommand("restore", copy, "--data", dataDirectory(t)), {
+    exitCode: 2,
+    err: /the backup has format 2, and this program reads 1/,
+  });
+});
+
+t.test("the manifest of somebody else leads nowhere", (t) => {
+  const good = { kind: "file", path: "catalog/data.mdb", bytes: 1, sha256: "0".repeat(64) };
+  const text = (entry: unknown): string => JSON.stringify({ format: 1, dataVersion: 1, takenAt: "", entries: [entry] });
+  t.equal(parseManifest(text(good)).entries.length, 1);
+  for (const path of [
+    "../x",
+    "catalog/../../x",
+    "/etc/x",
+    "version",
+    "control.sock",
+    "mirrors",
+    "mirrors//x",
+    "mirrors/./x",
+    "mirrors/a\0b",
+    "mirrors/\u0100",
+    "",
+  ]) {
+    t.throws(() => parseManifest(text({ ...good, path })), { code: "storage" }, JSON.stringify(path));
+  }
+  for (const change of [{ bytes: -1 }, { bytes: "1" }, { sha256: "../../x" }, { kind: "link" }, { path: 1 }])
+    t.throws(() => parseManifest(text({ ...good, ...change })), { code: "storage" });
+  for (const bad of ["", "[]", "null", "{}", '{"format":1}']) t.throws(() => parseManifest(bad), bad);
+  t.throws(() => parseList(JSON.stringify([{ ...good, path: "mirrors/2.git/HEAD" }]), "mirrors/1.git"), {
+    code: "storage",
+  });
+  t.end();
+});

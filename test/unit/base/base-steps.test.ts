@@ -1,0 +1,107 @@
+import t from "tap";
+import {
+  filterInSteps,
+  mapInSteps,
+  resultWhileYielding,
+  sortInSteps,
+  workInTurns,
+} from "../../../src/base/yielding.js";
+
+function* count(pieces: number, done: number[]): Generator<undefined, string> {
+  for (let i = 0; i < pieces; i++) {
+    done.push(i);
+    yield;
+  }
+  return "all";
+}
+
+t.test("all steps are done, in order", async (t) => {
+  const done: number[] = [];
+  t.equal(await resultWhileYielding(count(5_000, done)), "all");
+  t.same(
+    done,
+    Array.from({ length: 5_000 }, (_, i) => i),
+  );
+});
+
+t.test("work of many takes its share of an iteration of the event loop, and all of it goes on", async (t) => {
+  const workCount = 50;
+  const steps = new Array<number>(workCount).fill(0);
+  let longestMs = 0;
+  function* work(number: number): Generator<undefined, void> {
+    for (let i = 0; i < 20; i++) {
+      const endMs = cpuMs() + 0.5;
+      while (cpuMs() < endMs);
+      steps[number]++;
+      yield;
+    }
+  }
+  let lastMs = cpuMs();
+  let isOver = false;
+  let least = 0;
+  const look = (): void => {
+    const nowMs = cpuMs();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+    if (steps.some((taken) => taken > 4)) least = Math.max(least, Math.min(...steps) + 1);
+    if (!isOver) setImmediate(look);
+  };
+  setImmediate(look);
+  await Promise.all(steps.map((_, number) => resultWhileYielding(work(number))));
+  isOver = true;
+  t.same(new Set(steps), new Set([20]));
+  t.ok(longestMs < 50, `an iteration took ${longestMs} ms, of 500 in all`);
+  t.ok(least > 1, "nobody is done before the others have begun");
+});
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+t.test("other work comes between turns", async (t) => {
+  let others = 0;
+  const timer = setImmediate(function again() {
+    others++;
+    if (others < 5) setImmediate(again);
+  });
+  t.teardown(() => clearImmediate(timer));
+  let pieces = 0;
+  function* slow(): Generator<undefined, void> {
+    while (others < 3) {
+      pieces++;
+      yield;
+    }
+  }
+  await workInTurns(slow(), () => true);
+  t.ok(pieces > 1);
+  t.ok(others >= 3, "the work saw what the others did");
+});
+
+t.test("what nobody wants ends early, and an error comes through", async (t) => {
+  const done: number[] = [];
+  await workInTurns(count(10, done), () => false);
+  t.same(done, []);
+  function* broken(): Generator<undefined, void> {
+    yield;
+    throw new RangeError("broken");
+  }
+  await t.rejects(
+    workInTurns(broken(), () => true),
+    { message: "broken" },
+  );
+});
+
+t.test("lists are sorted and filtered as in one go", async (t) => {
+  for (const length of [0, 1, 511, 512, 513, 1024, 5000]) {
+    const items = Array.from({ length }, (_, i) => ({ key: (i * 7919) % 997, place: i }));
+    const byKey = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;
+    t.same(await resultWhileYielding(sortInSteps(items, byKey)), [...items].sort(byKey), `${length} items`);
+    const isOdd = ({ key }: { readonly key: number }): boolean => key % 2 === 1;
+    t.same(await resultWhileYielding(filterInSteps(items, isOdd)), items.filter(isOdd));
+    t.same(
+      await resultWhileYielding(mapInSteps(items, ({ key }) => key)),
+      items.map(({ key }) => key),
+    );
+  }
+});

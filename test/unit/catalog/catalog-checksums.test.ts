@@ -1,0 +1,161 @@
+/**
+ * Checksums of the catalog's records: a changed byte, a record under another key and a missing one are noticed; what
+ * was deleted is gone.
+ */
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { open } from "lmdb";
+import t, { type Test } from "tap";
+import { CatalogSnapshots } from "../../../src/store/catalog-snapshots.js";
+import { inspectStore } from "../../../src/store/inspect-store.js";
+import { RecordStore } from "../../../src/store/record-store.js";
+import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.js";
+
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Changes a byte in each place of the store's file that holds the text. Returns how many there were. */
+function flip(folder: string, text: string, at: number, to: string): number {
+  const path = join(folder, "data.mdb");
+  const bytes = readFileSync(path);
+  const file = openSync(path, "r+");
+  let count = 0;
+  for (let place = bytes.indexOf(text); place >= 0; place = bytes.indexOf(text, place + 1)) {
+    writeSync(file, to, place + at);
+    count++;
+  }
+  closeSync(file);
+  return count;
+}
+
+const holds = (folder: string, text: string): boolean => readFileSync(join(folder, "data.mdb")).includes(text);
+
+async function storeWith(
+  t: Test,
+  records: Readonly<Record<string, unknown>>,
+): Promise<{ folder: string; store: RecordStore }> {
+  const folder = join(dataDirectory(t), "catalog");
+  const store = new RecordStore(folder);
+  await store.apply(Object.entries(records).map(([key, value]) => ({ key, value: json(value) })));
+  return { folder, store };
+}
+
+const records = { "user/1": { id: 1, name: "ann" }, "user/2": { id: 2, name: "bob" }, counters: { next: 3 } };
+
+t.test("a byte of a value that stays JSON", async (t) => {
+  const { folder, store } = await storeWith(t, records);
+  await store.close();
+  t.match(await inspectStore("records", folder), { kind: "whole", count: 3 });
+  t.ok(flip(folder, '"bob"', 2, "i") > 0);
+  t.match(await inspectStore("records", folder), {
+    kind: "damaged",
+    reason: /the record "user\/2" of the catalog has a wrong checksum/,
+  });
+  const damaged = new RecordStore(folder);
+  t.equal(String(damaged.get("user/1")), '{"id":1,"name":"ann"}');
+  t.throws(() => damaged.get("user/2"), { code: "storage" });
+  t.throws(() => [...damaged.withPrefix("user/")], { code: "storage" });
+  await t.rejects(
+    damaged.apply([{ key: "user/2", value: undefined }]),
+    { code: "storage" },
+    "what is damaged is not written over unseen",
+  );
+  await damaged.close();
+});
+
+t.test("a record under another key, and one that no page leads to any more", async (t) => {
+  const { folder, store } = await storeWith(t, records);
+  await store.close();
+  t.ok(flip(folder, "user/2", 5, "7") > 0);
+  t.match(await inspectStore("records", folder), {
+    kind: "damaged",
+    reason: /"user\/7" of the catalog has a wrong checksum/,
+  });
+
+  const other = await storeWith(t, records);
+  await other.store.close();
+  const raw = open<Buffer, string>({ path: other.folder, maxDbs: 2, encoding: "binary" });
+  await raw.openDB<Buffer, string>({ name: "records", encoding: "binary" }).remove("user/2");
+  await raw.close();
+  t.match(await inspectStore("records", other.folder), {
+    kind: "damaged",
+    reason: /it has 2 records, and not the 3 that were written last/,
+  });
+  const unsealed = open<Buffer, string>({ path: other.folder, maxDbs: 2, encoding: "binary" });
+  await unsealed.openDB<Buffer, string>({ name: "records", encoding: "binary" }).remove("digest");
+  await unsealed.close();
+  t.throws(() => new RecordStore(other.folder), { code: "storage", message: /its records have no checksums/ });
+});
+
+t.test("the count and the sum follow each change, also of calls at the same time", async (t) => {
+  const { folder, store } = await storeWith(t, records);
+  await Promise.all([
+    ...Array.from({ length: 20 }, (_, i) => store.apply([{ key: `user/${i % 5}`, value: json({ id: i }) }])),
+    store.apply([
+      { key: "user/2", value: undefined },
+      { key: "nothing", value: undefined },
+    ]),
+    store.apply([
+      { key: "user/9", value: json(1) },
+      { key: "user/9", value: json(2) },
+      { key: "counters", value: undefined },
+    ]),
+  ]);
+  await store.close();
+  t.match(await inspectStore("records", folder), { kind: "whole", count: 5 });
+  const again = new RecordStore(folder);
+  t.equal(String(again.get("user/9")), "2");
+  await again.apply([{ key: "user/9", value: undefined }]);
+  await again.close();
+  t.match(await inspectStore("records", folder), { kind: "whole", count: 4 });
+});
+
+t.test("what was deleted or changed is in no file after a start, and in no snapshot", async (t) => {
+  const { folder, store } = await storeWith(t, { ...records, "token/1": { hash: "a-secret-of-before" } });
+  await store.apply([{ key: "token/1", value: undefined }]);
+  await store.apply([{ key: "user/1", value: json({ id: 1, name: "eve" }) }]);
+  t.ok(holds(folder, "a-secret-of-before"), "LMDB leaves it in a free page");
+  const snapshots = new CatalogSnapshots(join(folder, "..", "snapshots"));
+  await snapshots.take(store, new Date(0));
+  await store.close();
+  const [name] = snapshots.names();
+  t.same(readdirSync(join(folder, "..", "snapshots", name)).sort(), ["data.mdb", "sha256"]);
+  t.notOk(holds(join(folder, "..", "snapshots", name), "a-secret-of-before"));
+  t.match(await inspectStore("records", folder, "rewrite"), { kind: "whole", count: 3 });
+  t.notOk(holds(folder, "a-secret-of-before"));
+  t.same(readdirSync(folder).sort(), ["data.mdb", "lock.mdb"]);
+  const again = new RecordStore(folder);
+  t.equal(String(again.get("user/1")), '{"id":1,"name":"eve"}');
+  await again.close();
+});
+
+t.test("a damaged store gives no snapshot, and stays as it is", async (t) => {
+  const { folder, store } = await storeWith(t, records);
+  const snapshots = new CatalogSnapshots(join(folder, "..", "snapshots"));
+  await snapshots.take(store, new Date(0));
+  flip(folder, '"bob"', 2, "i");
+  await t.rejects(snapshots.take(store, new Date(1000)), {
+    code: "storage",
+    message: /cannot write a snapshot of the catalog: it is damaged \(.*"user\/2"/,
+  });
+  t.equal(snapshots.names().length, 1);
+  await store.close();
+  t.match(await inspectStore("records", folder, "rewrite"), { kind: "damaged" });
+  t.ok(holds(folder, '"bib"'));
+});
+
+t.test(
+  "a daemon restores a catalog with a changed byte from its newest snapshot, and says so in one line",
+  async (t) => {
+    const data = dataDirectory(t);
+    const daemon = await DaemonProcess.start(data);
+    await daemon.control("POST", "/.api/users", { name: "ann", siteAdmin: false });
+    await daemon.stop();
+    t.ok(flip(join(data, "catalog"), '"ann"', 1, "i") > 0);
+    const again = await testDaemon(t, [], data);
+    const lines = again.log.filter(({ msg }) =>
+      String(msg).startsWith("the catalog is damaged: it was restored from a snapshot"),
+    );
+    t.match(lines, [{ reason: /has a wrong checksum/ }]);
+    t.match(JSON.stringify(await again.control("GET", "/.api/users")), /"ann"/);
+  },
+);

@@ -1,0 +1,139 @@
+import assert from "node:assert";
+import t from "tap";
+import { FilterColumns, noColumn, ShardFilter } from "../../../src/protocol/shard-filter.js";
+import { columnText } from "../../../src/eval/match/column-text.js";
+import { loadKernel } from "../../../src/native/kernel/load.js";
+import { planQuery } from "../../../src/query/plan/plan-query.js";
+import { chooseShards, type ShardsInView } from "../../../src/search/shard-choice.js";
+import { testRepository, testShard, type TestDocument } from "../../support/engine.js";
+import { naiveSearch } from "../../support/naive.js";
+import { fc } from "../../support/property.js";
+
+// The filter over all shards rules out only shards in which the oracle finds nothing.
+
+const kernel = loadKernel("ts");
+const repositories = [testRepository(1, "one")];
+
+/** The two odd letters fold to k and s. */
+const word = fc.constantFrom(
+  "abk",
+  "ab\u212a",
+  "aBk",
+  "ask",
+  "a\u017fk",
+  "kks_",
+  "\u212aks_",
+  "abkks",
+  "ssk\u00e9",
+  "bbb",
+  "aabb",
+);
+const document = fc.record({
+  path: fc.stringMatching(/^[abks]{1,3}\/[abks_]{3,4}\.(c|go)$/),
+  content: fc.array(word, { maxLength: 3 }).map((words) => words.join(" ")),
+});
+const shards = fc.array(fc.uniqueArray(document, { minLength: 1, maxLength: 2, selector: ({ path }) => path }), {
+  minLength: 1,
+  maxLength: 5,
+});
+const regexp = fc.constantFrom("/abk+s/", "/(abk|ask)_?/", "/^sk.*a/", "/[ab]+kks/", "/a.?k/");
+const atom = fc.oneof(
+  word,
+  regexp,
+  word.map((text) => `content:"${text}"`),
+);
+const tree = fc.oneof(
+  atom,
+  fc.tuple(atom, fc.constantFrom("and", "or", "and not"), atom).map(([a, operator, b]) => `(${a} ${operator} ${b})`),
+  word.map((text) => `not ${text}`),
+);
+const fields = fc.constantFrom("", "case:yes", "type:file", "type:path", "file:abk", "-file:kks", "lang:go");
+const query = fc.tuple(fields, tree).map((parts) => parts.join(" "));
+
+function viewOf(documents: readonly (readonly TestDocument[])[], filter: ShardFilter): ShardsInView {
+  documents.forEach((some, column) => filter.fill(column, columnText(testShard(kernel, some, repositories).reader)));
+  return {
+    shards: documents.map(() => ({ record: { repositoryIds: [1] } })),
+    table: { columnOf: (place) => place },
+    filter,
+  };
+}
+
+t.test("no shard with a match is ruled out", (t) => {
+  const filter = ShardFilter.withColumns(32);
+  let ruledOut = 0;
+  fc.assert(
+    fc.property(shards, query, (documents, text) => {
+      const plan = planQuery(text, "standard");
+      const view = viewOf(documents, filter);
+      const choices = plan.basicQueries.flatMap((basic) =>
+        basic.text === undefined
+          ? []
+          : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
+      );
+      const { rows, ruledOutCount } = chooseShards(view, choices);
+      ruledOut += ruledOutCount;
+      const holders = documents.flatMap((some, place) =>
+        naiveSearch(
+          plan,
+          some.map(({ path, content }) => ({ path, content: Buffer.from(content) })),
+        ).length > 0
+          ? [place]
+          : [],
+      );
+      for (const holder of holders)
+        if (!rows.includes(holder)) throw new assert.AssertionError({ message: `${text} is in shard ${holder}` });
+    }),
+    { numRuns: 150 },
+  );
+  t.ok(ruledOut > 100, "it is of use");
+  t.end();
+});
+
+function choicesOf(text: string): Parameters<typeof chooseShards>[1] {
+  return planQuery(text, "standard").basicQueries.flatMap((basic) =>
+    basic.text === undefined
+      ? []
+      : [{ text: basic.text, selection: { repositoryIds: undefined, revisions: undefined } }],
+  );
+}
+
+t.test("a column that is not filled rules nothing out", (t) => {
+  const filter = ShardFilter.withColumns(32);
+  const view = viewOf([[{ path: "one.c", content: "something" }], [{ path: "two.c", content: "other" }]], filter);
+  t.same([...chooseShards(view, choicesOf("something")).rows], [0]);
+  filter.forget(1);
+  t.same([...chooseShards(view, choicesOf("something")).rows], [0, 1]);
+  t.same([...chooseShards({ ...view, table: { columnOf: () => noColumn } }, choicesOf("nowhere")).rows], [0, 1]);
+  t.end();
+});
+
+t.test("only shards with a chosen repository are taken or counted as ruled out", (t) => {
+  const view = viewOf([[{ path: "one.c", content: "something" }]], ShardFilter.withColumns(32));
+  const [choice] = choicesOf("something");
+  assert.ok(choice !== undefined);
+  const elsewhere = { ...choice, selection: { repositoryIds: Uint32Array.of(1 << 2), revisions: undefined } };
+  t.match(chooseShards(view, [elsewhere]), { rows: { length: 0 }, ruledOutCount: 0 });
+  t.end();
+});
+
+t.test("columns are given, kept when the filter grows, and given again", (t) => {
+  const columns = new FilterColumns();
+  const text = columnText(testShard(kernel, [{ path: "a.c", content: "something" }], repositories).reader);
+  for (let shard = 0; shard < 64; shard++) t.equal(columns.shardColumn(shard), shard);
+  columns.filter.fill(3, text);
+  const before = columns.filter;
+  t.equal(columns.shardColumn(1000), 64);
+  t.not(columns.filter, before);
+  t.ok(columns.filter.isKnown(3));
+  t.notOk(columns.filter.isKnown(4));
+  const mask = new Int32Array(columns.filter.maskWords).fill(-1);
+  columns.filter.keepHolding(Buffer.from("something"), mask);
+  t.equal(mask[0], 1 << 3);
+  columns.release(3);
+  t.notOk(columns.filter.isKnown(3), "another shard's text is not taken for its own");
+  t.equal(columns.shardColumn(2000), 3);
+  for (let shard = 3000; shard < 6000; shard++) columns.shardColumn(shard);
+  t.equal(columns.shardColumn(7000), noColumn, "beyond the limit a shard has none");
+  t.end();
+});

@@ -1,0 +1,101 @@
+/** What a command does when its output cannot be written, or when nobody reads it any more. */
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import t, { type Test } from "tap";
+import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { fixture } from "../../support/git-mirror.js";
+import { within } from "../../support/waiting.js";
+
+const main = new URL("../../../src/cli/main.js", import.meta.url).href;
+const node = `${process.execPath} --input-type=module -e 'const { run } = await import("${main}"); process.exitCode = await run(["node", "trawl", ...process.argv.slice(1)])' --`;
+
+/** Runs a command line of a shell, in which `trawl` is the command. */
+async function shell(
+  line: string,
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  const child = spawn("/bin/bash", ["-c", line.replaceAll("trawl ", `${node} `)], {
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd: fileURLToPath(new URL("../..", import.meta.url)),
+  });
+  const texts = { out: "", err: "" };
+  child.stdout.on("data", (bytes) => {
+    texts.out += bytes;
+  });
+  child.stderr.on("data", (bytes) => {
+    texts.err += bytes;
+  });
+  const code = await within(new Promise<number | null>((resolve) => child.on("close", resolve)), line);
+  return { code, ...texts };
+}
+
+/** A daemon that answers each search with this many results. */
+async function searchServer(t: Test, count: number): Promise<string> {
+  const match = {
+    type: "content",
+    repository: "host/r",
+    path: "a.c",
+    lineMatches: [{ line: "x".repeat(80), lineNumber: 1, offsetAndLengths: [[0, 1]] }],
+  };
+  const matches = `event: matches\ndata: ${JSON.stringify(Array.from({ length: 1000 }, () => match))}\n\n`;
+  const end = `event: progress\ndata: ${JSON.stringify({ done: true, matchCount: count, durationMs: 1, skipped: [] })}\n\nevent: done\ndata: {}\n\n`;
+  const server = createServer((_, response) => {
+    for (let i = 0; i < count / 1000; i++) response.write(matches);
+    response.end(end);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+t.test("results that cannot be written", async (t) => {
+  const endpoint = await searchServer(t, 1000);
+  for (const options of ["", "--json"]) {
+    const { code, err } = await shell(`trawl search ${options} --endpoint ${endpoint} x >/dev/full`);
+    t.equal(code, 4, err);
+    t.match(err, /^trawl: the output could not be written: .*ENOSPC/);
+    t.notMatch(err, /\n +at /, "no stack");
+  }
+});
+
+t.test("a reader that leaves", async (t) => {
+  const endpoint = await searchServer(t, 20_000);
+  const search = await shell(`set -o pipefail; trawl search --endpoint ${endpoint} x | head -n 1`);
+  t.match(search.out, /^host\/r:a\.c:2:x+\n$/);
+  t.same([search.code, search.err], [0, ""]);
+  const data = dataDirectory(t);
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "a.txt": "a\n" } });
+  const daemon = await testDaemon(t, [], data);
+  for (let i = 0; i < 3; i++) await daemon.add(`host/${i}`, source.path);
+  for (const command of [
+    "repo list",
+    "repo list --json",
+    "check",
+    "explain a",
+    "user list",
+    "token list",
+    "--help",
+    "repo sync",
+  ]) {
+    const { err } = await shell(`trawl ${command}${command === "--help" ? "" : ` --data ${data}`} | true`);
+    t.equal(err, "", command);
+  }
+});
+
+t.test("a repository whose first sync fails stays, and the message says so", async (t) => {
+  const data = dataDirectory(t);
+  await testDaemon(t, [], data);
+  const added = await runCommand("repo", "add", "host/nowhere", `${data}/nowhere`, "--data", data);
+  t.equal(added.exitCode, 2);
+  t.match(
+    added.err,
+    /trawl: host\/nowhere stays in the list and is tried again; `trawl repo remove host\/nowhere` takes it out/,
+  );
+  const { out } = await runCommand("repo", "list", "--data", data);
+  t.equal(out.split("\n").length, 2, "one line, however many the error has");
+});

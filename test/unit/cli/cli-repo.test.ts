@@ -1,0 +1,92 @@
+import t from "tap";
+import type { RepositoryStatus } from "../../../src/model/repository-status.js";
+import { dataDirectory, runCommand, testDaemon } from "../../support/daemon.js";
+import { GitFixture } from "../../support/git-fixture.js";
+
+t.test("what is said about a repository on the command line", async (t) => {
+  const data = dataDirectory(t);
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  fixture.commit({ branch: "main", files: [["a.txt", "alpha\n"]] });
+  const daemon = await testDaemon(t, ["--repository", `listed=${fixture.path}`], data);
+  const repo = (...args: string[]) => runCommand("repo", ...args, "--data", data);
+  const statusOf = async (name: string): Promise<RepositoryStatus> => {
+    const lines = (await repo("list", "--json")).out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as RepositoryStatus);
+    return lines.find((status) => status.name === name) as RepositoryStatus;
+  };
+
+  const added = await repo(
+    "add",
+    "host/a",
+    fixture.path,
+    "--stars",
+    "7",
+    "--fork",
+    "--description",
+    "An example",
+    "--topic",
+    "go",
+    "--topic",
+    "cli",
+    "--meta",
+    "team=core=1",
+    "--meta",
+    "tier",
+  );
+  t.equal(added.exitCode, 0, added.err);
+  t.match(added.out, /fork {2}7 stars/);
+  t.match(await statusOf("host/a"), {
+    fork: true,
+    archived: false,
+    private: false,
+    stars: 7,
+    description: "An example",
+    topics: ["go", "cli"],
+    metadata: { team: "core=1", tier: null },
+  });
+  t.same((await daemon.search("repo:has.topic(cli) fork:yes")).found, ["host/a"]);
+
+  t.equal((await repo("set", "host/a", "--no-fork", "--archived", "--topic", "rust", "--no-meta")).exitCode, 0);
+  t.match(await statusOf("host/a"), {
+    fork: false,
+    archived: true,
+    stars: 7,
+    description: "An example",
+    topics: ["rust"],
+    metadata: {},
+  });
+  t.same((await daemon.search("repo:has.topic(rust)")).skipped, ["excluded-archive"], "a search sees it at once");
+  t.same((await daemon.search("repo:has.topic(rust) archived:yes alpha")).found, ["host/a:a.txt:1"]);
+
+  const other = GitFixture.create();
+  t.teardown(() => other.remove());
+  other.commit({ branch: "main", files: [["b.txt", "beta\n"]] });
+  t.not((await repo("set", "host/a", "--url", `${other.path}-not-there`)).exitCode, 0);
+  t.same(
+    (await daemon.search("archived:yes alpha repo:host/a")).found,
+    ["host/a:a.txt:1"],
+    "a remote that cannot be fetched takes nothing away",
+  );
+  const moved = await repo("set", "host/a", "--url", other.path);
+  t.equal(moved.exitCode, 0, moved.err);
+  t.same((await daemon.search("archived:yes repo:host/a alpha or beta")).found, ["host/a:b.txt:1"]);
+
+  const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [["set", "host/a"], /nothing to change/],
+    [["set", "nowhere", "--fork"], /there is no repository named "nowhere"/],
+    [["set", "host/a", "--stars", "many"], /repositories\[0\]\.stars: must be a whole number .*, not "many"/],
+    [["set", "host/a", "--url", "ftp://example.org/x"], /ftp/],
+    [
+      ["set", "listed", "--fork"],
+      /"listed" is listed in the configuration file or on the command line: change it there/,
+    ],
+  ];
+  for (const [args, message] of refusals) {
+    const { exitCode, err } = await repo(...args);
+    t.equal(exitCode, 2);
+    t.match(err, message);
+  }
+});

@@ -1,0 +1,157 @@
+import t from "tap";
+import { sleep } from "../../../src/base/deadline.js";
+import { TrawlError } from "../../../src/base/errors.js";
+import { CommitAttributeReader } from "../../../src/search/revisions/commit-attributes.js";
+import type {
+  CommitAttribute,
+  CommitOfRepository,
+  CommitQuestion,
+  ReadCommitFacts,
+} from "../../../src/protocol/read-messages.js";
+import type { ReadLimits, ReadPool } from "../../../src/pool/pools.js";
+
+// Questions to mirrors on behalf of searches: who waits for whom, what is kept, and what a failure costs.
+
+const owners: CommitQuestion = { kind: "code-owners" };
+const authors: CommitQuestion = { kind: "contributors", filters: [{ source: "a", foldCase: true }] };
+const yes: CommitAttribute = { kind: "known", holds: true, bytes: undefined };
+
+function commits(count: number, from = 1): CommitOfRepository[] {
+  return Array.from({ length: count }, (_, i) => ({
+    repositoryId: from + i,
+    commit: String(from + i).padStart(40, "0"),
+  }));
+}
+
+function limits(ms = 10_000) {
+  return { deadlineMs: performance.now() + ms, stop: new Int32Array(new SharedArrayBuffer(4)), client: "a" };
+}
+
+/** A pool whose reads end when the test says so. */
+class FakePool {
+  readonly asked: ReadCommitFacts[] = [];
+  readonly #ends: (() => void)[] = [];
+  runningMax = 0;
+  #running = 0;
+
+  constructor(
+    readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitAttribute[] = ({ commits }) =>
+      commits.map(() => yes),
+    readonly waits = false,
+  ) {}
+
+  readonly run = async (request: unknown, limits: ReadLimits): Promise<unknown> => {
+    const asked = request as ReadCommitFacts;
+    this.asked.push(asked);
+    this.#running++;
+    this.runningMax = Math.max(this.runningMax, this.#running);
+    if (this.waits) await new Promise<void>((resolve) => this.#ends.push(resolve));
+    else await new Promise((resolve) => setImmediate(resolve));
+    this.#running--;
+    return { facts: this.answer(asked, limits) };
+  };
+
+  /** Ends the oldest read that has not ended, when there is one. */
+  async endOne(): Promise<void> {
+    while (this.#ends.length === 0) await sleep(1);
+    this.#ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  get asPool(): Pick<ReadPool, "run"> {
+    return this as unknown as Pick<ReadPool, "run">;
+  }
+}
+
+t.test("all are asked, few at a time, and answers are kept", async (t) => {
+  const pool = new FakePool();
+  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const first = await reader.ask(owners, commits(100), limits());
+  t.equal(first.facts.size, 100);
+  t.same(first.failures, []);
+  t.ok(pool.asked.every((request) => request.commits.length <= 8));
+  t.ok(pool.runningMax <= 2);
+  const { length } = pool.asked;
+  t.equal((await reader.ask(owners, commits(100), limits())).facts.size, 100);
+  t.equal(pool.asked.length, length, "nothing is asked again");
+  await reader.ask({ kind: "commit-date" }, commits(1), limits());
+  t.equal(pool.asked.length, length + 1, "another question is");
+});
+
+t.test("histories are read one by one, and leave a reader to others", async (t) => {
+  const pool = new FakePool();
+  await new CommitAttributeReader(pool.asPool, 3).ask(authors, commits(10), limits());
+  t.ok(pool.asked.every((request) => request.commits.length === 1));
+  t.equal(pool.runningMax, 2);
+});
+
+t.test("a failure costs its commit, and is not kept", async (t) => {
+  const pool = new FakePool(({ commits }) =>
+    commits.map(({ repositoryId }) =>
+      repositoryId === 3 ? { kind: "failed", error: { code: "git", message: "the mirror is damaged" } } : yes,
+    ),
+  );
+  const reader = new CommitAttributeReader(pool.asPool, 2);
+  for (const time of ["the first", "the second"]) {
+    const { facts, failures } = await reader.ask(owners, commits(5), limits());
+    t.equal(facts.size, 4, time);
+    t.same(failures, [{ repositoryId: 3, reason: "the mirror is damaged", isLate: false }]);
+  }
+  t.same(
+    pool.asked.map((request) => request.commits.length),
+    [5, 1],
+  );
+});
+
+t.test("a read that fails as a whole costs its commits", async (t) => {
+  const pool = new FakePool(() => {
+    throw new TrawlError("overloaded", "too many");
+  });
+  const { facts, failures } = await new CommitAttributeReader(pool.asPool, 2).ask(owners, commits(9), limits());
+  t.equal(facts.size, 0);
+  t.equal(failures.length, 9);
+  t.match(failures[0], { reason: "too many", isLate: false });
+});
+
+t.test("time that is over, and a stop", async (t) => {
+  const pool = new FakePool();
+  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const late = await reader.ask(owners, commits(3), limits(-1));
+  t.same(
+    late.failures.map(({ isLate }) => isLate),
+    [true, true, true],
+  );
+  const stopped = limits();
+  stopped.stop[0] = 1;
+  t.equal((await reader.ask(owners, commits(3), stopped)).failures.length, 3);
+  t.equal(pool.asked.length, 0);
+});
+
+t.test("a search that waits for another's turn ends at its own time", async (t) => {
+  const pool = new FakePool(undefined, true);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const long = reader.ask(authors, commits(2), limits());
+  // The sleep keeps the process alive, which the reader's timers do not.
+  const [{ failures }] = await Promise.all([reader.ask(authors, commits(1, 10), limits(20)), sleep(50)]);
+  t.match(failures, [{ repositoryId: 10, isLate: true }]);
+  t.equal(pool.asked.length, 1, "and never asks");
+  await pool.endOne();
+  await pool.endOne();
+  t.equal((await long).facts.size, 2);
+  const next = reader.ask(authors, commits(1, 20), limits());
+  await pool.endOne();
+  t.equal((await next).facts.size, 1, "the turn is not lost");
+});
+
+t.test("searches take turns", async (t) => {
+  const pool = new FakePool(undefined, true);
+  const reader = new CommitAttributeReader(pool.asPool, 2);
+  const a = reader.ask(authors, commits(3), limits());
+  const b = reader.ask(authors, commits(3, 10), limits());
+  for (let i = 0; i < 6; i++) await pool.endOne();
+  await Promise.all([a, b]);
+  t.same(
+    pool.asked.map((request) => request.commits[0].repositoryId),
+    [1, 10, 2, 11, 3, 12],
+  );
+});

@@ -1,0 +1,202 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { BlobReader } from "../../../src/git/objects/blob-reader.js";
+import { listTree } from "../../../src/git/objects/objects.js";
+import { neverStop } from "../../../src/git/run/run.js";
+import type { GitFixture } from "../../support/git-fixture.js";
+import { fixture, isWhole, mirrorOf, openMirror, printSync } from "../../support/git-mirror.js";
+
+function replace(path: string, create: () => void): void {
+  rmSync(path, { recursive: true });
+  create();
+}
+
+t.test("a mirror damaged in any way is made whole again", async (t) => {
+  const damages: readonly (readonly [name: string, damage: (directory: string, commit: string) => void])[] = [
+    ["gone", (directory) => rmSync(directory, { recursive: true })],
+    ["a file", (directory) => replace(directory, () => writeFileSync(directory, "x"))],
+    ["empty", (directory) => replace(directory, () => mkdirSync(directory))],
+    ["no HEAD", (directory) => rmSync(join(directory, "HEAD"))],
+    ["torn HEAD", (directory) => writeFileSync(join(directory, "HEAD"), "ref: refs/hea")],
+    ["no objects", (directory) => rmSync(join(directory, "objects"), { recursive: true })],
+    [
+      "objects emptied",
+      (directory) => replace(join(directory, "objects"), () => mkdirSync(join(directory, "objects"))),
+    ],
+    [
+      "foreign config",
+      (directory) => writeFileSync(join(directory, "config"), "[core]\n\tsshCommand = touch /tmp/owned\n"),
+    ],
+    ["empty ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "")],
+    ["torn ref", (directory) => writeFileSync(join(directory, "refs/heads/main"), "0123")],
+    ["ref to nothing", (directory) => writeFileSync(join(directory, "refs/heads/main"), `${"1".repeat(40)}\n`)],
+    ["torn packed refs", (directory) => damagePackedRefs(directory, (text) => text.slice(0, -20))],
+    ["packed refs without their start", (directory) => damagePackedRefs(directory, (text) => text.slice(70))],
+    ["packed refs of zeros", (directory) => damagePackedRefs(directory, (text) => "\0".repeat(text.length))],
+    [
+      "packed refs out of order",
+      (directory) => damagePackedRefs(directory, (text) => text.replace("refs/heads/main", "refs/heads/zain")),
+    ],
+    ["empty commit object", (directory, commit) => damageObject(directory, commit)],
+  ];
+  for (const [name, damage] of damages) {
+    const source = fixture(t);
+    for (const branch of ["main", "topic"]) source.commit({ branch, files: { a: "1" } });
+    const { directory } = await mirrorOf(source);
+    const commit = source.commit({ branch: "main", files: { a: "2" } });
+    await (await openMirror(source)).sync(neverStop);
+    damage(directory, commit);
+    const mirror = await openMirror(source);
+    await mirror.sync(neverStop);
+    t.equal((await mirror.state(neverStop)).branches.get("main"), commit, name);
+    t.ok(await isWhole(mirror), `${name}: whole`);
+    t.equal(printSync(await mirror.sync(neverStop)), "same main [main,topic] []", `${name}: once`);
+  }
+});
+
+t.test("recreate, for a caller that misses objects", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "1" } });
+  const mirror = await mirrorOf(source);
+  await mirror.recreate();
+  t.equal((await mirror.state(neverStop)).branches.size, 0);
+  t.equal(printSync(await mirror.sync(neverStop)), "changed main [main] []");
+  t.ok(await isWhole(mirror));
+});
+
+t.test("what a killed fetch leaves behind is removed", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "1" } });
+  source.commit({ branch: "topic", files: { a: "1" } });
+  const { directory } = await mirrorOf(source);
+  const leftovers = [
+    "HEAD.lock",
+    "packed-refs.lock",
+    "config.lock",
+    "shallow.lock",
+    "gc.pid",
+    "HEAD.tmp",
+    "refs/heads/main.lock",
+    "refs/heads/new.lock",
+    "objects/pack/tmp_pack_abc",
+    "objects/pack/tmp_idx_abc",
+    "objects/pack/pack-1.keep",
+    "objects/pack/.tmp-9-pack-1.pack",
+    "objects/pack/multi-pack-index.lock",
+    "objects/info/commit-graph.lock",
+    "objects/tmp_objdir-incoming-x/pack/p",
+    "objects/00/tmp_obj_abc",
+    "../mirror.new/HEAD",
+    "../mirror.old/HEAD",
+  ];
+  for (const name of leftovers) {
+    const path = join(directory, name);
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, "");
+  }
+  const latin1Lock = Buffer.from(`${directory}/refs/heads/caf\xe9.lock`, "latin1");
+  writeFileSync(latin1Lock, "");
+  source.commit({ branch: "main", files: { a: "2" } });
+  const mirror = await openMirror(source);
+  for (const name of leftovers) t.notOk(existsSync(join(directory, name)), name);
+  t.notOk(existsSync(latin1Lock), "a lock whose name is not UTF-8");
+  t.equal(printSync(await mirror.sync(neverStop)), "changed main [main,topic] []");
+  t.ok(await isWhole(mirror));
+});
+
+t.test("a fetch killed at any point is repaired", async (t) => {
+  const source = fixture(t);
+  const files = (round: number) =>
+    Array.from({ length: 150 }, (_, index) => [`f${index}`, `${round} ${"x".repeat(index * 50)}`] as const);
+  source.commit({ branch: "main", files: files(0) });
+  const { directory } = await mirrorOf(source);
+  for (let round = 1; round <= 12; round++) {
+    source.commit({ branch: "main", files: files(round) });
+    source.commit({ branch: `b${round}`, files: { a: String(round) } });
+    killSync(t, source, directory, round * 4);
+  }
+  const mirror = await openMirror(source);
+  const { branches } = await mirror.sync(neverStop);
+  t.equal(branches.size, 13);
+  t.ok(await isWhole(mirror));
+});
+
+t.test("repacking keeps what readers need", async (t) => {
+  const source = fixture(t);
+  const contents: string[] = [];
+  for (let round = 0; round < 31; round++) {
+    const files = Array.from({ length: 100 }, (_, index) => [`f${index}`, `${round} ${index}`] as const);
+    contents.push(source.commit({ branch: "main", files, orphan: round % 7 === 0 }));
+  }
+  const mirror = await mirrorOf(source);
+  const entries = (
+    await Promise.all(contents.map((commit) => listTree(mirror.directory, commit, "without-sizes", neverStop)))
+  ).flat();
+  const reader = new BlobReader({
+    directory: mirror.directory,
+    contentBytesMax: 1 << 20,
+    silenceMs: 10_000,
+    stop: neverStop,
+  });
+  let missing = 0;
+  let repacked: Promise<boolean> | null = null;
+  await reader.read(
+    entries.map(({ oid }) => oid),
+    async (index, { kind }) => {
+      if (index === 100) repacked = mirror.maintain(neverStop);
+      if (index === 2500) await repacked;
+      if (kind !== "content") missing++;
+    },
+  );
+  reader.close();
+  t.equal(await repacked, true, "31 packs are too many");
+  t.equal(missing, 0, "a reader at work misses nothing");
+  t.equal(await mirror.maintain(neverStop), false, "once");
+  t.equal(readdirSync(join(mirror.directory, "objects/pack")).filter((name) => name.endsWith(".pack")).length, 1);
+  t.equal(
+    (await listTree(mirror.directory, contents[0] ?? "", "without-sizes", neverStop)).length,
+    100,
+    "a commit that a force-push took away",
+  );
+  t.ok(await isWhole(mirror));
+});
+
+/** Packs all refs, and writes another text in place of their file's. */
+function damagePackedRefs(directory: string, damaged: (text: string) => string): void {
+  execFileSync("git", ["--git-dir", directory, "pack-refs", "--all"]);
+  const path = join(directory, "packed-refs");
+  writeFileSync(path, damaged(readFileSync(path, "latin1")));
+}
+
+/** Cuts a loose object, or all packs where it is not loose, to nothing. */
+function damageObject(directory: string, oid: string): void {
+  const loose = join(directory, "objects", oid.slice(0, 2), oid.slice(2));
+  const packs = join(directory, "objects/pack");
+  const paths = existsSync(loose) ? [loose] : readdirSync(packs).map((name) => join(packs, name));
+  for (const path of paths) {
+    chmodSync(path, 0o644);
+    writeFileSync(path, "");
+  }
+}
+
+/** Runs the fetch that `sync` would run, and kills it and all its children after a while. */
+function killSync(t: Test, source: GitFixture, directory: string, delayMs: number): void {
+  const refspecs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+  const fetch = [
+    "--git-dir",
+    directory,
+    "fetch",
+    "--prune",
+    "--no-tags",
+    "--no-write-fetch-head",
+    source.path,
+    ...refspecs,
+  ];
+  try {
+    execFileSync("timeout", ["-s", "KILL", String(delayMs / 1000), "git", ...fetch], { stdio: "ignore" });
+  } catch {
+    t.comment(`killed after ${delayMs} ms`);
+  }
+}

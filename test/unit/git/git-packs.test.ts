@@ -1,0 +1,238 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { TrawlError } from "../../../src/base/errors.js";
+import { PackedObjects } from "../../../src/git/objects/packed-objects.js";
+import { blobSizes, readBlobs } from "../../../src/git/objects/read-blobs.js";
+import { neverStop } from "../../../src/git/run/run.js";
+import { compareAlong } from "../../../src/git/objects/tree-chain.js";
+import { GitFixture } from "../../support/git-fixture.js";
+
+const oidLengths = { sha1: 40, sha256: 64 } as const;
+
+/** Commits with files of many sizes and kinds, whose versions differ a little, in one pack. */
+function packed(
+  t: Test,
+  format: keyof typeof oidLengths,
+  ...repack: string[]
+): { repository: GitFixture; commits: string[] } {
+  const repository = GitFixture.create("bare", format);
+  t.teardown(() => repository.remove());
+  const random = Buffer.from(Array.from({ length: 70_000 }, (_, i) => Math.imul(i, 2_654_435_761) >>> 23));
+  const lines = (count: number, changed: number): string =>
+    Array.from({ length: count }, (_, i) =>
+      i % 97 === changed ? `changed ${changed * i}` : `line ${i} of some text`,
+    ).join("\n");
+  const commits = [
+    repository.commit({
+      branch: "main",
+      files: [
+        ["empty", ""],
+        ["byte", "x"],
+        ["random", random],
+        ["zeros", Buffer.alloc(300_000)],
+        ["a/b/c/deep", "deep"],
+        ["a.c", "beside"],
+        ["same/x", "1"],
+        [Buffer.from("caf\xe9/\xff", "latin1"), "name"],
+      ],
+    }),
+  ];
+  for (let i = 0; i < 12; i++) {
+    commits.push(
+      repository.commit({
+        branch: "main",
+        files: [
+          ["long", lines(4000, i)],
+          ["a/b/short", lines(20, i)],
+          [`more/${i}/file`, lines(200, i)],
+        ],
+      }),
+    );
+  }
+  commits.push(
+    repository.commit({
+      branch: "main",
+      files: [
+        ["a", { deleted: true }],
+        ["byte", { executable: "x" }],
+        ["random", { symlink: "byte" }],
+      ],
+    }),
+  );
+  commits.push(
+    repository.commit({
+      branch: "main",
+      files: [
+        ["a", "a file in place of a directory"],
+        ["module", { gitlink: "1".repeat(oidLengths[format]) }],
+        ["zeros/below", "a directory in place of a file"],
+      ],
+    }),
+  );
+  repository.git("repack", "-adfq", "--depth=50", "--window=50", ...repack);
+  repository.git("prune-packed");
+  return { repository, commits };
+}
+
+function allBlobs(repository: GitFixture): string[] {
+  const listed = repository.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)");
+  return listed
+    .split("\n")
+    .filter((line) => line.endsWith(" blob"))
+    .map((line) => line.split(" ")[0]);
+}
+
+function output(repository: GitFixture, ...args: string[]): Buffer {
+  return execFileSync("git", ["-C", repository.path, ...args], { maxBuffer: 1 << 26 });
+}
+
+function open(t: Test, repository: GitFixture, format: keyof typeof oidLengths): PackedObjects {
+  const packs = PackedObjects.open(repository.path, oidLengths[format], neverStop);
+  if (packs === undefined) throw new TrawlError("internal", "the addon is not built");
+  t.teardown(() => packs.close());
+  return packs;
+}
+
+const kinds: readonly (readonly [
+  name: string,
+  format: keyof typeof oidLengths,
+  repack: readonly string[],
+  config: readonly (readonly [string, string])[],
+])[] = [
+  ["sha1", "sha1", [], []],
+  ["sha256", "sha256", [], []],
+  ["deltas that name their bases", "sha1", [], [["repack.useDeltaBaseOffset", "false"]]],
+  ["not compressed", "sha1", [], [["pack.compression", "0"]]],
+  ["compressed quickly", "sha1", [], [["pack.compression", "1"]]],
+  ["compressed well, in several packs", "sha1", ["--max-pack-size=1m"], [["pack.compression", "9"]]],
+];
+
+for (const [name, format, repack, config] of kinds) {
+  t.test(`objects are those of git: ${name}`, async (t) => {
+    const flags = config.flatMap(([key, value]) => ["-c", `${key}=${value}`]);
+    const { repository, commits } = packed(t, format);
+    repository.git(...flags, "repack", "-adfqF", "--depth=50", "--window=50", ...repack);
+    const packs = open(t, repository, format);
+    const blobs = allBlobs(repository);
+    const sizes = packs.blobSizes(blobs);
+    for (const [i, oid] of blobs.entries()) {
+      const theirs = output(repository, "cat-file", "blob", oid);
+      const ours = Buffer.alloc(sizes[i]);
+      t.ok(packs.readBlob(oid, ours) && ours.equals(theirs), `${oid}, ${theirs.length} bytes`);
+    }
+    const trees = commits.map((commit) => repository.git("rev-parse", `${commit}^{tree}`));
+    t.match(packs.readCommit(commits[3]), `tree ${trees[3]}`);
+    t.same(
+      packs.blobSizes(trees),
+      trees.map(() => -1),
+      "a tree is no blob",
+    );
+    for (const [from, to] of [
+      [0, 1],
+      [1, 9],
+      [9, 1],
+      [13, 14],
+      [0, 14],
+      [14, 0],
+      [5, 5],
+    ]) {
+      const pieces: Buffer[] = [];
+      t.ok(packs.diffTrees(trees[from], trees[to], (piece) => pieces.push(Buffer.from(piece)) > 0));
+      const theirs = output(
+        repository,
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        trees[from],
+        trees[to],
+      );
+      t.equal(Buffer.concat(pieces).toString("latin1"), theirs.toString("latin1"), `trees of ${from} and ${to}`);
+    }
+    const listed: Buffer[] = [];
+    t.ok(packs.diffTrees(undefined, trees[14], (piece) => listed.push(Buffer.from(piece)) > 0));
+    t.equal(
+      Buffer.concat(listed).toString("latin1").split("\0:").length,
+      repository.git("ls-tree", "-r", trees[14]).split("\n").length,
+      "all files beside an empty tree",
+    );
+  });
+}
+
+t.test("what is not in a pack is left to git", async (t) => {
+  const { repository, commits } = packed(t, "sha1");
+  const loose = execFileSync("git", ["-C", repository.path, "hash-object", "-w", "--stdin"], { input: "loose" })
+    .toString()
+    .trim();
+  const missing = "0123456789".repeat(4);
+  const [packedOid] = allBlobs(repository).filter((oid) => oid !== loose);
+  const packs = open(t, repository, "sha1");
+  t.same(packs.blobSizes([loose, missing]), [-1, -1]);
+  t.equal(packs.readCommit(missing), undefined);
+  t.notOk(packs.diffTrees(undefined, missing, () => true));
+  const size = packs.blobSizes([packedOid])[0];
+  t.same(await blobSizes(repository.path, [missing, loose, packedOid], neverStop), [-1, 5, size]);
+  const told: string[] = [];
+  const options = { directory: repository.path, contentBytesMax: 100_000, silenceMs: 10_000, stop: neverStop };
+  const zeros = repository.git("rev-parse", `${commits[0]}:zeros`);
+  await readBlobs(options, [loose, packedOid, missing, zeros], (i, outcome) => {
+    told[i] = outcome.kind === "content" ? `${outcome.content.length} bytes` : outcome.kind;
+  });
+  t.same(told, ["5 bytes", `${size} bytes`, "missing", "too-large"]);
+  await t.rejects(
+    readBlobs({ ...options, stop: () => true }, [packedOid], () => undefined),
+    { code: "cancelled" },
+  );
+});
+
+t.test("trees that are loose are compared by git", async (t) => {
+  const { repository, commits } = packed(t, "sha1");
+  const last = repository.commit({ branch: "main", files: { long: "short" } });
+  const chain = await compareAlong(repository.path, commits[0], [last, commits[5]], 1000, neverStop);
+  t.same(chain.commits, [commits[5], last]);
+  t.same(
+    chain.paths.get("long")?.map(({ from }) => from),
+    [-1, 0, 1],
+  );
+});
+
+t.test("a damaged pack gives right texts, or none", async (t) => {
+  const { repository } = packed(t, "sha1");
+  const blobs = allBlobs(repository);
+  const packs = open(t, repository, "sha1");
+  const sizes = packs.blobSizes(blobs);
+  const texts = blobs.map((oid, i) => {
+    const text = Buffer.alloc(sizes[i]);
+    packs.readBlob(oid, text);
+    return text;
+  });
+  const folder = join(repository.path, "objects", "pack");
+  let readCount = 0;
+  for (const extension of [".pack", ".idx"]) {
+    const file = join(folder, readdirSync(folder).find((name) => name.endsWith(extension)) ?? "");
+    chmodSync(file, 0o600);
+    const sound = readFileSync(file);
+    for (let round = 0; round < 150; round++) {
+      const bytes = Buffer.from(sound);
+      const place = (Math.imul(round + 1, 2_654_435_761) >>> 0) % sound.length;
+      bytes[place] ^= 1 << (round % 8);
+      writeFileSync(file, round % 5 === 0 ? bytes.subarray(0, place) : bytes);
+      const damaged = PackedObjects.open(repository.path, 40, neverStop);
+      for (const [i, oid] of blobs.entries()) {
+        const size = damaged?.blobSizes([oid])[0] ?? -1;
+        const text = Buffer.alloc(Math.max(0, Math.min(size, 1 << 20)));
+        if (extension === ".pack" && size === sizes[i] && damaged?.readBlob(oid, text) === true) {
+          readCount++;
+          if (!text.equals(texts[i])) t.fail(`${oid} is another text in round ${round}`);
+        } else damaged?.readBlob(oid, text);
+      }
+      damaged?.close();
+    }
+    writeFileSync(file, sound);
+  }
+  t.ok(readCount > 1000, `most texts are not where the damage is: ${readCount}`);
+});

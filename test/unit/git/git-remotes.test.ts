@@ -1,0 +1,187 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { callEvery, monotonicMs } from "../../../src/base/deadline.js";
+import { strictRemoteAccess } from "../../../src/git/run/environment.js";
+import { Mirror } from "../../../src/git/mirror/mirror.js";
+import { listTree } from "../../../src/git/objects/objects.js";
+import { parseRemoteUrl } from "../../../src/git/mirror/remote-url.js";
+import { neverStop } from "../../../src/git/run/run.js";
+import type { GitFixture } from "../../support/git-fixture.js";
+import { errorOf, fixture, testMirrorOptions } from "../../support/git-mirror.js";
+import { serveHttp } from "../../support/http-remote.js";
+import { sshTo, type Harm } from "../../support/hostile-remote.js";
+import { within } from "../../support/waiting.js";
+
+/** An ssh that runs the command here. */
+function fakeSsh(source: GitFixture): string {
+  const path = source.sibling("ssh");
+  writeFileSync(path, '#!/bin/sh\n[ "$1" = -G ] && exit 0\nfor last; do :; done\nexec sh -c "$last"\n');
+  chmodSync(path, 0o755);
+  return path;
+}
+
+for (const kind of ["http", "ssh"] as const) {
+  t.test(`fetching over ${kind}`, async (t) => {
+    const source = fixture(t);
+    source.commit({ branch: "main", files: { a: "1" } });
+    const url =
+      kind === "http" ? `http://ada:s3cret@127.0.0.1:${await serveHttp(t, source)}/` : `git@example.org:${source.path}`;
+    const access = { ...strictRemoteAccess, sshCommand: kind === "ssh" ? fakeSsh(source) : null };
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(url), { ...testMirrorOptions, access });
+    t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "main" }, "first");
+    source.annotatedTag("v1", source.commit({ branch: "main", files: { b: "1" } }));
+    const { changed, headCommit, tags } = await mirror.sync(neverStop);
+    t.ok(changed, "second");
+    t.equal(tags.get("v1"), headCommit);
+    t.equal((await listTree(mirror.directory, headCommit ?? "", "without-sizes", neverStop)).length, 2);
+    t.equal((await mirror.sync(neverStop)).changed, false, "nothing new");
+    source.git("config", "uploadpack.packObjectsHook", `touch ${source.sibling("owned")}`);
+    source.deleteBranch("main");
+    source.commit({ branch: "trunk", files: { c: "1" } });
+    source.setHead("trunk");
+    t.match(await mirror.sync(neverStop), { changed: true, defaultBranch: "trunk" }, "another default branch");
+    t.notOk(existsSync(source.sibling("owned")));
+  });
+}
+
+t.test("a remote that accepts and never answers", async (t) => {
+  const server = await listen(t, () => undefined);
+  const source = fixture(t);
+  const open = (limits: Partial<typeof testMirrorOptions>) =>
+    Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), { ...testMirrorOptions, ...limits });
+  const error = await within(errorOf((await open({ listTimeoutMs: 500 })).sync(neverStop)), "the end of its time");
+  t.match({ code: error.code, message: error.message }, { code: "git", message: /took longer than 500 ms/ });
+  t.notMatch(error.message, /s3cret/);
+  const stopMs = monotonicMs() + 300;
+  const stopped = await within(errorOf((await open({})).sync(() => monotonicMs() > stopMs)), "the stop");
+  t.equal(stopped.code, "cancelled");
+});
+
+t.test("credentials go to the remote and nowhere else", async (t) => {
+  let request = "";
+  const server = await listen(t, (socket) => {
+    socket.on("data", (part) => {
+      request += part.toString("latin1");
+      socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nWWW-Authenticate: Basic realm=x\r\n\r\n");
+    });
+  });
+  const source = fixture(t);
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions);
+  const error = await errorOf(mirror.sync(neverStop));
+  t.equal(error.code, "git");
+  t.notMatch(error.message, /s3cret/);
+  t.match(request, `Authorization: Basic ${Buffer.from("ada:s3cret").toString("base64")}`);
+  for (const name of readdirSync(mirror.directory, { withFileTypes: true }).filter((entry) => entry.isFile())) {
+    t.notMatch(readFileSync(join(mirror.directory, name.name), "utf8"), /s3cret/, `not kept in ${name.name}`);
+  }
+});
+
+t.test("redirects are refused", async (t) => {
+  let followed = false;
+  const inner = await listen(t, (socket) => {
+    followed = true;
+    socket.destroy();
+  });
+  for (const target of [inner, "file:///etc", "ext::touch x"]) {
+    const server = await listen(t, (socket) => {
+      socket.on("data", () => socket.end(`HTTP/1.1 302 Found\r\nLocation: ${target}\r\nContent-Length: 0\r\n\r\n`));
+    });
+    const source = fixture(t);
+    const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(server), testMirrorOptions);
+    t.equal((await errorOf(mirror.sync(neverStop))).code, "git", target);
+  }
+  t.notOk(followed);
+});
+
+t.test("an ssh host that does not answer", async (t) => {
+  const source = fixture(t);
+  const mirror = await Mirror.open(
+    source.sibling("mirror"),
+    parseRemoteUrl("ssh://git@127.0.0.1:1/x"),
+    testMirrorOptions,
+  );
+  const error = await errorOf(mirror.sync(neverStop));
+  t.match({ code: error.code, message: error.message }, { code: "git", message: /Connection refused/ });
+});
+
+/** A server that speaks no git; returns its URL, with a password. */
+async function listen(t: Test, serve: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    serve(socket);
+  });
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return `http://ada:s3cret@127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}/repo.git`;
+}
+
+t.test("a remote that means harm is left in bounded time, and the mirror stays as it is", { jobs: 3 }, async (t) => {
+  const bounds = {
+    silenceMs: 2_000,
+    fetchTimeoutMs: 60_000,
+    fetchBytesMax: 1 << 20,
+    memoryBytesMax: 1 << 28,
+    listTimeoutMs: 60_000,
+  };
+  const rows: readonly (readonly [
+    harm: Harm,
+    changed: Partial<typeof bounds> & { readonly reserveBytes?: number },
+    message: RegExp,
+  ])[] = [
+    ["endless references", {}, /git ls-remote needed more than 192 MiB of memory/],
+    ["mere signs of life", {}, /git fetch made no progress for \d+ s: .* raise sync\.timeoutSeconds/],
+    ["a byte now and then", {}, /git fetch made no progress for \d+ s/],
+    ["counts that grow for ever", { fetchTimeoutMs: 5_000 }, /git fetch took longer than 5000 ms/],
+    ["an endless pack", {}, /git fetch received more than 1048576 bytes; raise git\.maxFetchBytes/],
+    [
+      "an object of 3 GiB",
+      { silenceMs: 20_000 },
+      /git fetch needed more than 256 MiB of memory; .* raise git\.maxMemoryBytes/,
+    ],
+  ];
+  for (const [harm, changed, message] of rows) {
+    void t.test(harm, async (t) => {
+      const source = fixture(t);
+      const access = { ...strictRemoteAccess, sshCommand: sshTo(t, harm) };
+      const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl("git@example.org:x"), {
+        ...testMirrorOptions,
+        ...bounds,
+        ...changed,
+        access,
+      });
+      let receivedBytes = 0;
+      const looks = callEvery(20, () => {
+        receivedBytes = Math.max(receivedBytes, unfinishedBytes(source.sibling(".")));
+      });
+      const error = await within(errorOf(mirror.sync(neverStop)), harm).finally(() => looks.cancel());
+      t.match({ code: error.code, message: error.message }, { code: "git", message });
+      t.equal(unfinishedBytes(source.sibling(".")), 0, "nothing of it is left");
+      t.ok(receivedBytes <= bounds.fetchBytesMax, `${receivedBytes} bytes were on the disk`);
+      t.same((await mirror.state(neverStop)).branches.size, 0);
+    });
+  }
+});
+
+/** Of the largest pack that git has begun to write below the folder. */
+function unfinishedBytes(folder: string): number {
+  const packs = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("tmp_pack_"));
+  return Math.max(0, ...packs.map((path) => statSync(join(folder, path), { throwIfNoEntry: false })?.size ?? 0));
+}
+
+t.test("a fetch leaves the disk its reserve", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { a: "1" } });
+  const full = { ...testMirrorOptions, reserveBytes: 2 ** 50 };
+  const room = statfsSync(source.path);
+  const isFull = room.bavail < room.blocks / 20;
+  const mirror = await Mirror.open(source.sibling("mirror"), parseRemoteUrl(`file://${source.path}`), full);
+  if (!isFull) t.equal((await mirror.sync(neverStop)).changed, true, "a twentieth of the disk is enough");
+});

@@ -1,0 +1,305 @@
+/**
+ * Changes to repositories over GraphQL, on a daemon of its own: who may make them, what they do, and that they last.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { dataDirectory, DaemonProcess, testDaemon } from "../../support/daemon.js";
+import { GitFixture } from "../../support/git-fixture.js";
+import { until } from "../../support/waiting.js";
+
+const fixture = GitFixture.create();
+t.teardown(() => fixture.remove());
+fixture.commit({ branch: "main", files: { "a.txt": "needle\n" } });
+const data = dataDirectory(t);
+const config = join(data, "trawl.jsonc");
+writeFileSync(
+  config,
+  JSON.stringify({ repositories: [{ name: "host/configured", url: fixture.path, metadata: { team: "one" } }] }),
+);
+const args = ["--config", config, "--set", "workers=1"];
+let daemon = await testDaemon(t, args, data);
+t.teardown(async () => {
+  if (!daemon.hasExited) await daemon.kill();
+});
+await daemon.add("host/added", fixture.path);
+await daemon.control("POST", "/.api/users", { name: "ann" });
+const tokens = new Map<string, string>();
+for (const user of ["ann", "admin"]) {
+  const { text } = (await daemon.control("POST", "/.api/tokens", {
+    user,
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
+  tokens.set(user, text);
+}
+
+interface Answer {
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly errors?: readonly { readonly message: string }[];
+}
+
+async function ask(user: string, query: string, variables: unknown = {}): Promise<Answer> {
+  const token = tokens.get(user);
+  const response = await fetch(`${daemon.url}/.api/graphql`, {
+    method: "POST",
+    headers: token === undefined ? {} : { authorization: `token ${token}` },
+    body: JSON.stringify({ query, variables }),
+  });
+  return (await response.json()) as Answer;
+}
+
+const errorOf = async (user: string, query: string, variables: unknown = {}): Promise<string> =>
+  (await ask(user, query, variables)).errors?.[0].message ?? "";
+
+async function idOf(name: string): Promise<string> {
+  const { data: found } = await ask("admin", "query ($name: String!) { repository(name: $name) { id } }", { name });
+  return (found?.["repository"] as { id: string } | undefined)?.id ?? "";
+}
+
+async function metadataOf(name: string): Promise<unknown> {
+  const { data: found } = await ask(
+    "admin",
+    "query ($name: String!) { repository(name: $name) { keyValuePairs { key value } } }",
+    { name },
+  );
+  return (found?.["repository"] as { keyValuePairs: unknown } | undefined)?.keyValuePairs;
+}
+
+const [added, configured] = [await idOf("host/added"), await idOf("host/configured")];
+const add =
+  "mutation ($id: ID!, $key: String!, $value: String) { addRepoMetadata(repo: $id, key: $key, value: $value) { alwaysNil } }";
+
+t.test("who may", async (t) => {
+  const rows = [
+    'addRepoMetadata(repo: $id, key: "k") { alwaysNil }',
+    'updateRepoKeyValuePair(repo: $id, key: "k") { alwaysNil }',
+    "deleteRepository(repository: $id) { alwaysNil }",
+    "updateMirrorRepository(repository: $id) { alwaysNil }",
+    "checkMirrorRepositoryConnection(repository: $id) { error }",
+    "recloneRepository(repo: $id) { alwaysNil }",
+    "reindexRepository(repository: $id) { alwaysNil }",
+    "deleteRepositoryFromDisk(repo: $id) { alwaysNil }",
+    "syncExternalService(id: $id) { alwaysNil }",
+    'setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: "ann"}]) { alwaysNil }',
+    "setRepositoryPermissionsUnrestricted(repositories: [$id], unrestricted: true) { alwaysNil }",
+  ];
+  for (const id of [added, "nonsense"]) {
+    for (const row of rows) {
+      t.equal(await errorOf("nobody", `mutation ($id: ID!) { ${row} }`, { id }), "not authenticated", row);
+      t.equal(await errorOf("ann", `mutation ($id: ID!) { ${row} }`, { id }), "must be site admin", row);
+    }
+  }
+});
+
+t.test("metadata", async (t) => {
+  t.same(await ask("admin", add, { id: added, key: "owner", value: "x" }), {
+    data: { addRepoMetadata: { alwaysNil: null } },
+  });
+  t.same(
+    await ask("admin", 'mutation ($id: ID!) { addRepoKeyValuePair(repo: $id, key: "tag") { alwaysNil } }', {
+      id: added,
+    }),
+    { data: { addRepoKeyValuePair: { alwaysNil: null } } },
+  );
+  t.same(await metadataOf("host/added"), [
+    { key: "owner", value: "x" },
+    { key: "tag", value: null },
+  ]);
+  t.match(await errorOf("admin", add, { id: added, key: "owner" }), /already/);
+  await ask(
+    "admin",
+    'mutation ($id: ID!) { updateRepoMetadata(repo: $id, key: "owner", value: "y") { alwaysNil } deleteRepoMetadata(repo: $id, key: "tag") { alwaysNil } }',
+    { id: added },
+  );
+  t.same(await metadataOf("host/added"), [{ key: "owner", value: "y" }]);
+  t.same((await daemon.search("repo:has.meta(owner:y) needle")).found, ["host/added:a.txt:1"]);
+  for (const [field, key, message] of [
+    ["updateRepoMetadata", "none", /no metadata/],
+    ["deleteRepoMetadata", "none", /no metadata/],
+    ["addRepoMetadata", "", /1 to 255/],
+    ["addRepoMetadata", "a\u0000", /1 to 255/],
+    ["addRepoMetadata", "k".repeat(256), /1 to 255/],
+  ] as const) {
+    t.match(
+      await errorOf("admin", `mutation ($id: ID!, $key: String!) { ${field}(repo: $id, key: $key) { alwaysNil } }`, {
+        id: added,
+        key,
+      }),
+      message,
+      `${field} ${key}`,
+    );
+  }
+  t.equal(
+    await errorOf("admin", add, { id: Buffer.from("Repository:999").toString("base64"), key: "a" }),
+    "repository not found",
+  );
+  t.match(await errorOf("admin", add, { id: Buffer.from("User:1").toString("base64"), key: "a" }), /id of a User/);
+});
+
+t.test("a key of metadata may be a name that every object has", async (t) => {
+  for (const key of ["constructor", "toString", "hasOwnProperty"]) {
+    t.same((await daemon.search(`repo:has.meta(${key}) needle`)).found, [], `${key}: nobody has it`);
+    t.same(await ask("admin", add, { id: added, key, value: "x" }), { data: { addRepoMetadata: { alwaysNil: null } } });
+    t.same((await daemon.search(`repo:has.meta(${key}) needle`)).found, ["host/added:a.txt:1"]);
+    const values = `{ repoMeta { key(key: "${key}") { values(first: 10) { nodes } } } }`;
+    t.same(await ask("admin", values), { data: { repoMeta: { key: { values: { nodes: ["x"] } } } } });
+    await ask(
+      "admin",
+      "mutation ($id: ID!, $key: String!) { deleteRepoMetadata(repo: $id, key: $key) { alwaysNil } }",
+      { id: added, key },
+    );
+  }
+});
+
+t.test("metadata beside the configuration file", async (t) => {
+  await ask("admin", add, { id: configured, key: "level", value: "2" });
+  t.match(
+    await errorOf(
+      "admin",
+      'mutation ($id: ID!) { updateRepoMetadata(repo: $id, key: "team", value: "two") { alwaysNil } }',
+      { id: configured },
+    ),
+    /configuration file says/,
+  );
+  t.match(
+    await errorOf("admin", 'mutation ($id: ID!) { deleteRepoMetadata(repo: $id, key: "team") { alwaysNil } }', {
+      id: configured,
+    }),
+    /configuration file says/,
+  );
+  await daemon.stop();
+  daemon = await DaemonProcess.start(data, args);
+  const sorted = ((await metadataOf("host/configured")) as { key: string; value: string }[])
+    .map(({ key, value }) => `${key}:${value}`)
+    .sort();
+  t.same(sorted, ["level:2", "team:one"], "both last");
+  t.same(await metadataOf("host/added"), [{ key: "owner", value: "y" }]);
+  await ask("admin", 'mutation ($id: ID!) { deleteRepoMetadata(repo: $id, key: "level") { alwaysNil } }', {
+    id: configured,
+  });
+  t.same(await metadataOf("host/configured"), [{ key: "team", value: "one" }]);
+});
+
+t.test("who may see it", async (t) => {
+  const sees = async (user: string): Promise<boolean> =>
+    (await ask(user, '{ repository(name: "host/added") { id } }')).data?.["repository"] !== null;
+  t.same(
+    await ask(
+      "admin",
+      'mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: "ann", permission: READ}]) { alwaysNil } }',
+      { id: added },
+    ),
+    { data: { setRepositoryPermissionsForUsers: { alwaysNil: null } } },
+  );
+  t.same([await sees("nobody"), await sees("ann"), await sees("admin")], [false, true, true]);
+  const readers = `query ($name: String!) {
+    repository(name: "host/added") { isPrivate permissionsInfo { permissions unrestricted syncedAt updatedAt } authorizedUsers(first: 5) { nodes { username } totalCount } }
+    authorizedUserRepositories(username: $name, first: 10) { nodes { name } totalCount }
+    user(username: "ann") { permissionsInfo { unrestricted } }
+    usersWithPendingPermissions
+  }`;
+  const permissionsInfo = { permissions: ["READ"], unrestricted: false, syncedAt: null, updatedAt: null };
+  t.match((await ask("admin", readers, { name: "ann" })).data, {
+    repository: {
+      isPrivate: true,
+      permissionsInfo,
+      authorizedUsers: { nodes: [{ username: "admin" }, { username: "ann" }], totalCount: 2 },
+    },
+    authorizedUserRepositories: { nodes: [{ name: "host/added" }, { name: "host/configured" }], totalCount: 2 },
+    user: { permissionsInfo: { unrestricted: false } },
+    usersWithPendingPermissions: [],
+  });
+  t.equal(await errorOf("admin", readers, { name: "nobody" }), "there is no such user");
+  for (const query of [
+    "{ usersWithPendingPermissions }",
+    '{ authorizedUserRepositories(username: "ann", first: 1) { totalCount } }',
+    '{ repository(name: "host/added") { authorizedUsers(first: 1) { totalCount } } }',
+  ]) {
+    t.equal(await errorOf("ann", query), "must be site admin", query);
+  }
+  t.same((await ask("ann", '{ repository(name: "host/added") { permissionsInfo { unrestricted } } }')).data, {
+    repository: { permissionsInfo: null },
+  });
+  await ask(
+    "admin",
+    "mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: []) { alwaysNil } }",
+    { id: added },
+  );
+  t.same([await sees("nobody"), await sees("ann"), await sees("admin")], [false, false, true]);
+  const unrestrict =
+    "mutation ($ids: [ID!]!, $to: Boolean!) { setRepositoryPermissionsUnrestricted(repositories: $ids, unrestricted: $to) { alwaysNil } }";
+  await ask("admin", unrestrict, { ids: [added], to: true });
+  t.same([await sees("nobody"), await sees("ann")], [true, true]);
+  await ask("admin", unrestrict, { ids: [added], to: false });
+  t.same([await sees("nobody"), await sees("ann")], [false, false]);
+  await ask("admin", unrestrict, { ids: [added], to: true });
+  t.match(
+    await errorOf(
+      "admin",
+      'mutation ($id: ID!) { setRepositoryPermissionsForUsers(repository: $id, userPermissions: [{bindID: "a b"}]) { alwaysNil } }',
+      { id: added },
+    ),
+    /no name/,
+  );
+  t.match(await errorOf("admin", unrestrict, { ids: [configured], to: true }), /configuration file/);
+  const audit = readFileSync(join(data, "audit.log"), "utf8");
+  t.match(
+    audit,
+    /"event":"readers-changed","who":"admin","from":"127\.0\.0\.1","via":"token \d+","repository":"host\/added","private":true,"readers":\["ann"\]/,
+  );
+  t.match(audit, /"event":"metadata-changed","who":"admin"/);
+});
+
+t.test("fetching and indexing", async (t) => {
+  fixture.commit({ branch: "main", files: { "b.txt": "second\n" } });
+  await ask("admin", "mutation ($id: ID!) { updateMirrorRepository(repository: $id) { alwaysNil } }", { id: added });
+  await until(
+    "the new commit is searchable",
+    async () => (await daemon.search("repo:host/added second")).found.length === 1,
+  );
+  t.same(
+    await ask("admin", "mutation ($id: ID!) { checkMirrorRepositoryConnection(repository: $id) { error } }", {
+      id: added,
+    }),
+    { data: { checkMirrorRepositoryConnection: { error: null } } },
+  );
+  t.same(await ask("admin", 'mutation { checkMirrorRepositoryConnection(name: "host/added") { error } }'), {
+    data: { checkMirrorRepositoryConnection: { error: null } },
+  });
+  fixture.commit({ branch: "main", files: { "c.txt": "third\n" } });
+  await ask("admin", "mutation ($id: ID!) { recloneRepository(repo: $id) { alwaysNil } }", { id: added });
+  await until("it is fetched anew", async () => (await daemon.search("repo:host/added third")).found.length === 1);
+  t.equal((await daemon.get("/host/added/-/raw/c.txt")).text, "third\n");
+  await ask("admin", "mutation ($id: ID!) { reindexRepository(repository: $id) { alwaysNil } }", { id: added });
+  const refresh = (token: string) =>
+    fetch(`${daemon.url}/.api/repos/host/added/-/refresh`, {
+      method: "POST",
+      headers: { authorization: `token ${token}` },
+    });
+  fixture.commit({ branch: "main", files: { "d.txt": "fourth\n" } });
+  t.equal((await refresh(tokens.get("ann") ?? "")).status, 200);
+  await until("a refresh fetches", async () => (await daemon.search("repo:host/added fourth")).found.length === 1);
+});
+
+t.test("what the configuration file lists stays", async (t) => {
+  t.match(
+    await errorOf("admin", "mutation ($id: ID!) { deleteRepository(repository: $id) { alwaysNil } }", {
+      id: configured,
+    }),
+    /configuration file/,
+  );
+  t.match(
+    await errorOf(
+      "admin",
+      'mutation { addExternalService(input: {kind: GITHUB, displayName: "x", config: "{}"}) { id } }',
+    ),
+    /configuration file/,
+  );
+  t.same(await ask("admin", "mutation ($id: ID!) { deleteRepository(repository: $id) { alwaysNil } }", { id: added }), {
+    data: { deleteRepository: { alwaysNil: null } },
+  });
+  t.same(await ask("admin", '{ repository(name: "host/added") { id } }'), { data: { repository: null } });
+  t.same((await daemon.search("repo:host/added needle")).found, []);
+});

@@ -1,0 +1,232 @@
+/**
+ * Private repositories over HTTP: each viewer's answer is compared, byte for byte but for times, with that of a daemon
+ * that has only what the viewer may see.
+ */
+import t, { type Test } from "tap";
+import { dataDirectory, testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import { GitFixture } from "../../support/git-fixture.js";
+
+interface Known {
+  readonly name: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Viewers who may see it. */
+  readonly seenBy: readonly string[];
+}
+
+const everyone = ["nobody", "ann", "bob", "admin"];
+/** From the viewer who sees most to the one who sees least. */
+const viewers = ["admin", "bob", "ann", "nobody"];
+
+const known: readonly Known[] = [
+  { name: "open/first", facts: {}, seenBy: everyone },
+  {
+    name: "closed/core",
+    facts: { private: true, readers: ["core"], topics: ["hush"], metadata: { team: "core" } },
+    seenBy: ["bob", "admin"],
+  },
+  {
+    name: "closed/both",
+    facts: { private: true, readers: ["ANN", "core"], stars: 9, description: "shared" },
+    seenBy: ["ann", "bob", "admin"],
+  },
+  { name: "closed/fork", facts: { private: true, readers: ["core"], fork: true }, seenBy: ["bob", "admin"] },
+  { name: "closed/old", facts: { private: true, archived: true }, seenBy: ["admin"] },
+  { name: "open/second", facts: { stars: 3, readers: ["ann"] }, seenBy: everyone },
+];
+
+const queries = [
+  "needle",
+  "count:1 needle",
+  "needle count:all",
+  "open",
+  "closed type:repo",
+  "type:repo",
+  "repo:^closed/core$ needle",
+  "repo:^closed/old$",
+  "repo:closed needle",
+  "repo:closed@nope needle",
+  "-repo:open needle",
+  "fork:yes archived:yes needle",
+  "fork:only",
+  "visibility:private",
+  "repo:has.topic(hush)",
+  "repo:has.meta(team:core) needle",
+  "repo:has.content(password) needle",
+  "-repo:has.content(password) needle",
+  "repo:has.path(secret.txt)",
+  "password",
+  "type:path secret",
+  "select:repo password",
+  "nothing-of-this-kind",
+  "password or needle count:2",
+  "lang:markdown",
+  "needle timeout:10s repo:core",
+];
+
+const documents: readonly (readonly [query: string, variables?: unknown])[] = [
+  [
+    "{ repositories(first: 100) { nodes { id name description isPrivate metadata { key value } } totalCount pageInfo { endCursor hasNextPage } } }",
+  ],
+  ['{ repositories(names: ["closed/core", "open/first"]) { nodes { name } totalCount } }'],
+  [
+    '{ repository(name: "closed/core") { id name } old: repository(name: "closed/old") { id } both: repository(name: "closed/both") { id stars } none: repository(name: "closed/none") { id } }',
+  ],
+  ...known.map(
+    (_, i) =>
+      [
+        "query ($id: ID!) { node(id: $id) { __typename id } }",
+        { id: Buffer.from(`Repository:${i + 1}`).toString("base64") },
+      ] as const,
+  ),
+  [
+    '{ search(query: "needle", version: V3) { results { matchCount limitHit repositories { name } cloning { name } missing { name } dynamicFilters { value count } alert { title description } } stats { approximateResultCount } } }',
+  ],
+  [
+    '{ search(query: "repo:^closed/core$ needle", version: V3) { results { matchCount alert { title description } } } }',
+  ],
+  [
+    "{ repositoryStats { total cloned } statusMessages { __typename } repoMeta { keys(first: 10) { nodes totalCount } } }",
+  ],
+];
+
+function source(t: Test, { name }: Known): string {
+  const fixture = GitFixture.create();
+  t.teardown(() => fixture.remove());
+  const isClosed = name.startsWith("closed");
+  fixture.commit({
+    branch: "main",
+    files: {
+      "a.txt": `needle of ${name}\n`,
+      "README.md": "# open\n",
+      ...(isClosed ? { "secret.txt": "password needle\n" } : {}),
+    },
+  });
+  return fixture.path;
+}
+
+/** A daemon with all of them, and a token for each viewer but nobody. */
+async function daemonWith(
+  t: Test,
+  paths: readonly string[],
+): Promise<{ daemon: DaemonProcess; tokens: ReadonlyMap<string, string> }> {
+  const daemon = await testDaemon(t, ["--set", "workers=1"], dataDirectory(t));
+  for (const [i, { name, facts }] of known.entries())
+    await daemon.control("POST", "/.api/repos", { name, url: paths[i], ...facts });
+  await daemon.control("POST", "/.api/organisations", { name: "core" });
+  const tokens = new Map<string, string>();
+  for (const name of ["ann", "bob", "admin"]) {
+    if (name !== "admin") await daemon.control("POST", "/.api/users", { name });
+    await daemon.control("POST", `/.api/users/${name}/password`, { password });
+    const { text } = (await daemon.control("POST", "/.api/tokens", {
+      user: name,
+      scopes: ["user:all"],
+      note: "",
+      expires: "1d",
+    })) as { text: string };
+    tokens.set(name, text);
+  }
+  await daemon.control("POST", "/.api/organisations/core", { user: "bob" });
+  return { daemon, tokens };
+}
+
+const password = "correct horse";
+
+function withToken(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `token ${token}` };
+}
+
+/** What a browser sends in which the viewer has signed in. */
+async function withCookie(daemon: DaemonProcess, name: string): Promise<Record<string, string>> {
+  const signedIn = await fetch(`${daemon.url}/-/sign-in`, {
+    method: "POST",
+    body: JSON.stringify({ email: name, password }),
+  });
+  return { "x-requested-with": "Sourcegraph", cookie: signedIn.headers.get("set-cookie")?.split(";")[0] ?? "" };
+}
+
+/** Every answer that the viewer gets, by question. */
+async function answersOf(daemon: DaemonProcess, headers: Record<string, string>): Promise<Map<string, string>> {
+  const answers = new Map<string, string>();
+  for (const query of queries) {
+    const response = await fetch(`${daemon.url}/.api/search/stream?${new URLSearchParams({ q: query, v: "V3" })}`, {
+      headers,
+    });
+    answers.set(query, comparable(await response.text()));
+  }
+  for (const [query, variables] of documents) {
+    const response = await fetch(`${daemon.url}/.api/graphql`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ query, variables }),
+    });
+    answers.set(`${query} ${JSON.stringify(variables)}`, comparable(await response.text()));
+  }
+  answers.set("/readyz", await (await fetch(`${daemon.url}/readyz`, { headers })).text());
+  return answers;
+}
+
+/** Times, places of traces and commits differ from daemon to daemon, and so does how matches fall into events. */
+function comparable(text: string): string {
+  const timeless = text
+    .replace(/"durationMs":\d+/g, '"durationMs":0')
+    .replace(/"trace":"[^"]*"/g, '"trace":""')
+    .replace(/"repoLastFetched":"[^"]*"/g, '"repoLastFetched":""');
+  if (!timeless.startsWith("event: ")) return timeless;
+  const events = timeless.split("\n\n").filter((event) => !/^event: progress\ndata: \{"done":false/.test(event));
+  const ofKind = (kind: string): readonly string[] => events.filter((event) => event.startsWith(`event: ${kind}\n`));
+  const matches = ofKind("matches")
+    .map((event) => event.slice(event.indexOf("[") + 1, -1))
+    .join(",");
+  return [
+    ...ofKind("filters").slice(-1),
+    matches,
+    ...events.filter((event) => !/^event: (filters|matches)\n/.test(event)),
+  ].join("\n\n");
+}
+
+t.test("each viewer gets what a daemon without the other repositories would answer", async (t) => {
+  const paths = known.map((repository) => source(t, repository));
+  const { daemon, tokens } = await daemonWith(t, paths);
+  const reference = await daemonWith(t, paths);
+  const answers = new Map<string, Map<string, string>>();
+  // Those who see less ask first: what is kept of their answers must not serve the others.
+  for (const viewer of [...viewers].reverse())
+    answers.set(viewer, await answersOf(daemon, withToken(tokens.get(viewer))));
+  const left = new Set(known.map(({ name }) => name));
+  for (const viewer of viewers) {
+    for (const { name, seenBy } of known) {
+      if (seenBy.includes(viewer) || !left.delete(name)) continue;
+      await reference.daemon.remove(name);
+    }
+    const [got, want] = [
+      answers.get(viewer)!,
+      await answersOf(reference.daemon, withToken(reference.tokens.get("admin"))),
+    ];
+    for (const [question, answer] of got) t.equal(answer, want.get(question), `${viewer}: ${question}`);
+    if (viewer !== "nobody")
+      t.same(
+        await answersOf(daemon, await withCookie(daemon, viewer)),
+        got,
+        `${viewer} with a cookie in place of a token`,
+      );
+    t.equal(
+      (got.get("password")?.match(/"path":"secret\.txt"/g) ?? []).length,
+      [...left].filter((name) => name === "closed/core" || name === "closed/both").length,
+      `${viewer} finds what it may read, and forks and archived repositories are left out`,
+    );
+  }
+  const metrics = async (token: string) => (await fetch(`${daemon.url}/metrics?token=${token}`)).status;
+  t.equal(await metrics(tokens.get("admin")!), 200);
+  t.equal(await metrics(tokens.get("ann")!), 403, "sums over all searches are told to those who see all");
+
+  await daemon.control("DELETE", "/.api/users/ann");
+  await daemon.control("POST", "/.api/users", { name: "ann" });
+  const { text } = (await daemon.control("POST", "/.api/tokens", {
+    user: "ann",
+    scopes: ["user:all"],
+    note: "",
+    expires: "1d",
+  })) as { text: string };
+  const another = await fetch(`${daemon.url}/.api/search/stream?q=type:repo+closed&token=${text}`);
+  t.notMatch(await another.text(), /closed\/both/, "another user of the same name does not inherit what it might see");
+});

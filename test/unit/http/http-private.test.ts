@@ -1,0 +1,126 @@
+/** In private mode everything but health and sign-in needs a credential: each route there is, asked for by nobody. */
+import t from "tap";
+import { silentLog } from "../../../src/base/log.js";
+import { addRoutes } from "../../../src/http/routes/routes.js";
+import { HttpServer, type BodyAdmission, type Handler, type Method } from "../../../src/http/server/uws.js";
+import { AccountSite } from "../../support/account-site.js";
+import { hollowServices } from "../../support/http-front.js";
+
+/** Remembers its routes. */
+class RecordingServer extends HttpServer {
+  readonly routes: (readonly [method: Method, pattern: string])[] = [];
+
+  override route(method: Method, pattern: string, handler: Handler): void {
+    this.routes.push([method, pattern]);
+    super.route(method, pattern, handler);
+  }
+
+  /** A route with a body is one of these, too. */
+  override routeWithAdmission(method: Method, pattern: string, bodyBytesMax: number, admission: BodyAdmission): void {
+    this.routes.push([method, pattern]);
+    super.routeWithAdmission(method, pattern, bodyBytesMax, admission);
+  }
+}
+
+/** What nobody may ask: health, and what signing in takes. A hook has a secret of its own. */
+const open: readonly string[] = [
+  "GET /healthz",
+  "GET /readyz",
+  "GET /__version",
+  "POST /-/sign-in",
+  "POST /-/sign-up",
+  "POST /-/site-init",
+  "POST /-/reset-password-init",
+  "POST /-/reset-password-code",
+  "GET /-/sign-out",
+  "POST /-/sign-out",
+  "GET /robots.txt",
+  "GET /favicon.ico",
+  "POST /.api/webhooks/ID",
+];
+
+/** Paths of no route. */
+const others: readonly (readonly [method: Method, path: string])[] = [
+  ["GET", "/.api/"],
+  ["GET", "/.api/nothing"],
+  ["POST", "/.api/nothing"],
+  ["PUT", "/.api/repos/x"],
+  ["GET", "/a/b"],
+  ["GET", "/a/b/-/raw/c"],
+  ["GET", "/a/b/-/blob/c"],
+  ["GET", "/search?q=a"],
+  ["GET", "/site-admin"],
+  ["GET", "/api/console"],
+  ["GET", "/-/editor?search=a"],
+  ["GET", "/-/nothing"],
+  ["GET", "/%ff"],
+  ["POST", "/a/b"],
+];
+
+const site = new AccountSite(t);
+await site.user("bob");
+const token = await site.token("bob");
+const server = new RecordingServer(silentLog(), () => {});
+addRoutes(server, { ...hollowServices({}, true), authenticator: site.authenticator(false) });
+const url = `http://127.0.0.1:${server.listen("127.0.0.1", 0, () => {})}`;
+t.teardown(() => server.stop(0));
+
+async function ask(
+  method: Method,
+  path: string,
+  authorization?: string,
+): Promise<{ readonly status: number; readonly text: string; readonly location: string | null }> {
+  const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+  const response = await fetch(url + path, {
+    method,
+    headers,
+    redirect: "manual",
+    body: method === "GET" ? null : "{}",
+  });
+  return { status: response.status, text: await response.text(), location: response.headers.get("location") };
+}
+
+t.test("nobody is told anything by any route that is not for all", async (t) => {
+  t.ok(server.routes.length > 25, "all routes are here");
+  t.same(
+    open.filter((route) => !server.routes.some(([method, pattern]) => route === `${method} ${pattern}`)),
+    [],
+    "each open route is one",
+  );
+  const closed = server.routes.filter(([method, pattern]) => !open.includes(`${method} ${pattern}`));
+  for (const [method, path] of [...closed.map(([method, pattern]) => [method, pattern] as const), ...others]) {
+    const name = `${method} ${path}`;
+    const { status, text, location } = await ask(method, path);
+    if (status === 302) t.equal(location, `/sign-in?returnTo=${encodeURIComponent(path)}`, name);
+    else t.match([status, text], [401, /^(Private mode requires authentication\.|not authenticated)\n$/], name);
+    t.equal((await ask(method, path, "token nonsense")).status, 401, `${name}: a wrong token is told so`);
+    if (path.startsWith("/.api/"))
+      t.not((await ask(method, path, `token ${token}`)).status, 401, `${name}: a good one opens it`);
+  }
+});
+
+t.test("pages are led to sign in, programs are refused", async (t) => {
+  for (const path of ["/", "/a/b", "/search?q=a"]) t.equal((await ask("GET", path)).status, 302, path);
+  for (const path of ["/.api/nothing", "/.api/src-cli/version", "/opensearch.xml", "/a/b/-/raw/c"])
+    t.equal((await ask("GET", path)).status, 401, path);
+  t.equal(
+    (await ask("GET", "/.well-known/openid-configuration")).status,
+    404,
+    "clients look for other ways to sign in, and take 404 for none",
+  );
+});
+
+t.test("health and sign-in answer nobody", async (t) => {
+  for (const path of [
+    "/healthz",
+    "/readyz",
+    "/__version",
+    "/robots.txt",
+    "/favicon.ico",
+    "/sign-in",
+    "/sign-up",
+    "/password-reset?code=a&userID=1",
+  ]) {
+    t.equal((await ask("GET", path)).status, 200, path);
+  }
+});

@@ -1,0 +1,87 @@
+import { setImmediate } from "node:timers/promises";
+import t from "tap";
+import { TrawlError } from "../../../src/base/errors.js";
+import { compileRegexp } from "../../../src/regexp/match/compile.js";
+
+/** Regexp, text, the matches in it. */
+const rows: readonly (readonly [typed: string, text: string, ...matches: string[]])[] = [
+  ["ab", "abcab", "0-2", "3-5"],
+  ["a*", "aabaa", "0-2", "3-5"],
+  ["a*?", "aa"],
+  ["|a", "aa"],
+  ["a|", "aba", "0-1", "2-3"],
+  ["aa", "aaaaa", "0-2", "2-4"],
+  ["^a", "aa\na", "0-1", "3-4"],
+  ["a$", "aa\na", "1-2", "3-4"],
+  ["\\Aa", "aa\na", "0-1"],
+  ["a\\z", "aa\na", "3-4"],
+  ["\\ba", "aa a", "0-1", "3-4"],
+  ["\\Ba", "aa a", "1-2"],
+  ["\\bé|x\\b", "éx x", "2-3", "4-5"],
+  ["\\B.", "éab", "0-2", "3-4"],
+  ["(?s).", "é\n😀", "0-2", "2-3", "3-7"],
+  ["[^a]+", "é\na\xff", "0-3", "4-6"],
+  ["é", "éé", "0-2", "2-4"],
+  ["x", ""],
+  ["", "abc"],
+  ["$", "a\n"],
+];
+
+t.test("every match that is not empty, leftmost first", async (t) => {
+  for (const [typed, text, ...matches] of rows) {
+    const found: string[] = [];
+    compileRegexp(typed, false).findAll(Buffer.from(text), 0, { push: (start, end) => found.push(`${start}-${end}`) });
+    t.same(found, matches, `${typed} in ${JSON.stringify(text)}`);
+  }
+});
+
+t.test("offsets are counted from the base, and bytes that are not UTF-8 match nothing", async (t) => {
+  const found: number[] = [];
+  compileRegexp("[^x]", true).findAll(Buffer.from([0x61, 0xff, 0xc3, 0x62, 0x80]), 100, found);
+  t.same(found, [100, 101, 103, 104]);
+  t.ok(compileRegexp("", false).test(Buffer.from([0xff])), "an empty match is a match");
+});
+
+t.test("what does not parse and what RE2 gives up on are the caller's mistakes", async (t) => {
+  for (const source of ["(", "(?=a)", "((((a{100}){10}\\pL){100}){10}", "[a-zé\\pL]{1000}".repeat(50)]) {
+    t.throws(
+      () => compileRegexp(source, false),
+      { code: "bad-query", message: /^error parsing regexp: / },
+      source.slice(0, 30),
+    );
+  }
+  t.throws(() => compileRegexp("\\pL{1000}".repeat(99), false), TrawlError);
+});
+
+t.test("the last 256 are kept", async (t) => {
+  const first = compileRegexp("kept0", false);
+  for (let i = 1; i < 256; i++) compileRegexp(`kept${i}`, false);
+  t.equal(compileRegexp("kept0", false), first);
+  t.not(compileRegexp("kept0", true), first, "in either case is another one");
+  for (let i = 1; i < 256; i++) compileRegexp(`other${i}`, false);
+  t.not(compileRegexp("kept0", false), first);
+});
+
+t.test("those that take much memory are fewer", async (t) => {
+  const compiled: WeakRef<object>[] = [];
+  const text = Buffer.from("abcdacbdbacd".repeat(1000));
+  for (let i = 0; i < 60; i++) {
+    const matcher = compileRegexp(`(?:a.*b.*c.*d){30}${i}`, false);
+    matcher.test(text);
+    compiled.push(new WeakRef(matcher));
+    await setImmediate();
+  }
+  const alive = compiled.filter((one) => one.deref() !== undefined).length;
+  t.ok(alive <= 16, `${alive} of 60 are in memory`);
+  t.equal(compileRegexp("(?:a.*b.*c.*d){30}59", false), compiled[59].deref(), "the last one is cached");
+});
+
+t.test("what is not kept is collected soon", async (t) => {
+  const compiled: WeakRef<object>[] = [];
+  for (let i = 0; i < 2000; i++) {
+    compiled.push(new WeakRef(compileRegexp(`dropped${i}`, false)));
+    await setImmediate();
+  }
+  const alive = compiled.filter((one) => one.deref() !== undefined).length;
+  t.ok(alive < 256 + 512 + 10, `${alive} of 2000 are in memory`);
+});

@@ -1,0 +1,113 @@
+import RE2 from "re2";
+import t from "tap";
+import { RepositoryTable } from "../../../src/catalog/repository-table.js";
+import { resultAtOnce } from "../../../src/base/yielding.js";
+import { matchingNames } from "../../../src/search/repositories/repository-bitmaps.js";
+import { testRepository } from "../../support/engine.js";
+import { fc } from "../../support/property.js";
+
+// matchingNames(table, regexp) = the names that RE2 finds a match in, each asked alone.
+
+const sources = [
+  "a",
+  "^a",
+  "a$",
+  "^ab$",
+  "^",
+  "$",
+  "",
+  "x*",
+  "a[^b]b",
+  "b\\s*a",
+  "[^a]",
+  "\\bb",
+  "b\\b",
+  "\\Aab",
+  "b\\z",
+  ".",
+  "a.b",
+  "(?s)a.*b",
+  "a\\nb",
+  "é",
+  "k",
+  "^$",
+  "zz",
+];
+const name = fc.stringMatching(/^[abkK/\u00e9\u212a.-]{1,6}$/);
+
+t.test("names searched as one text", async (t) => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(name, { maxLength: 60 }),
+      fc.constantFrom(...sources),
+      fc.boolean(),
+      (names, source, foldCase) => {
+        const table = RepositoryTable.of(
+          names.map((one, i) => testRepository(i + 1, one)),
+          true,
+          undefined,
+        );
+        const marks = resultAtOnce(matchingNames(table, source, foldCase));
+        const alone = new RE2(source, foldCase ? "umi" : "um");
+        const want = names.filter((one) => alone.test(one));
+        const got = names.filter((_, i) => marks[table.placeOf(i + 1) ?? -1] === 1);
+        t.same(got, want, `/${source}/${foldCase ? "i" : ""} ${names.join(" ")}`);
+      },
+    ),
+    { numRuns: 400 },
+  );
+});
+
+t.test("the order, and what makes another table", async (t) => {
+  const first = testRepository(1, "one", { stars: 5 });
+  const table = RepositoryTable.of(
+    [first, testRepository(2, "two"), testRepository(3, "three"), testRepository(4, "four", { stars: 5 })],
+    true,
+    undefined,
+  );
+  t.same(
+    [0, 1, 2, 3].map((place) => table.at(place).name),
+    ["four", "one", "three", "two"],
+    "stars, then the newer",
+  );
+  t.equal(table.replace({ ...first, lastError: "x", topics: [...first.topics] }), true);
+  t.equal(table.at(1).lastError, "x");
+  for (const change of [
+    { stars: 6 },
+    { fork: true },
+    { name: "uno" },
+    { topics: ["x"] },
+    { metadata: { a: null } },
+    { description: "x" },
+    { readers: ["x"] },
+  ]) {
+    t.equal(table.replace({ ...first, ...change }), false, JSON.stringify(change));
+  }
+  t.equal(table.replace(testRepository(9, "new")), false);
+  t.equal(table.findRowByName("three"), 2);
+  t.equal(table.findRowByName("thr"), undefined);
+});
+
+// RepositoryTable(some, earlier) has the orders of RepositoryTable(some), whatever the earlier table held.
+t.test("a table made from an earlier one", async (t) => {
+  const repository = fc.record({ id: fc.integer({ min: 1, max: 30 }), name, stars: fc.integer({ min: 0, max: 3 }) });
+  const some = fc
+    .uniqueArray(repository, { selector: ({ id }) => id, maxLength: 30 })
+    .map((chosen) => chosen.map(({ id, name: one, stars }) => testRepository(id, `${one}${id}`, { stars })));
+  fc.assert(
+    fc.property(some, some, some, fc.boolean(), (first, second, third, isAsked) => {
+      const earlier = RepositoryTable.of(first, true, undefined);
+      earlier.placesByName();
+      const middle = RepositoryTable.of(second, true, earlier);
+      if (isAsked) middle.placesByName();
+      const [got, want] = [RepositoryTable.of(third, true, middle), RepositoryTable.of(third, true, undefined)];
+      t.same(got.values(), want.values());
+      t.same(
+        got.placesByName().map((place) => got.at(place).name),
+        third.map((one) => one.name).sort(),
+      );
+      t.same(got.placesByName(), want.placesByName());
+    }),
+    { numRuns: 200 },
+  );
+});

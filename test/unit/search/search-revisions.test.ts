@@ -1,0 +1,336 @@
+/**
+ * Revisions that are not indexed: search(needle, commit) == the lines with the needle in `git cat-file` of that commit,
+ * and a search of several revisions is the union of the searches of each.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import t from "tap";
+import { sleep } from "../../../src/base/deadline.js";
+import { testDaemon, type DaemonProcess } from "../../support/daemon.js";
+import type { GitFixture, FixtureFile } from "../../support/git-fixture.js";
+import { fixture } from "../../support/git-mirror.js";
+import { linesWith, pathsWith, readCommit } from "../../support/git-oracle.js";
+import { randomFrom } from "../../support/random.js";
+
+interface Match {
+  readonly type: string;
+  readonly repository: string;
+  readonly path?: string;
+  readonly branches?: readonly string[];
+  readonly commit?: string;
+  readonly lineMatches?: readonly { readonly lineNumber: number }[];
+}
+
+interface Answer {
+  /** `revision name:path:line`, sorted; a path alone has no line. */
+  readonly found: readonly string[];
+  /** By revision as typed. */
+  readonly commits: ReadonlyMap<string, string>;
+  readonly alert: string;
+  readonly skipped: readonly string[];
+  readonly matchCount: number;
+}
+
+async function search(daemon: DaemonProcess, query: string): Promise<Answer> {
+  const found: string[] = [];
+  const commits = new Map<string, string>();
+  let alert = "";
+  let last = { matchCount: 0, skipped: [] as { reason: string }[] };
+  for (const { name, data } of await daemon.stream(query, "standard")) {
+    if (name === "alert")
+      alert = (({ title, description }: { title: string; description: string }) => `${title}: ${description}`)(
+        JSON.parse(data) as { title: string; description: string },
+      );
+    if (name === "progress") last = JSON.parse(data) as typeof last;
+    if (name !== "matches") continue;
+    for (const { repository, path, branches, commit, lineMatches } of JSON.parse(data) as Match[]) {
+      const typed = branches?.[0] ?? "";
+      if (commit !== undefined) commits.set(typed, commit);
+      const place = path === undefined ? repository : `${repository}:${path}`;
+      for (const line of lineMatches?.map(({ lineNumber }) => `:${lineNumber + 1}`) ?? [""])
+        found.push(`${typed} ${place}${line}`);
+    }
+  }
+  return {
+    found: found.sort(),
+    commits,
+    alert,
+    skipped: last.skipped.map(({ reason }) => reason),
+    matchCount: last.matchCount,
+  };
+}
+
+/** What git has at a commit, under the name that was asked for. */
+function expected(source: GitFixture, name: string, revision: string, kind: "lines" | "paths"): string[] {
+  const content = readCommit(source.path, source.git("rev-parse", `${revision}^{commit}`));
+  const rows = kind === "lines" ? linesWith(name, content, "needle") : pathsWith(name, content, ".txt");
+  return rows.map((row) => `${revision} ${row}`).sort();
+}
+
+/** A history in which files come, change, move, go and come back; with links, submodules and what is no text. */
+function growHistory(source: GitFixture, commitCount: number, seed: number): string[] {
+  const random = randomFrom(seed);
+  const pick = <T>(items: readonly T[]): T => items[random(items.length)];
+  const texts = Array.from({ length: 12 }, (_, i) => `line\nneedle ${i}\n${i % 3 === 0 ? "needle again\n" : ""}`);
+  const commits: string[] = [];
+  for (let i = 0; i < commitCount; i++) {
+    const files: Record<string, FixtureFile> = {};
+    for (let change = 0; change < 4; change++) {
+      const path = `${pick(["a", "b", "deep/er"])}/${pick(["one", "two", "three", "four", "ünlaut"])}.txt`;
+      const kind = random(100) / 100;
+      if (kind < 0.65) files[path] = pick(texts);
+      else if (kind < 0.8) files[path] = { deleted: true };
+      else if (kind < 0.85) files[path] = { symlink: "needle" };
+      else if (kind < 0.9) files[path] = { gitlink: "1".repeat(40) };
+      else if (kind < 0.95) files[path] = Buffer.from("needle\0binary");
+      else files[path] = { executable: pick(texts) };
+    }
+    commits.push(source.commit({ branch: "main", files }));
+  }
+  return commits;
+}
+
+t.test("every commit of a history", async (t) => {
+  const source = fixture(t);
+  const commits = growHistory(source, 25, 7);
+  source.commit({ branch: "other", files: { "other/side.txt": "needle elsewhere\n" } });
+  const daemon = await testDaemon(t);
+  await daemon.add("all", source.path, ["other"]);
+  for (const commit of commits) {
+    const { found, commits: seen, alert, skipped } = await search(daemon, `repo:^all$@${commit} type:file needle`);
+    t.same(found, expected(source, "all", commit, "lines"), "lines");
+    if (found.length > 0) t.same([...seen], [[commit, commit]], "with the commit");
+    t.same([alert, skipped], ["", []]);
+    t.same(
+      (await search(daemon, `repo:^all$@${commit} type:path .txt`)).found,
+      expected(source, "all", commit, "paths"),
+      "paths",
+    );
+  }
+  const names = commits.slice(3, 20).map((commit) => commit.slice(0, 12));
+  const union = [...names, "main", "other", "HEAD~2"].flatMap((name) => expected(source, "all", name, "lines")).sort();
+  const together = `repo:^all$@${[...names, "main", "other", "HEAD~2"].join(":")} type:file needle`;
+  t.same((await search(daemon, together)).found, union, "many at once are all of them");
+  t.same((await search(daemon, together)).found, union, "and again, from the cache");
+  t.same((await search(daemon, `${together} index:no`)).found, union, "and without posting lists");
+  const filtered = await search(daemon, `${together} file:^deep/ -file:two`);
+  t.same(
+    filtered.found,
+    union.filter((row) => / all:deep\//.test(row) && !row.includes("two")),
+    "with filters on paths",
+  );
+  const either = await search(daemon, `(repo:^all$@${names[0]} needle) or (repo:^all$@${names[5]} again) type:file`);
+  t.same(
+    either.found,
+    [
+      ...expected(source, "all", names[0], "lines"),
+      ...linesWith("all", readCommit(source.path, commits[8]), "again").map((row) => `${names[5]} ${row}`),
+    ].sort(),
+    "alternatives at revisions of their own",
+  );
+});
+
+t.test("after the branch has moved on, from which side ever", async (t) => {
+  const source = fixture(t);
+  growHistory(source, 4, 11);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const old = source.git("rev-parse", "main");
+  growHistory(source, 3, 12);
+  await daemon.sync("r");
+  for (const name of ["HEAD~1", "HEAD~3", "main~5", old]) {
+    t.same(
+      (await search(daemon, `repo:^r$@${name} type:file needle`)).found,
+      expected(source, "r", name, "lines"),
+      name,
+    );
+  }
+  const pushed = source.commit({ branch: "main", orphan: true, files: { "new.txt": "needle anew\n" } });
+  await daemon.sync("r");
+  t.same(
+    (await search(daemon, `repo:^r$@${old} type:file needle`)).found,
+    expected(source, "r", old, "lines"),
+    "a commit that was force-pushed away, while the mirror has it",
+  );
+  t.same((await search(daemon, "repo:^r$ type:file needle")).found, [" r:new.txt:1"]);
+  t.same((await search(daemon, `repo:^r$@${pushed} type:file needle`)).found, [`${pushed} r:new.txt:1`]);
+});
+
+t.test("globs, moments, and what is not there", async (t) => {
+  const source = fixture(t);
+  const commits = [0, 1, 2].map((i) => source.commit({ branch: "main", files: { [`f${i}.txt`]: "needle\n" } }));
+  source.updateRef("refs/heads/dev", commits[0]);
+  source.updateRef("refs/heads/dev-old", commits[1]);
+  source.annotatedTag("v1", commits[0]);
+  source.tag("v2", commits[2]);
+  const empty = fixture(t);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  await daemon.add("empty", empty.path);
+  const files = (answer: Answer): string => answer.found.map((row) => row.replace(/ r:f(\d)\.txt:1/, "=$1")).join(" ");
+  const found = async (revisions: string): Promise<string> =>
+    files(await search(daemon, `repo:^r$ rev:${revisions} type:file needle`));
+  t.equal(await found("*refs/heads/dev*"), "dev=0 dev-old=0 dev-old=1");
+  t.equal(await found("*:*!refs/heads/*"), "refs/tags/v1=0 refs/tags/v2=0 refs/tags/v2=1 refs/tags/v2=2");
+  t.equal(await found("*:*!refs/tags/*:*!refs/heads/dev*"), "main=0 main=1 main=2");
+  t.equal(
+    await found(`v1:${commits[0].slice(0, 8)}`),
+    `${commits[0].slice(0, 8)}=0 v1=0`,
+    "one commit under two names is two results",
+  );
+  const moment = `"at.time(${new Date(1_700_000_001_000).toISOString().slice(0, 19)}Z)"`.replaceAll('"', "");
+  t.equal(await found(moment), `${moment}=0 ${moment}=1`);
+  t.equal(await found(moment.replace(")", ", v1)")), `${moment.replace(")", ", v1)")}=0`);
+  const repositories = await search(daemon, "repo:^r$@v1:dev:main");
+  t.same(repositories.found, ["dev r", "main r", "v1 r"], "a repository for each revision");
+
+  t.match(await search(daemon, "repo:^r$@nowhere:v1 type:file needle"), {
+    found: ["v1 r:f0.txt:1"],
+    alert:
+      /^Some repositories could not be searched: The repository r matched by your repo: filter could not be searched because it does not contain the revision "nowhere"/,
+  });
+  t.match((await search(daemon, "repo:^r$@x:y type:file needle")).alert, /1 repository matched .*\n\* r@x\n\* r@y$/s);
+  t.same(
+    await search(daemon, "repo:^empty$@HEAD needle").then(({ alert }) => alert.replace(/:.*/s, "")),
+    "",
+    "a repository without a commit is chosen, and holds nothing",
+  );
+  t.match((await search(daemon, "repo:^empty$@v1 needle")).alert, /^Some repositories/);
+  t.match(
+    await search(daemon, "repo:^r$@v1:main index:only type:file needle"),
+    { found: [0, 1, 2].map((i) => `main r:f${i}.txt:1`), alert: /revision "v1"/ },
+    "index:only",
+  );
+});
+
+/** Two commits whose oids begin with the same four digits; returns those. */
+function ambiguousStart(source: GitFixture): string {
+  const tree = source.git("rev-parse", "main^{tree}");
+  const seen = new Map<string, string>();
+  for (let i = 0; ; i++) {
+    const text = `tree ${tree}\nauthor A <a@example.org> ${i} +0000\ncommitter A <a@example.org> ${i} +0000\n\nalike\n`;
+    const start = createHash("sha1").update(`commit ${text.length}\0${text}`).digest("hex").slice(0, 4);
+    const other = seen.get(start);
+    seen.set(start, text);
+    if (other === undefined) continue;
+    [other, text].forEach((input, branch) => {
+      const oid = execFileSync("git", [`--git-dir=${source.path}`, "hash-object", "-t", "commit", "-w", "--stdin"], {
+        input,
+        encoding: "utf8",
+      }).trim();
+      source.updateRef(`refs/heads/alike${branch}`, oid);
+    });
+    return start;
+  }
+}
+
+t.test("names that cease to be, or to be clear", async (t) => {
+  const source = fixture(t);
+  growHistory(source, 6, 5);
+  source.updateRef("refs/heads/gone", source.git("rev-parse", "main~2"));
+  const start = ambiguousStart(source);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  t.match(
+    await search(daemon, `repo:^r$@${start}:main~1 type:file needle`),
+    { found: expected(source, "r", "main~1", "lines"), alert: new RegExp(`revision "${start}"`) },
+    "the start of two oids names none of them",
+  );
+  t.same((await search(daemon, "repo:^r$@gone type:file needle")).found, expected(source, "r", "gone", "lines"));
+  source.deleteBranch("gone");
+  await daemon.sync("r");
+  t.match(
+    await search(daemon, "repo:^r$@gone type:file needle"),
+    { found: [], alert: /revision "gone"/ },
+    "a branch that was deleted",
+  );
+});
+
+t.test("the branch is force-pushed while commits are searched", async (t) => {
+  const source = fixture(t);
+  const commits = growHistory(source, 20, 9).slice(0, 15);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const union = commits.flatMap((commit) => expected(source, "r", commit, "lines")).sort();
+  for (let i = 0; i < 3; i++) {
+    source.commit({ branch: "main", orphan: true, files: { [`anew${i}.txt`]: `needle anew ${i}\n` } });
+    const [found] = await Promise.all([
+      search(daemon, `repo:^r$@${commits.join(":")} type:file needle`),
+      daemon.sync("r"),
+    ]);
+    t.same([found.found, found.alert, found.skipped], [union, "", []], "the commits are found as they are");
+  }
+});
+
+t.test("explain", async (t) => {
+  const source = fixture(t);
+  source.commit({
+    branch: "main",
+    files: { "same.txt": "needle\n", "changed.txt": "needle of old\n", "moved/from.txt": "needle moves\n" },
+  });
+  source.commit({
+    branch: "main",
+    files: { "changed.txt": "needle\n", "moved/from.txt": { deleted: true }, "moved/to.txt": "needle moves\n" },
+  });
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const query = "repo:^r$@HEAD~1 type:file needle";
+  const explain = async (): Promise<string> =>
+    /commits of .*/.exec(String(await daemon.control("POST", "/explain", { query, patternType: "standard" })))?.[0] ??
+    "";
+  t.equal(
+    await explain(),
+    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 0, to be read 2 (27 bytes); rounds: 1 of what is there and 1 of what is read",
+  );
+  t.equal((await search(daemon, query)).found.length, 3);
+  t.equal(
+    await explain(),
+    "commits of r that are not indexed: 1; documents in shards of the index 1, in the revision cache 2, to be read 0 (0 bytes); rounds: 1, as it was found out before",
+  );
+});
+
+t.test("limits and clients that leave", async (t) => {
+  const source = fixture(t);
+  growHistory(source, 30, 3);
+  const daemon = await testDaemon(t);
+  await daemon.add("r", source.path);
+  const revisions = Array.from({ length: 25 }, (_, i) => `HEAD~${i}`).join(":");
+  const limited = await search(daemon, `repo:^r$@${revisions} type:file count:7 needle`);
+  t.match(limited, { matchCount: 7, skipped: ["shard-match-limit"] });
+  t.equal(limited.found.length, 7);
+  const response = await daemon.openStream(`repo:^r$@${revisions} type:file needle`);
+  response.destroy();
+  await sleep(50);
+  const all = await search(daemon, `repo:^r$@${revisions} type:file needle`);
+  t.same(
+    all.found,
+    Array.from({ length: 25 }, (_, i) => expected(source, "r", `HEAD~${i}`, "lines"))
+      .flat()
+      .sort(),
+  );
+});
+
+t.test("more text than the cache holds", async (t) => {
+  const source = fixture(t);
+  source.commit({ branch: "main", files: { "small.txt": "needle\n" } });
+  const line = "some text that fills a file, and nothing to be found in it\n";
+  const files = Array.from({ length: 10 }, (_, i): [string, string] => [
+    `big${i}.txt`,
+    `${line.repeat(34_000)}needle ${i}\n`,
+  ]);
+  source.updateRef("refs/heads/big", source.git("rev-parse", "main"));
+  source.commit({ branch: "big", files: [...files, ["huge.txt", line.repeat(80_000)]] });
+  const daemon = await testDaemon(t, ["--set", "search.revisionCacheBytes=16777216"]);
+  await daemon.add("r", source.path);
+  const lines = [...files.map(([path]) => `big r:${path}:34001`), "big r:small.txt:1"].sort();
+  for (const what of ["at first", "again"]) {
+    const { found, skipped } = await search(daemon, "repo:^r$@big type:file needle");
+    t.same(found, lines, what);
+    t.same(skipped, [], what);
+  }
+  t.same(
+    (await search(daemon, "repo:^r$@big type:path huge")).found,
+    ["big r:huge.txt"],
+    "what is too large for it is found by path",
+  );
+});

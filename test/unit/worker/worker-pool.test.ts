@@ -1,0 +1,163 @@
+import t, { type Test } from "tap";
+import { monotonicMs } from "../../../src/base/deadline.js";
+import { createLog } from "../../../src/base/log.js";
+import { TaskActivity } from "../../../src/protocol/task-activity.js";
+import type { TaskLimits } from "../../../src/pool/task-watch.js";
+import type { ThreadLoss } from "../../../src/pool/thread-loss.js";
+import { WorkerPool } from "../../../src/pool/worker-pool.js";
+import { until, within } from "../../support/waiting.js";
+
+const entry = new URL("../../support/pool-entry.js", import.meta.url);
+const settings = { dataFolder: "/nonexistent", kernel: "native" } as const;
+const unlimited: TaskLimits = { deadlineMs: Infinity, stops: [], graceMs: 500, activity: undefined };
+
+interface TestPool {
+  readonly pool: WorkerPool<unknown>;
+  readonly losses: string[];
+}
+
+function testPool(t: Test, threadCount: number): TestPool {
+  const losses: string[] = [];
+  const pool = new WorkerPool(
+    { name: "test", entry, settings, threadCountMin: 1, threadCountMax: threadCount, heapMiB: 48 },
+    createLog("fatal"),
+    { onMessage: () => undefined, onLoss: (reason) => losses.push(reason) },
+  );
+  t.teardown(() => pool.close());
+  return { pool, losses };
+}
+
+/** The reason for which the thread of the task is gone. */
+async function lossIn(task: Promise<unknown>): Promise<string> {
+  const error = await within(
+    task.then(
+      () => undefined,
+      (reason: unknown) => reason as ThreadLoss,
+    ),
+    "the end of a task",
+  );
+  return error?.reason ?? String(error);
+}
+
+const limitsNow = (): TaskLimits => ({ ...unlimited, deadlineMs: monotonicMs() });
+
+t.test("tasks are answered, and errors keep their text", async (t) => {
+  const { pool } = testPool(t, 2);
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => pool.run("echo", { i }, unlimited)));
+  t.same(
+    answers,
+    Array.from({ length: 100 }, (_, i) => ({ i })),
+  );
+  await t.rejects(pool.run("fail", "no such thing", unlimited), { code: "internal", message: "no such thing" });
+  await t.rejects(pool.run("nothing", 0, unlimited), { code: "internal" });
+  await t.rejects(
+    pool.run("echo", () => 0, unlimited),
+    { code: "internal" },
+    "what cannot be cloned",
+  );
+  t.equal(await pool.run("echo", 1, unlimited), 1);
+});
+
+for (const name of ["spin", "regexp", "sleep", "never"]) {
+  t.test(`a thread that does not come back is ended: ${name}`, async (t) => {
+    const { pool, losses } = testPool(t, 2);
+    const hung = lossIn(pool.run(name, undefined, limitsNow()));
+    let served = 0;
+    const others = (async () => {
+      for (; losses.length === 0; served++) await pool.run("echo", served, unlimited);
+    })();
+    t.equal(await hung, "overrun");
+    await others;
+    t.ok(served > 10, "the other thread goes on meanwhile");
+    t.same(
+      await Promise.all([1, 2, 3, 4].map((i) => pool.run("echo", i, unlimited))),
+      [1, 2, 3, 4],
+      "and both threads do afterwards",
+    );
+    t.same(losses, ["overrun"]);
+  });
+}
+
+t.test("a stop flag ends a thread, after the grace", async (t) => {
+  const { pool } = testPool(t, 1);
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const startedMs = monotonicMs();
+  const hung = lossIn(pool.run("spin", undefined, { ...unlimited, stops: [stop] }));
+  const waiting = pool.run("echo", 1, unlimited);
+  Atomics.store(stop, 0, 1);
+  t.equal(await hung, "overrun");
+  t.ok(monotonicMs() - startedMs >= 500, "not before");
+  t.equal(await waiting, 1, "what waited for it is run by the next thread");
+});
+
+t.test("heap, exit and children", async (t) => {
+  const { pool, losses } = testPool(t, 1);
+  for (const way of ["heap", "table", "double"])
+    t.equal(await lossIn(pool.run(way, undefined, unlimited)), "memory", way);
+  t.equal(await lossIn(pool.run("exit", undefined, unlimited)), "died");
+  const pid = new Int32Array(new SharedArrayBuffer(4));
+  t.equal(await lossIn(pool.run("child", pid, limitsNow())), "overrun");
+  t.not(pid[0], 0);
+  t.throws(() => process.kill(pid[0], 0), { code: "ESRCH" }, "no process of the thread is left, not even as a zombie");
+  await until("what the process has started is gone", () => isGroupGone(pid[0]));
+  t.equal(await pool.run("echo", 1, unlimited), 1);
+  t.same(losses, ["memory", "memory", "memory", "died", "overrun"]);
+});
+
+t.test("a task that stands still is ended, one that goes on is not", async (t) => {
+  const { pool } = testPool(t, 1);
+  const activity = new TaskActivity();
+  const startedMs = monotonicMs();
+  t.equal(
+    await lossIn(pool.run("stall", { memory: activity.memory, beats: Int32Array.of(20) }, { ...unlimited, activity })),
+    "stalled",
+  );
+  t.ok(monotonicMs() - startedMs > 2_000, "it had gone on for two seconds");
+  t.same(activity.doing(), {
+    repositoryId: 7,
+    phase: "indexing",
+    state: "main 1",
+    oid: "0".repeat(40),
+    path: "a/b.inc",
+    shardIds: [41],
+  });
+});
+
+t.test("a thread that writes is not ended before it has written", async (t) => {
+  const { pool } = testPool(t, 2);
+  const activity = new TaskActivity();
+  const untilWord = new Int32Array(new SharedArrayBuffer(8));
+  const task = lossIn(
+    pool.run("write", { memory: activity.memory, until: untilWord }, { ...limitsNow(), graceMs: 0, activity }),
+  );
+  await until("it writes", () => Atomics.load(untilWord, 1) === 1);
+  t.equal(await lossIn(pool.run("spin", undefined, limitsNow())), "overrun", "another one is ended meanwhile");
+  t.notOk(await isSettled(task));
+  Atomics.store(untilWord, 0, 1);
+  Atomics.notify(untilWord, 0);
+  t.match(await task, /overrun|undefined/, "then it is ended, or has come back");
+});
+
+t.test("a pool that closes ends what does not come back, and takes nothing more", async (t) => {
+  const { pool } = testPool(t, 2);
+  const hung = lossIn(pool.run("spin", undefined, unlimited));
+  await pool.run("echo", 1, unlimited);
+  await pool.close();
+  t.equal(await hung, "stopped");
+  await t.rejects(pool.run("echo", 1, unlimited), { code: "shutting-down" });
+  await pool.close();
+});
+
+function isGroupGone(leader: number): boolean {
+  try {
+    process.kill(-leader, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+async function isSettled(task: Promise<unknown>): Promise<boolean> {
+  const pending = {};
+  return (await Promise.race([task, Promise.resolve(pending)])) !== pending;
+}
