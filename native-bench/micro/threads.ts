@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { Worker, type MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
-import { giveCredit } from "../../src/protocol/credit.js";
-import { controlWordCount, controlWords } from "../../src/protocol/control-block.js";
+import { ControlBlock } from "../../src/protocol/control-block.js";
 import { timedAsync, type BenchGroup, type MicroBench, type Subject } from "./bench.js";
 import type { Fixture } from "./fixture.js";
 import type { EchoOrder, Introduction, PourOrder, PourWay } from "./transfer-worker.js";
@@ -18,6 +17,9 @@ const pouredBytes = 32 * 1024 * kibibyte;
 
 /** As in a search: bytes in flight. */
 const creditBytes = 512 * kibibyte;
+
+/** How long a worker without credit waits before it checks again. */
+const creditWaitMs = 1000;
 
 /**
  * The cost of transferring bytes from a worker to the main thread, at the sizes of a search's batches, and of running a
@@ -56,10 +58,15 @@ export async function threadGroups(fixture: Fixture): Promise<BenchGroup[]> {
 
 /** The worker sends batches as far as its credit goes; each one that arrives gives its credit back, and lent memory. */
 function pouring(worker: Worker, returnPort: MessagePort, way: PourWay, batchBytes: number): Subject {
-  const control = new Int32Array(new SharedArrayBuffer(4 * controlWordCount));
+  const control = ControlBlock.allocate(0, creditBytes, creditWaitMs);
   const pour = async (): Promise<number> => {
-    const order: PourOrder = { kind: "pour", way, batchBytes, count: Math.ceil(pouredBytes / batchBytes), control };
-    control[controlWords.credit] = creditBytes;
+    const order: PourOrder = {
+      kind: "pour",
+      way,
+      batchBytes,
+      count: Math.ceil(pouredBytes / batchBytes),
+      control: control.memory,
+    };
     let bytes = 0;
     await new Promise<void>((resolve) => {
       const receive = (batch: Uint8Array): void => {
@@ -67,7 +74,7 @@ function pouring(worker: Worker, returnPort: MessagePort, way: PourWay, batchByt
         const memory = batch.buffer as ArrayBuffer;
         bytes += length;
         if (way === "lent") returnPort.postMessage(memory, [memory]);
-        giveCredit(control, length);
+        control.giveCredit(length);
         if (bytes < order.count * batchBytes) return;
         worker.off("message", receive);
         resolve();

@@ -1,7 +1,6 @@
 import { parentPort, type MessagePort } from "node:worker_threads";
 import { uninitializedBytes } from "../../src/base/bytes.js";
-import { hasCredit } from "../../src/protocol/credit.js";
-import { controlWords } from "../../src/protocol/control-block.js";
+import { ControlBlock } from "../../src/protocol/control-block.js";
 import { BatchBuffers } from "../../src/worker/batch-buffers.js";
 
 /**
@@ -30,9 +29,6 @@ export interface EchoOrder {
   readonly kind: "echo";
 }
 
-/** How long a worker without credit waits before it checks again. */
-const creditWaitMs = 1000;
-
 const source = uninitializedBytes(256 * 1024).fill(0x61);
 const buffers = new BatchBuffers();
 const introduction: Introduction = { kind: "introduction", returnPort: buffers.returnPort };
@@ -44,10 +40,10 @@ parentPort?.on("message", (order: PourOrder | EchoOrder) => {
 });
 
 function pour({ way, batchBytes, count, control }: PourOrder): void {
-  control[controlWords.creditWaitMs] = creditWaitMs;
+  const block = new ControlBlock(control);
   for (let i = 0; i < count; ) {
-    if (!hasCredit(control)) continue;
-    Atomics.sub(control, controlWords.credit, batchBytes);
+    if (!block.waitForCredit()) continue;
+    block.takeCredit(batchBytes);
     send(way, batchBytes);
     i++;
   }

@@ -35,7 +35,7 @@ export interface SearchTask {
   /** Shards of the revision cache: they have the places after those of the table. */
   readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;
-  /** Which of the search's places this slice has: the control word that names the shard it is in. */
+  /** Which slot of the control block this slice has. */
   readonly slot: number;
   readonly lane: Lane;
   readonly resume: ResumePosition | undefined;
@@ -144,9 +144,6 @@ export interface BufferOwnerMessage {
   readonly lender: number;
   readonly port: MessagePort;
 }
-
-/** First control word that names the shard a slot is in, plus one; 0 for none. */
-export const firstSlotWord = 8;
 
 /** What an ingest worker is asked to do. */
 export type IngestTask = SyncTask | MaintainTask | CompactTask | CheckTask | RemoveTask | BackupTask;

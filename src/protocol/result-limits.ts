@@ -1,4 +1,4 @@
-import { controlWords } from "./control-block.js";
+import type { ControlBlock } from "./control-block.js";
 
 /**
  * Limits that hold for some basic queries of a search only, by number of the rules in its plan. In shared memory, so
@@ -23,7 +23,7 @@ export function takeMatches(
   { countMax, taken }: ResultLimits,
   rules: number,
   wanted: number,
-  control: Int32Array,
+  control: ControlBlock,
 ): number {
   const limit = countMax[rules];
   const soFar = Atomics.load(taken, rules);
@@ -31,7 +31,7 @@ export function takeMatches(
   if (limit === undefined) return wanted;
   const before = soFar >= limit ? soFar : Atomics.add(taken, rules, wanted);
   const left = Math.max(0, Math.min(wanted, limit - before));
-  if (left < wanted) Atomics.store(control, controlWords.limitHit, 1);
+  if (left < wanted) control.recordLimitHit();
   return left;
 }
 

@@ -11,9 +11,8 @@ import type { CatalogView } from "../catalog/catalog.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";
-import { controlWordCount, controlWords } from "../protocol/control-block.js";
+import { ControlBlock } from "../protocol/control-block.js";
 import { makeResultLimits } from "../protocol/result-limits.js";
-import { firstSlotWord } from "../protocol/messages.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repositories/repository-resolver.js";
 import { describeLeftOut } from "./stream/search-report.js";
@@ -66,8 +65,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   const { catalog, pool, scheduler, commitAttributes, revisions } = environment;
   const table = catalog.repositoryTable(operatorViewer);
   const view = catalog.view();
-  const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + 1)));
-  control[controlWords.credit] = unlimitedCredit;
+  const control = ControlBlock.allocate(1, unlimitedCredit, 0);
   const failures: string[] = [];
   try {
     const chosen = await Promise.all(
@@ -75,7 +73,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         const { resolution, failures: unread } = await readOpenRevisions(
           resolveRepositories(table, repositories),
           revisions.reads,
-          { stop: control, timeoutMs: readMsMax, client: operatorClient },
+          { stop: control.memory, timeoutMs: readMsMax, client: operatorClient },
         );
         failures.push(...unread);
         return resolution;
@@ -142,7 +140,7 @@ async function explainShards(
   searchId: number,
   options: SearchOptions,
   view: CatalogView,
-  control: Int32Array,
+  control: ControlBlock,
   { pool, scheduler, maxTimeoutMs }: ExplainEnvironment,
 ): Promise<string[]> {
   const shardRows = Uint32Array.from(view.shards.keys());
@@ -164,7 +162,7 @@ async function explainShards(
               filter: view.filter.memory,
               rows: shardRows,
               cached: [],
-              control,
+              control: control.memory,
               slot: 0,
               lane: "exhaustive",
               resume,
@@ -192,7 +190,7 @@ async function explainShards(
   return [
     ...rows,
     `all ${view.shards.length} shards: ${describe(sum, total)}`,
-    `matches: ${Atomics.load(control, controlWords.matchCount)}`,
+    `matches: ${control.matchCount}`,
     ...failures,
   ];
 }

@@ -2,7 +2,6 @@ import type { Repository } from "../model/repository.js";
 import type { BasicQueryPlan, SearchPlan, TextPlan } from "../query/plan/plan.js";
 import { analyseRegexp } from "../regexp/analysis/analyse.js";
 import type { FindCondition, RepositorySelection, RevisionChoice } from "../protocol/search-options.js";
-import { isStopped } from "../protocol/control-block.js";
 import { contributorFilters, PeopleTable, type PeopleOfCommit } from "../protocol/people-table.js";
 import type { IndexLimits } from "../protocol/messages.js";
 import type { CommitOfRepository, CommitQuestion } from "../protocol/read-messages.js";
@@ -79,7 +78,7 @@ export async function prepare(
   left = await Promise.all(
     plan.basicQueries.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)),
   );
-  if (!asksPeople(plan) || isStopped(context.control)) {
+  if (!asksPeople(plan) || context.control.isStopped) {
     return {
       resolutions: left,
       selections: left.map(({ selection }) => selection),
@@ -251,7 +250,7 @@ async function ask(
 ): Promise<AttributeAnswers["facts"]> {
   const { facts, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
     deadlineMs,
-    stop: control,
+    stop: control.memory,
     client,
   });
   for (const failure of failures) leftOut.note(failure);

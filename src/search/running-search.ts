@@ -8,7 +8,7 @@ import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { endRules } from "../protocol/result-limits.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
-import { controlWords, isStopped, stopReasons } from "../protocol/control-block.js";
+import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
 import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
@@ -20,7 +20,7 @@ import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
 import { SearchReport } from "./stream/search-report.js";
 import { SearchResults } from "./stream/search-results.js";
-import { creditBytes, makeControl, SearchSlices } from "./search-slices.js";
+import { creditBytes, creditWaitMs, SearchSlices } from "./search-slices.js";
 import { chooseShards } from "./shard-choice.js";
 
 /** The part of its time that a search spends on reading mirrors at most, before it has looked for anything. */
@@ -65,7 +65,7 @@ export class RunningSearch {
   readonly #startedMs = performance.now();
   readonly #view: CatalogView;
   readonly #limits: SearchLimits;
-  readonly #control: Int32Array;
+  readonly #control: ControlBlock;
   #options: SearchOptions;
   readonly #stream: EventStream;
   readonly #results: SearchResults;
@@ -101,7 +101,7 @@ export class RunningSearch {
     this.#onEnd = onEnd;
     this.#view = view;
     this.#limits = searchLimits(plan, request, environment);
-    this.#control = makeControl(environment.pool.workerCount);
+    this.#control = ControlBlock.allocate(environment.pool.workerCount, creditBytes, creditWaitMs);
     this.#options = searchOptions(
       plan,
       request,
@@ -198,7 +198,7 @@ export class RunningSearch {
     this.#report.resolutions = await Promise.all(
       this.#report.resolutions.map(async (open) => {
         const { resolution, failures } = await readOpenRevisions(open, revisions.reads, {
-          stop: this.#control,
+          stop: this.#control.memory,
           timeoutMs: maxTimeoutMs,
           client: this.#request.client,
         });
@@ -359,7 +359,7 @@ export class RunningSearch {
 
   /** No more is looked for, and what is parked is given up. */
   #requestStop(): void {
-    Atomics.store(this.#control, controlWords.stop, stopReasons.cancelled);
+    this.#control.cancel();
     this.#slices.drop();
     this.#repositoryWork?.drop();
     if (this.#ended) return;
@@ -411,7 +411,7 @@ export class RunningSearch {
   }
 
   get #isStopped(): boolean {
-    return isStopped(this.#control);
+    return this.#control.isStopped;
   }
 
   /** How long the search may take as a whole. */

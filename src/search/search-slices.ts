@@ -1,17 +1,15 @@
 import { errorMessage } from "../base/errors.js";
 import type { CatalogView } from "../catalog/catalog.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
-import { giveCredit } from "../protocol/credit.js";
 import { addStats, noStats, type SearchOptions } from "../protocol/search-options.js";
-import { controlWordCount, controlWords, isStopped, stopReasons } from "../protocol/control-block.js";
-import {
-  firstSlotWord,
-  type BatchMessage,
-  type CachedShardRange,
-  type Lane,
-  type ExcludedFile,
-  type ResumePosition,
-  type SearchTaskResult,
+import { type ControlBlock, stopReasons } from "../protocol/control-block.js";
+import type {
+  BatchMessage,
+  CachedShardRange,
+  Lane,
+  ExcludedFile,
+  ResumePosition,
+  SearchTaskResult,
 } from "../protocol/messages.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
@@ -22,15 +20,7 @@ import type { SearchEnvironment } from "./search-environment.js";
 export const creditBytes = 512 * 1024;
 
 /** A worker without credit waits this long for it: a client that keeps up is rarely slower. */
-const creditWaitMs = 5;
-
-/** The control block of a search that has its whole credit. */
-export function makeControl(workerCount: number): Int32Array {
-  const control = new Int32Array(new SharedArrayBuffer(4 * (Math.max(controlWordCount, firstSlotWord) + workerCount)));
-  control[controlWords.credit] = creditBytes;
-  control[controlWords.creditWaitMs] = creditWaitMs;
-  return control;
-}
+export const creditWaitMs = 5;
 
 /** What the slices of one round search. */
 export interface SlicedWork {
@@ -45,7 +35,7 @@ export interface SlicedSearch {
   readonly id: number;
   readonly environment: SearchEnvironment;
   readonly view: CatalogView;
-  readonly control: Int32Array;
+  readonly control: ControlBlock;
   readonly lane: Lane;
   readonly client: string;
   /** Bytes of results that the client has not taken. */
@@ -127,8 +117,8 @@ export class SearchSlices {
   start(work: SlicedWork): void {
     const { control, environment } = this.#search;
     this.#work = work;
-    Atomics.store(control, controlWords.nextShard, 0);
-    const sliceCount = isStopped(control) ? 0 : Math.min(environment.pool.workerCount, work.rows.length);
+    control.restartShards();
+    const sliceCount = control.isStopped ? 0 : Math.min(environment.pool.workerCount, work.rows.length);
     for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
     this.#search.onRest();
   }
@@ -138,12 +128,12 @@ export class SearchSlices {
     const free = this.#owedBytes - this.#search.unreadBytes();
     if (free <= 0) return;
     this.#owedBytes -= free;
-    giveCredit(this.#search.control, free);
+    this.#search.control.giveCredit(free);
   }
 
   /** Lets parked slices go on, if there is credit. */
   goOn(): void {
-    if (this.#work === undefined || Atomics.load(this.#search.control, controlWords.credit) <= 0) return;
+    if (this.#work === undefined || this.#search.control.credit <= 0) return;
     for (const { slot, row } of this.#parked.splice(0)) this.#schedule(slot, this.#work, row);
   }
 
@@ -193,7 +183,7 @@ export class SearchSlices {
         ...work,
         table: view.table.memory,
         filter: view.filter.memory,
-        control,
+        control: control.memory,
         slot,
         lane,
         resume: row,
@@ -212,14 +202,14 @@ export class SearchSlices {
    * written.
    */
   #isWanted(row: ResumePosition | undefined): boolean {
-    const reason = Atomics.load(this.#search.control, controlWords.stop);
+    const reason = this.#search.control.stopReason;
     return reason === stopReasons.none || (reason === stopReasons.limit && row?.position.counted !== undefined);
   }
 
   #takeResult(slot: number, work: SlicedWork, result: SearchTaskResult): void {
     this.addWork(result);
     if (result.resume === undefined || !this.#isWanted(result.resume)) return;
-    if (Atomics.load(this.#search.control, controlWords.credit) > 0) return this.#schedule(slot, work, result.resume);
+    if (this.#search.control.credit > 0) return this.#schedule(slot, work, result.resume);
     this.#parked.push({ slot, row: result.resume });
     this.#search.onProgress();
   }
@@ -231,14 +221,14 @@ export class SearchSlices {
     this.recordLostWorker(shardId === undefined ? "before its first shard" : `in shard ${shardId}`, shardId, error);
     this.#missingBatches.delete(slice);
     this.#lost.add(slice);
-    const hasMore = Atomics.load(control, controlWords.nextShard) < work.rows.length;
-    if (hasMore && !isStopped(control)) this.#schedule(slot, work, undefined);
+    const hasMore = control.takenShardCount < work.rows.length;
+    if (hasMore && !control.isStopped) this.#schedule(slot, work, undefined);
   }
 
   /** The shard that the slice of a slot is in. */
   #shardId(slot: number, { rows, cached: kept }: SlicedWork): number | undefined {
     const { table } = this.#search.view;
-    const row = rows[Atomics.load(this.#search.control, firstSlotWord + slot) - 1] as number | undefined;
+    const row = rows[this.#search.control.shardOfSlot(slot)] as number | undefined;
     if (row === undefined) return undefined;
     return row < table.count ? table.shardId(row) : kept[row - table.count]?.id;
   }

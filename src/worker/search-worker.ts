@@ -2,9 +2,8 @@ import { setPriority } from "node:os";
 import { parentPort, threadId, workerData } from "node:worker_threads";
 import { join } from "node:path";
 import { serializeError } from "../base/errors.js";
-import { hasCredit } from "../protocol/credit.js";
 import { addStats, noStats, type SearchStats } from "../protocol/search-options.js";
-import { controlWords, isStopped } from "../protocol/control-block.js";
+import { ControlBlock } from "../protocol/control-block.js";
 import { StopCheck } from "../protocol/stop-check.js";
 import { ResultWriter } from "../eval/results/result-writer.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
@@ -21,20 +20,19 @@ import { ShardReader } from "../shard/shard-reader.js";
 import { TrawlError } from "../base/errors.js";
 import { ShardStore, type ShardSnapshot } from "../store/shard-store.js";
 import { BatchBuffers } from "./batch-buffers.js";
-import {
-  firstSlotWord,
-  type BatchMessage,
-  type FindPosition,
-  type FindTask,
-  type FindTaskResult,
-  type CachedShardRange,
-  type Lane,
-  type ExcludedFile,
-  type BufferOwnerMessage,
-  type SearchTask,
-  type SearchTaskResult,
-  type SearchWorkerSettings,
-  type ShardFailure,
+import type {
+  BatchMessage,
+  FindPosition,
+  FindTask,
+  FindTaskResult,
+  CachedShardRange,
+  Lane,
+  ExcludedFile,
+  BufferOwnerMessage,
+  SearchTask,
+  SearchTaskResult,
+  SearchWorkerSettings,
+  ShardFailure,
 } from "../protocol/messages.js";
 import { IdleCollector } from "./idle-collector.js";
 import { serveTasks } from "./serve.js";
@@ -105,11 +103,13 @@ class FindSlice {
   readonly #failures: ShardFailure[] = [];
   readonly #leftOut: ExcludedFile[] = [];
   readonly #startedMs = performance.now();
+  readonly #control: ControlBlock;
   readonly #stop: StopCheck;
 
   constructor(task: FindTask) {
     this.#task = task;
-    this.#stop = new StopCheck(task.control);
+    this.#control = new ControlBlock(task.control);
+    this.#stop = new StopCheck(this.#control);
     this.#table = new ShardTable(task.table);
   }
 
@@ -128,7 +128,7 @@ class FindSlice {
   }
 
   get #isStopped(): boolean {
-    return isStopped(this.#task.control);
+    return this.#control.isStopped;
   }
 
   #nextShard(): FindPosition | undefined {
@@ -209,11 +209,13 @@ class Slice {
   #faultCount = store.guard.faultCount;
   /** Shards of which something may not be sent yet. */
   #unsent: number[] = [];
+  readonly #control: ControlBlock;
 
   constructor(task: SearchTask) {
     this.#task = task;
+    this.#control = new ControlBlock(task.control);
     this.#table = new ShardTable(task.table);
-    this.#writer = new ResultWriter(kernel, task.options, task.control, batchBytes[task.lane], buffers, (batch) =>
+    this.#writer = new ResultWriter(kernel, task.options, this.#control, batchBytes[task.lane], buffers, (batch) =>
       this.#take(batch),
     );
   }
@@ -225,7 +227,7 @@ class Slice {
       this.#unsent = this.#unsent.slice(-1);
       return this.#send(batch);
     }
-    Atomics.add(this.#task.control, controlWords.credit, batch.bytes.length);
+    this.#control.returnCredit(batch.bytes.length);
     for (const shardId of this.#unsent.splice(0)) this.#recordFailure(shardId, lostPart(shardId));
   }
 
@@ -274,11 +276,11 @@ class Slice {
   }
 
   #takeShard(): number {
-    return Atomics.add(this.#task.control, controlWords.nextShard, 1);
+    return this.#control.takeShard();
   }
 
   #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
-    Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, 0);
+    this.#control.setShardOfSlot(this.#task.slot, -1);
     this.#writer.close();
     const isEnd = resume === undefined || resume.shard >= this.#task.rows.length || !this.#isWanted(resume.position);
     return {
@@ -293,7 +295,7 @@ class Slice {
 
   #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
     const row = this.#task.rows[index];
-    Atomics.store(this.#task.control, firstSlotWord + this.#task.slot, index + 1);
+    this.#control.setShardOfSlot(this.#task.slot, index);
     const stats = noStats();
     const shardId = row < this.#table.count ? this.#table.shardId(row) : this.#cachedAt(row).id;
     this.#dropUntrusted();
@@ -350,7 +352,7 @@ class Slice {
   #mustPause(): boolean {
     const now = performance.now();
     if (!this.#writer.isEmpty && (this.#batchCount === 0 || now - this.#flushedMs > flushAfterMs)) this.#writer.flush();
-    if (!hasCredit(this.#task.control)) return true;
+    if (!this.#control.waitForCredit()) return true;
     return isOverdue(this.#startedMs, this.#task.lane);
   }
 }

@@ -8,7 +8,7 @@ import {
   type SearchOptions,
   type SearchStats,
 } from "../../src/protocol/search-options.js";
-import { controlWordCount, controlWords, stopReasons } from "../../src/protocol/control-block.js";
+import { ControlBlock } from "../../src/protocol/control-block.js";
 import { StopCheck } from "../../src/protocol/stop-check.js";
 import { makeResultLimits, type ResultLimits } from "../../src/protocol/result-limits.js";
 import { ShardSearch, shardStart } from "../../src/eval/shard-search.js";
@@ -39,7 +39,7 @@ export interface TestShard {
 }
 
 /** Of a search that goes on to its end. */
-export const neverStopped = new StopCheck(new Int32Array(controlWordCount));
+export const neverStopped = new StopCheck(ControlBlock.allocate(0, 0, 0));
 
 export function testRepository(id: number, name: string, fields: Partial<Repository> = {}): Repository {
   return {
@@ -153,7 +153,7 @@ export interface EngineOptions {
   /** Credit in bytes per slice: small values make the search stop and go on. */
   readonly credit?: number;
   /** Called with the control block before the first content of a shard is read. */
-  readonly onContent?: (control: Int32Array) => void;
+  readonly onContent?: (control: ControlBlock) => void;
 }
 
 const all = 99_999_999;
@@ -186,18 +186,15 @@ export function runEngine(
     useIndex: given.useIndex ?? true,
     commitSets: undefined,
   };
-  const control = new Int32Array(new SharedArrayBuffer(controlWordCount * 4));
+  const control = ControlBlock.allocate(0, 0, 0);
   const matches: MatchObject[] = [];
   const selected: SelectedResult[] = [];
   const stats = noStats();
   const leftOut = new Set<string>();
   for (const shard of shards) {
     let position: Parameters<ShardSearch["run"]>[0] | undefined = shardStart;
-    while (
-      position !== undefined &&
-      (control[controlWords.stop] === stopReasons.none || position.counted !== undefined)
-    ) {
-      control[controlWords.credit] = given.credit ?? 2 ** 30;
+    while (position !== undefined && (!control.isStopped || position.counted !== undefined)) {
+      control.giveCredit((given.credit ?? 2 ** 30) - control.credit);
       const writer = new ResultWriter(
         kernel,
         options,
@@ -225,8 +222,8 @@ export function runEngine(
   return {
     matches,
     selected,
-    matchCount: control[controlWords.matchCount],
-    limitHit: control[controlWords.limitHit] === 1,
+    matchCount: control.matchCount,
+    limitHit: control.isLimitHit,
     stats,
     leftOut: [...leftOut],
   };

@@ -1,3 +1,4 @@
+import type { ControlBlock } from "../../protocol/control-block.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { isOver, takeMatches, type ResultLimits } from "../../protocol/result-limits.js";
@@ -26,14 +27,14 @@ export type SelectSink = (select: DocumentSelect, rules: number) => void;
 export class ResultCollector {
   readonly #plan: SearchPlan;
   readonly #limits: ResultLimits;
-  readonly #control: Int32Array;
+  readonly #control: ControlBlock;
   readonly #rulesOf: ReadonlyMap<BasicQueryEvaluator, number>;
   #cuts: ResultCut[] = [];
 
   constructor(
     plan: SearchPlan,
     limits: ResultLimits,
-    control: Int32Array,
+    control: ControlBlock,
     rulesOf: ReadonlyMap<BasicQueryEvaluator, number>,
   ) {
     this.#plan = plan;

@@ -4,9 +4,8 @@ import { resultWordCount, resultWords, type Kernel } from "../../native/kernel/k
 import { fileKinds } from "../../model/file-kind.js";
 import { fileKindMaskOfInfo, unpackLanguage, newlineStepBytes } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
-import { hasCredit } from "../../protocol/credit.js";
 import type { RevisionChoice, SearchOptions } from "../../protocol/search-options.js";
-import { controlWords, isStopped, stopAtLimit, stopReasons } from "../../protocol/control-block.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import { emptyTally, increase, type Tally } from "../../protocol/tally.js";
 import { commitOfChoice } from "../choice-commit.js";
 import { isDocumentSelect, type DocumentSelect } from "./document-select.js";
@@ -87,7 +86,7 @@ interface FragmentSpan {
 export class ResultWriter {
   readonly #kernel: Kernel;
   readonly #options: SearchOptions;
-  readonly #control: Int32Array;
+  readonly #control: ControlBlock;
   readonly #batchBytes: number;
   readonly #send: (batch: ResultBatch) => void;
   readonly #buffers: BufferSource;
@@ -118,7 +117,7 @@ export class ResultWriter {
   constructor(
     kernel: Kernel,
     options: SearchOptions,
-    control: Int32Array,
+    control: ControlBlock,
     batchBytes: number,
     buffers: BufferSource,
     send: (batch: ResultBatch) => void,
@@ -134,7 +133,7 @@ export class ResultWriter {
   }
 
   /** The search's control block. */
-  get control(): Int32Array {
+  get control(): ControlBlock {
     return this.#control;
   }
 
@@ -144,17 +143,17 @@ export class ResultWriter {
 
   /** True when some worker has found something, which the search counts. */
   get hasMatches(): boolean {
-    return Atomics.load(this.#control, controlWords.matchCount) > 0;
+    return this.#control.matchCount > 0;
   }
 
   /** True when nothing more is to be found: the limit is reached, or the search is to end for another reason. */
   get isStopped(): boolean {
-    return isStopped(this.#control);
+    return this.#control.isStopped;
   }
 
   /** True when what is found is not wanted either. */
   get isCancelled(): boolean {
-    return Atomics.load(this.#control, controlWords.stop) === stopReasons.cancelled;
+    return this.#control.isCancelled;
   }
 
   /**
@@ -219,7 +218,7 @@ export class ResultWriter {
     this.#selected = [];
     this.#tally = emptyTally();
     this.#hasTally = false;
-    Atomics.sub(this.#control, controlWords.credit, batch.bytes.length);
+    this.#control.takeCredit(batch.bytes.length);
     this.#send(batch);
   }
 
@@ -263,7 +262,7 @@ export class ResultWriter {
       }
       if (!isDone || this.#position >= this.#batchBytes) this.#flushFull();
       if (isDone || this.isCancelled) return undefined;
-      if (!hasCredit(this.#control)) return { result: cursor[0], rowsDone: cursor[1] };
+      if (!this.#control.waitForCredit()) return { result: cursor[0], rowsDone: cursor[1] };
     }
   }
 
@@ -360,14 +359,14 @@ export class ResultWriter {
 
   /** Takes up to `wanted` matches of what the limit leaves; stops the search when it leaves too little. */
   #count(wanted: number): number {
-    const before = Atomics.add(this.#control, controlWords.matchCount, wanted);
+    const before = this.#control.addMatches(wanted);
     const left = this.#options.matchCountMax - before;
-    if (left < wanted) stopAtLimit(this.#control);
+    if (left < wanted) this.#control.stopAtLimit();
     return Math.max(0, Math.min(wanted, left));
   }
 
   #show(wanted: number): number {
-    const left = this.#options.displayCountMax - Atomics.add(this.#control, controlWords.displayCount, wanted);
+    const left = this.#options.displayCountMax - this.#control.addDisplayed(wanted);
     return Math.max(0, Math.min(wanted, left));
   }
 

@@ -1,6 +1,6 @@
 import type { CatalogView } from "../../catalog/catalog.js";
 import type { FindCondition } from "../../protocol/search-options.js";
-import { isStopped } from "../../protocol/control-block.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import type { FindPosition, FindTaskResult, Lane } from "../../protocol/messages.js";
 import type { SearchPool } from "../../pool/pools.js";
 import { chooseShards } from "../shard-choice.js";
@@ -12,7 +12,7 @@ export interface FindContext {
   readonly pool: Pick<SearchPool, "find" | "workerCount">;
   readonly scheduler: SliceScheduler;
   /** The search's control block: its stop word ends the look. */
-  readonly control: Int32Array;
+  readonly control: ControlBlock;
   readonly lane: Lane;
   readonly client: string;
   /** Told of each slice, for its stats and its failures. */
@@ -40,14 +40,14 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
         filter: context.view.filter.memory,
         rows,
         next,
-        control: context.control,
+        control: context.control.memory,
         lane: context.lane,
         resume,
       };
       const result = await inTurn(context, () => context.pool.find(task));
       context.onResult(result);
       resume = result.resume;
-    } while (resume !== undefined && !isStopped(context.control));
+    } while (resume !== undefined && !context.control.isStopped);
   };
   const sliceCount = Math.min(context.pool.workerCount, rows.length);
   await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));

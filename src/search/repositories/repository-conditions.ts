@@ -2,7 +2,6 @@ import { BoundedMap } from "../../base/bounded-map.js";
 import type { ShardTable } from "../../protocol/shard-table.js";
 import type { RepositoryFilter } from "../../query/plan/plan.js";
 import type { FindCondition } from "../../protocol/search-options.js";
-import { isStopped } from "../../protocol/control-block.js";
 import type { FindTaskResult } from "../../protocol/messages.js";
 import { find, type FindContext } from "./find.js";
 import { keepRevisions, type Resolution } from "./repository-resolver.js";
@@ -46,7 +45,7 @@ export async function applyConditions(
     },
   };
   await find([...asked.values()].flat(), whole);
-  const isKept = isComplete && !isStopped(context.control);
+  const isKept = isComplete && !context.control.isStopped;
   for (const [key, conditions] of asked) {
     const found = conditions.map((condition) => condition.found);
     answers.set(key, found);

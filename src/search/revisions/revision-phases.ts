@@ -6,7 +6,7 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { TextPlan } from "../../query/plan/plan.js";
 import type { CommitSets, RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
-import { isStopped } from "../../protocol/control-block.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import type { IndexLimits, CachedShardRange } from "../../protocol/messages.js";
 import type { ReadPool } from "../../pool/pools.js";
 import type { MissingPart } from "../../protocol/read-messages.js";
@@ -39,7 +39,7 @@ export interface PhaseContext extends RevisionReading {
   readonly repositories: Pick<RepositoryTable, "byId">;
   readonly view: CatalogView;
   /** The search's control block: its stop word ends the reads. */
-  readonly control: Int32Array;
+  readonly control: ControlBlock;
   readonly timeoutMs: number;
   readonly client: string;
   /** Told what could not be searched. */
@@ -70,14 +70,14 @@ export async function* revisionPhases(
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     try {
-      for (let left = commits; left.length > 0 && !isStopped(context.control); ) {
+      for (let left = commits; left.length > 0 && !context.control.isStopped; ) {
         const covered: ReadonlySet<string> = yield* new RevisionBatches(repository, selections, context).search(
           left.slice(0, commitsPerWave),
         );
         left = left.filter((commit) => !covered.has(commit));
       }
     } catch (error) {
-      if (!isStopped(context.control))
+      if (!context.control.isStopped)
         context.onFailure(`revisions of ${repository.name} could not be read: ${errorMessage(error)}`);
     }
   }
@@ -93,7 +93,7 @@ export async function explainRounds(
     const repository = context.repositories.byId(repositoryId);
     if (repository === undefined) continue;
     const waves = new RevisionBatches(repository, selections, context);
-    for (let left: readonly string[] = commits; left.length > 0 && !isStopped(context.control); ) {
+    for (let left: readonly string[] = commits; left.length > 0 && !context.control.isStopped; ) {
       const { line, covered } = await waves.explain(left.slice(0, commitsPerWave));
       lines.push(line);
       left = left.filter((commit) => !covered.has(commit));
@@ -199,7 +199,7 @@ class RevisionBatches {
           })),
           cached: cached.map(({ id, from, to }) => ({ id, from, to })),
         },
-        { timeoutMs, stop: control, client },
+        { timeoutMs, stop: control.memory, client },
       );
       const wave = {
         repositoryId: this.#repository.id,
@@ -243,14 +243,14 @@ class RevisionBatches {
     let shard = cache.reserve(this.#repository.id, shardBytesMax);
     while (shard === undefined) {
       await cache.released();
-      if (isStopped(control)) throw new TrawlError("cancelled", "the search was stopped");
+      if (control.isStopped) throw new TrawlError("cancelled", "the search was stopped");
       shard = cache.reserve(this.#repository.id, shardBytesMax);
     }
     try {
       const { id, from, to } = shard;
       const { byteCount, sets, missingCount } = await reads.run<"cache-documents">(
         { kind: "cache-documents", repositoryId: this.#repository.id, entries, bytes: { id, from, to }, limits },
-        { timeoutMs, stop: control, client },
+        { timeoutMs, stop: control.memory, client },
       );
       cache.settle(shard, byteCount);
       shard.missingCount = missingCount;

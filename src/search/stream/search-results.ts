@@ -3,7 +3,7 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { ResultBatch, SelectedResult } from "../../protocol/result-batch.js";
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { takeMatches } from "../../protocol/result-limits.js";
-import { controlWords, stopAtLimit } from "../../protocol/control-block.js";
+import type { ControlBlock } from "../../protocol/control-block.js";
 import { addTally, emptyTally, increase } from "../../protocol/tally.js";
 import type { EventStream } from "./event-stream.js";
 import { NameHighlighter, repositoryMatch } from "../repositories/name-highlighter.js";
@@ -19,7 +19,7 @@ export class SearchResults {
 
   readonly #plan: SearchPlan;
   readonly #limits: SearchLimits;
-  readonly #control: Int32Array;
+  readonly #control: ControlBlock;
   readonly #repositories: () => RepositoryTable;
   readonly #stream: EventStream;
   /** Keys of the results that the main thread has counted, for the search and by rules. */
@@ -32,7 +32,7 @@ export class SearchResults {
   constructor(
     plan: SearchPlan,
     limits: SearchLimits,
-    control: Int32Array,
+    control: ControlBlock,
     repositories: () => RepositoryTable,
     stream: EventStream,
   ) {
@@ -44,12 +44,12 @@ export class SearchResults {
   }
 
   get matchCount(): number {
-    return Math.min(Atomics.load(this.#control, controlWords.matchCount), this.#limits.matchCountMax);
+    return Math.min(this.#control.matchCount, this.#limits.matchCountMax);
   }
 
   /** True when a match was left out because of the limit. */
   get isLimitHit(): boolean {
-    return Atomics.load(this.#control, controlWords.limitHit) !== 0;
+    return this.#control.isLimitHit;
   }
 
   /** Takes what a worker has found; it has counted all but the results that several workers may find. */
@@ -111,12 +111,12 @@ export class SearchResults {
 
   /** Counts one match that the main thread found; false when the limit was reached before it. */
   #countOne(): boolean {
-    if (Atomics.add(this.#control, controlWords.matchCount, 1) < this.#limits.matchCountMax) return true;
-    stopAtLimit(this.#control);
+    if (this.#control.addMatches(1) < this.#limits.matchCountMax) return true;
+    this.#control.stopAtLimit();
     return false;
   }
 
   #showOne(): boolean {
-    return Atomics.add(this.#control, controlWords.displayCount, 1) < this.#limits.displayCountMax;
+    return this.#control.addDisplayed(1) < this.#limits.displayCountMax;
   }
 }

@@ -10,7 +10,6 @@ import { compileRegexp } from "../../../src/regexp/match/compile.js";
 import { itemCount } from "../../../src/regexp/analysis/extent.js";
 import type { MatchWork } from "../../../src/regexp/match/match-work.js";
 import { parseRegexp } from "../../../src/regexp/syntax/parse.js";
-import { controlWords, stopReasons } from "../../../src/protocol/control-block.js";
 import { runEngine, testRepository, testShard } from "../../support/engine.js";
 
 const mebibyte = 1024 * 1024;
@@ -198,7 +197,7 @@ t.test("the stop flag ends a block within", async (t) => {
   const result = () =>
     runEngine(kernel, [shard], planQuery("/\\w+/ type:file", "standard"), {
       onContent: (control) => {
-        control[controlWords.stop] = stopReasons.cancelled;
+        control.cancel();
       },
     });
   t.throws(result, { code: "cancelled" });
