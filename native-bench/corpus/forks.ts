@@ -24,7 +24,7 @@ const changedFiles = 5;
 const share = 1 / 32;
 
 /** A word that is only in fork number `i`, in each file that it changes. */
-export function forkMarkerOf(i: number): string {
+export function forkMarker(i: number): string {
   return `trawlbenchfork${i}x`;
 }
 
@@ -43,7 +43,7 @@ export async function makeForks(folder: string, source: Source): Promise<Manifes
   );
   await importer.end();
   await ownObjects(base);
-  await makeForkRepositories(folder, base, (i) => changesOf(i, files, source));
+  await makeForkRepositories(folder, base, (i) => forkChanges(i, files, source));
   const names = ["base", ...Array.from({ length: forkCount }, (_, i) => forkName(i + 1))];
   const repositories = names.map((name) => ({ name: `forks/${name}`, directory: `${name}.git` }));
   const baseBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -81,9 +81,9 @@ function forkName(i: number): string {
   return `fork-${i}`;
 }
 
-function changesOf(i: number, files: readonly TreeFile[], source: Source): FileChange[] {
+function forkChanges(i: number, files: readonly TreeFile[], source: Source): FileChange[] {
   const random = randomFrom(i);
-  const line = Buffer.from(`${forkMarkerOf(i)}\n`);
+  const line = Buffer.from(`${forkMarker(i)}\n`);
   const changes: FileChange[] = [{ kind: "bytes", path: "FORK", bytes: line }];
   while (changes.length <= changedFiles) {
     const path = files[random(files.length)]?.path ?? "";

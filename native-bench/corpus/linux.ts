@@ -72,7 +72,7 @@ export async function makeHistory(folder: string, source: Source): Promise<void>
 /** The commits that add or change a file. */
 function* changesTo(file: TreeFile, source: Source): Generator<[number, FileChange]> {
   const whole: FileChange = { kind: "object", path: file.path, mode: file.mode, oid: file.oid };
-  const place = hashFraction(subtreeOf(file.path));
+  const place = hashFraction(subtree(file.path));
   if (place >= firstShare)
     return yield [1 + Math.floor(((place - firstShare) / (1 - firstShare)) * (commitCount - 1)), whole];
   const finish = hashFraction(file.path) / unfinishedShare;
@@ -83,7 +83,7 @@ function* changesTo(file: TreeFile, source: Source): Generator<[number, FileChan
 }
 
 /** The folder of a file, and no deeper than three: `drivers/net/ethernet`. */
-function subtreeOf(path: string): string {
+function subtree(path: string): string {
   return path.split("/").slice(0, -1).slice(0, 3).join("/");
 }
 

@@ -17,7 +17,7 @@ const importerCount = 2;
 const batch = 100;
 
 /** A word that is only in repository number `i`. */
-export function markerOf(i: number): string {
+export function repositoryMarker(i: number): string {
   return `trawlbenchmany${i}x`;
 }
 
@@ -33,7 +33,7 @@ export async function makeMany(
   let textBytes = 0;
   const choices = Array.from({ length: count }, () => choose(paths, random));
   const marked = (i: number, path: string): FileChange => {
-    const bytes = Buffer.concat([readSource(source, path).text, Buffer.from(`${markerOf(i)}\n`)]);
+    const bytes = Buffer.concat([readSource(source, path).text, Buffer.from(`${repositoryMarker(i)}\n`)]);
     textBytes += bytes.length;
     return { kind: "bytes", path, bytes };
   };
@@ -45,7 +45,7 @@ export async function makeMany(
       const changes = (choices[i] ?? []).map((path) => marked(i, path));
       await importer.commit("main", { kind: "none" }, firstCommitSeconds, changes);
       await importer.checkpoint();
-      const directory = join(folder, directoryOf(i));
+      const directory = join(folder, repositoryDirectory(i));
       initBare(directory);
       moveNewest(store, directory);
     }
@@ -60,7 +60,9 @@ export async function makeMany(
     }
   };
   await Promise.all(Array.from({ length: importerCount }, (_, i) => makeSome(join(folder, `store-${i}`))));
-  const repositories = choices.map((_, i): ManifestRepository => ({ name: `many/${i}`, directory: directoryOf(i) }));
+  const repositories = choices.map(
+    (_, i): ManifestRepository => ({ name: `many/${i}`, directory: repositoryDirectory(i) }),
+  );
   return { repositories, fileCount: choices.reduce((sum, { length }) => sum + length, 0), textBytes };
 }
 
@@ -71,6 +73,6 @@ function choose(paths: readonly string[], random: Random): string[] {
   return [...chosen];
 }
 
-function directoryOf(i: number): string {
+function repositoryDirectory(i: number): string {
   return join(String(Math.floor(i / 100)), `${i}.git`);
 }

@@ -68,15 +68,15 @@ export class SmallRequests {
       text += bytes.toString();
     });
     child.stdin?.on("error", () => {});
-    child.stdin?.end(bytesOf(request));
+    child.stdin?.end(encodeRequest(request));
     await ended(child, (seconds + graceSeconds) * 1000);
-    return resultOf(text);
+    return parseResult(text);
   }
 }
 
 const graceSeconds = 20;
 
-function bytesOf({ method, path, headers, body }: SmallRequest): string {
+function encodeRequest({ method, path, headers, body }: SmallRequest): string {
   const length = body === "" ? {} : { "Content-Length": String(Buffer.byteLength(body)) };
   const lines = Object.entries({ Host: "localhost", ...headers, ...length }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -84,7 +84,7 @@ function bytesOf({ method, path, headers, body }: SmallRequest): string {
   return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`;
 }
 
-function resultOf(text: string): SmallResult {
+function parseResult(text: string): SmallResult {
   const result = JSON.parse(text === "" ? '{"failure":"nothing was printed"}' : text) as SmallResult & {
     readonly failure?: string;
   };

@@ -5,7 +5,7 @@ import type { Failure } from "./failure.js";
  * Checks the grammar of a search stream while it arrives.
  *
  * An event is two lines and an empty one, each ended by a line feed: `event: NAME`, `data: JSON`. The names are those
- * of `rankOf`. Any number of matches, filters and progress events come first, of which the last progress says `done`;
+ * of `ranks`. Any number of matches, filters and progress events come first, of which the last progress says `done`;
  * then at most one alert, then at most one error, then `done` with `{}`, and nothing after it. A search that did not
  * begin has no progress but an alert or an error.
  *
@@ -40,7 +40,7 @@ export class SseCheck implements AnswerCheck {
 
   end(): Failure | undefined {
     const isBetweenEvents = this.#line === "event" && this.#text.length === 0;
-    if (this.#rank <= rankOf.done) return { kind: "no-done", message: "the stream ended without `done`" };
+    if (this.#rank <= ranks.done) return { kind: "no-done", message: "the stream ended without `done`" };
     if (!isBetweenEvents) return breach("the stream does not end with the empty line of `done`");
     if (this.#error !== undefined) return { kind: "error", message: this.#error };
     if (this.#alert !== undefined) return { kind: "alert", message: this.#alert };
@@ -56,7 +56,7 @@ export class SseCheck implements AnswerCheck {
         const name = text.after(eventPrefix.length) ?? "";
         if (!text.startsWith(eventPrefix) || !isEventName(name))
           return `a line that names no known event: ${text.print()}`;
-        if (rankOf[name] < this.#rank) return `${name} after ${this.#event}`;
+        if (ranks[name] < this.#rank) return `${name} after ${this.#event}`;
         if (name === "done" && this.#rank === 0) return "done without a last progress, an alert or an error";
         this.#event = name;
         this.hasMatches ||= name === "matches";
@@ -92,7 +92,7 @@ export class SseCheck implements AnswerCheck {
     const value = parseObject(this.#text.after(dataPrefix.length) ?? "");
     if (value === undefined) return `${name} is no JSON object: ${this.#text.print()}`;
     if (name === "progress") return this.#takeProgress(value);
-    this.#rank = rankOf[name] + 1;
+    this.#rank = ranks[name] + 1;
     if (name === "done")
       return Object.keys(value).length === 0 ? undefined : `done is not empty: ${this.#text.print()}`;
     const message = name === "alert" ? value["title"] : value["message"];
@@ -107,7 +107,7 @@ export class SseCheck implements AnswerCheck {
     const isGood = typeof done === "boolean" && isCount(matchCount) && isCount(durationMs) && Array.isArray(skipped);
     if (!isGood) return `progress without done, matchCount, durationMs or skipped: ${this.#text.print()}`;
     if (!done) return undefined;
-    this.#rank = rankOf.alert;
+    this.#rank = ranks.alert;
     const lost = (skipped as { reason?: unknown; title?: unknown }[]).find((item) =>
       lostReasons.has(String(item?.reason)),
     );
@@ -117,11 +117,11 @@ export class SseCheck implements AnswerCheck {
 }
 
 /** The order of events: a lower rank never follows a higher one. */
-const rankOf = { matches: 0, filters: 0, progress: 0, alert: 1, error: 2, done: 3 } as const;
-type EventName = keyof typeof rankOf;
+const ranks = { matches: 0, filters: 0, progress: 0, alert: 1, error: 2, done: 3 } as const;
+type EventName = keyof typeof ranks;
 
 function isEventName(name: string): name is EventName {
-  return Object.hasOwn(rankOf, name);
+  return Object.hasOwn(ranks, name);
 }
 
 /** Reasons that mean that results were lost, not that the client excluded them. */

@@ -102,7 +102,7 @@ async function measureRate(subject: Subject, roundMs: number): Promise<number> {
   return amount / seconds;
 }
 
-export function samplesOf(group: string, results: readonly BenchResult[]): Sample[] {
+export function toSamples(group: string, results: readonly BenchResult[]): Sample[] {
   return results.flatMap(({ bench: { task, unit, subjects }, rates }) =>
     subjects.map(({ name }, i) => more(`${group}: ${task}`, name, `${unit}/s`, rates[i] ?? [])),
   );
@@ -112,7 +112,7 @@ export function samplesOf(group: string, results: readonly BenchResult[]): Sampl
  * A row for each bench, with a dash where a subject is not part of it. Ratios are those of medians. The last column is
  * the share that the first subject reaches of the limit: a row has at most one limit.
  */
-export function tableOf(title: string, results: readonly BenchResult[]): Table {
+export function benchTable(title: string, results: readonly BenchResult[]): Table {
   const subjects = results.flatMap(({ bench }) => bench.subjects);
   const names = [...new Set(subjects.map(({ name }) => name))];
   const hasResult = (name: string): boolean => subjects.some((each) => each.name === name && each.result !== undefined);
@@ -120,12 +120,12 @@ export function tableOf(title: string, results: readonly BenchResult[]): Table {
   return table(title, results, [
     ["", ({ bench }) => bench.task],
     ["unit", ({ bench }) => `${bench.unit}/s`],
-    ...names.map((name): Column<BenchResult> => [name, (row) => (hasSubject(row, name) ? ratesOf(row, name) : "–")]),
+    ...names.map((name): Column<BenchResult> => [name, (row) => (hasSubject(row, name) ? findRates(row, name) : "–")]),
     ...names
       .slice(1)
       .filter(hasResult)
       .map((name): Column<BenchResult> => [`${names[0] ?? ""} ÷ ${name}`, (row) => ratioText(row, name)]),
-    ...(results.some(({ bench }) => limitOf(bench) !== undefined) ? [limit] : []),
+    ...(results.some(({ bench }) => limitName(bench) !== undefined) ? [limit] : []),
   ]);
 }
 
@@ -134,23 +134,23 @@ function hasSubject({ bench }: BenchResult, name: string): boolean {
 }
 
 /** The name of the bench's limit. */
-export function limitOf({ subjects }: MicroBench): string | undefined {
+export function limitName({ subjects }: MicroBench): string | undefined {
   return subjects.slice(1).find(({ result }) => result === undefined)?.name;
 }
 
 /** The rates of a subject; [] when it is not part of the bench. */
-export function ratesOf({ bench, rates }: BenchResult, name: string): readonly number[] {
+export function findRates({ bench, rates }: BenchResult, name: string): readonly number[] {
   return rates[bench.subjects.findIndex((subject) => subject.name === name)] ?? [];
 }
 
 /** Our rate as a multiple of that subject's; undefined when it is not part of the bench or the results differ. */
 export function ratioTo(row: BenchResult, name: string): number | undefined {
   if (!hasSubject(row, name) || row.disagreement !== undefined) return undefined;
-  return ratio(ratesOf(row, row.bench.subjects[0]?.name ?? ""), ratesOf(row, name));
+  return ratio(findRates(row, row.bench.subjects[0]?.name ?? ""), findRates(row, name));
 }
 
 function shareText(row: BenchResult): string {
-  const share = ratioTo(row, limitOf(row.bench) ?? "");
+  const share = ratioTo(row, limitName(row.bench) ?? "");
   return share === undefined ? "–" : `${short(100 * share)} %`;
 }
 

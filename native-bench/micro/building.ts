@@ -14,7 +14,7 @@ const trigramCountMax = 100_000;
 export async function buildingGroup(fixture: Fixture): Promise<BenchGroup> {
   const documents = firstDocuments(fixture.text.documents);
   const text = Buffer.concat(documents.map((document) => document.text));
-  const units = unitsOf(documents);
+  const units = splitUnits(documents);
   const newlines = new Uint32Array(Math.floor(text.length / newlineStepBytes) + 1);
   const amount = text.length / megabyte;
   const copying = fixture.limit("copying", "copy", 1 / megabyte);
@@ -36,7 +36,7 @@ export async function buildingGroup(fixture: Fixture): Promise<BenchGroup> {
   return { title: "Building shards", benches, close: async () => {} };
 }
 
-function unitsOf(documents: readonly MicroDocument[]): Uint32Array {
+function splitUnits(documents: readonly MicroDocument[]): Uint32Array {
   const units: number[] = [];
   let start = 0;
   for (const { text } of documents) {

@@ -34,12 +34,12 @@ export function findMatches(kernel: Kernel, reader: ShardReader, needle: string)
   for (let content = 0, row = 0; content < reader.contentCount; content++) {
     const rowFrom = row;
     while (2 * row < rows.length && rows[2 * row] < reader.contentStart[content + 1]) row++;
-    if (row > rowFrom) words.push(...resultOf(reader, content, rowFrom, row));
+    if (row > rowFrom) words.push(...makeResult(reader, content, rowFrom, row));
   }
   return { reader, rows, results: Uint32Array.from(words), resultCount: words.length / resultWordCount };
 }
 
-function resultOf(reader: ShardReader, content: number, rowFrom: number, rowTo: number): Uint32Array {
+function makeResult(reader: ShardReader, content: number, rowFrom: number, rowTo: number): Uint32Array {
   const words = new Uint32Array(resultWordCount);
   const document = reader.contentFirstDocument[content];
   words[resultWords.pathFrom] = reader.pathStart[document];

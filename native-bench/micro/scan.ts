@@ -45,7 +45,7 @@ export async function scanGroup(fixture: Fixture): Promise<BenchGroup> {
   const memory = fixture.limit("memory", "read", 1 / gigabyte);
   const library = fixture.limitsOn("text", content, (limits) => [limits.peer("C library", "byte 0a", gigabytes)]);
   const inHalves = fixture.eachKernel((kernel) =>
-    working(sizeOf(halves) / gigabyte, () => countMatches(kernel, content, halves, needle, false)),
+    working(totalBytes(halves) / gigabyte, () => countMatches(kernel, content, halves, needle, false)),
   );
   const ranges = Uint32Array.of(...whole, 0);
   const lines = fixture.eachKernel((kernel) =>
@@ -89,7 +89,7 @@ function everySecondUnit(textBytes: number): Uint32Array {
   return ranges;
 }
 
-function sizeOf(ranges: Uint32Array): number {
+function totalBytes(ranges: Uint32Array): number {
   let bytes = 0;
   for (let i = 0; i < ranges.length; i += 3) bytes += ranges[i + 1] - ranges[i];
   return bytes;

@@ -1,7 +1,7 @@
 import { categoryPlot } from "../report/build.js";
 import type { Plot } from "../report/run-report.js";
-import { medianOf } from "../system/measure.js";
-import { limitOf, ratesOf, type BenchResult } from "./bench.js";
+import { median } from "../system/measure.js";
+import { limitName, findRates, type BenchResult } from "./bench.js";
 
 /** Which subjects each series shows; the first subject of a bench is ours, whatever its name. */
 const subjects: Readonly<Record<string, readonly string[]>> = {
@@ -11,12 +11,14 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
 
 /** What each subject reaches of the limit of its bench, in percent. */
 export function sharePlot(results: readonly BenchResult[]): Plot {
-  const rows = results.filter(({ bench, disagreement }) => limitOf(bench) !== undefined && disagreement === undefined);
-  const sharesOf = (series: string, row: BenchResult | undefined): number[] => {
+  const rows = results.filter(
+    ({ bench, disagreement }) => limitName(bench) !== undefined && disagreement === undefined,
+  );
+  const findShares = (series: string, row: BenchResult | undefined): number[] => {
     if (row === undefined) return [];
-    const limit = medianOf(ratesOf(row, limitOf(row.bench) ?? ""));
+    const limit = median(findRates(row, limitName(row.bench) ?? ""));
     const names = subjects[series] ?? row.bench.subjects.slice(0, 1).map(({ name }) => name);
-    return names.flatMap((name) => ratesOf(row, name).map((rate) => (100 * rate) / limit));
+    return names.flatMap((name) => findRates(row, name).map((rate) => (100 * rate) / limit));
   };
   const all = ["ours", ...Object.keys(subjects)];
   return categoryPlot({
@@ -26,7 +28,7 @@ export function sharePlot(results: readonly BenchResult[]): Plot {
     label: "",
     categories: rows.map(({ bench }) => bench.task.replaceAll("`", "")),
     values: "% of the limit",
-    series: all.filter((series) => rows.some((row) => sharesOf(series, row).length > 0)),
-    at: (series, i) => sharesOf(series, rows[i]),
+    series: all.filter((series) => rows.some((row) => findShares(series, row).length > 0)),
+    at: (series, i) => findShares(series, rows[i]),
   });
 }

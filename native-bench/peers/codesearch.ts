@@ -29,7 +29,7 @@ export async function openCodesearch(corpus: Corpus, { progress }: CorpusContext
     version: (await codesearchVersion()) ?? "",
     time: (query) => timeCommand(command(query), environment),
     results: (query) => readLineOutput(command(query), environment, `${corpus.path}/`),
-    causeOf: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
+    explain: ({ path }) => (indexed.has(path) ? undefined : "file that codesearch does not index"),
     declines: declineHuge,
   };
   return { kind: "found", peer };

@@ -42,7 +42,7 @@ export async function openGitGrep(corpus: Corpus): Promise<Found<Peer>> {
     version: (await run("git", ["--version"], "")).trim(),
     time: (query) => timeCommand(command(query), environment),
     results: (query) => readLineOutput(command(query), environment, ""),
-    causeOf: () => undefined,
+    explain: () => undefined,
     declines: declineHuge,
   };
   return { kind: "found", peer };

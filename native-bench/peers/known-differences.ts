@@ -25,7 +25,7 @@ export class KnownDifferences {
   /** The known causes of a difference between these two answers to a query. */
   async of(query: BenchQuery, one: Answered, other: Answered): Promise<(line: LineId) => string | undefined> {
     const spanning = await this.#spanningLines(query, one.lines, other.lines);
-    return (line) => one.peer.causeOf(line) ?? other.peer.causeOf(line) ?? this.#generalCause(line, spanning);
+    return (line) => one.peer.explain(line) ?? other.peer.explain(line) ?? this.#generalCause(line, spanning);
   }
 
   #generalCause({ path, line }: LineId, spanning: ResultSet): string | undefined {

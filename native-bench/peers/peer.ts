@@ -14,7 +14,7 @@ export interface Peer {
   readonly time: (query: BenchQuery) => Promise<number>;
   readonly results: (query: BenchQuery) => Promise<Answer>;
   /** Why this peer, by design, need not agree with others about a line; undefined where it should. */
-  readonly causeOf: (line: LineId) => string | undefined;
+  readonly explain: (line: LineId) => string | undefined;
   /** Why it is not asked a query; undefined where it is. */
   readonly declines: (query: BenchQuery) => string | undefined;
 }

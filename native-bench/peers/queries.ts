@@ -67,7 +67,7 @@ export function regexp(pattern: string, targets: QueryTargets): BenchQuery {
 
 type QueryTargets = Pick<BenchQuery, "must" | "aim">;
 
-export function nameOf({ pattern, ignoreCase }: BenchQuery): string {
+export function queryName({ pattern, ignoreCase }: BenchQuery): string {
   return `${ignoreCase ? "-i " : ""}${/^ +$/.test(pattern) ? `${pattern.length} spaces` : pattern}`;
 }
 

@@ -54,11 +54,11 @@ export interface NamedSet {
   readonly lines: ResultSet;
 }
 
-/** `causeOf` returns why a line may rightly be in only one of the sets, or undefined. */
+/** `explain` returns why a line may rightly be in only one of the sets, or undefined. */
 export function compare(
   peer: NamedSet,
   reference: NamedSet,
-  causeOf: (line: LineId) => string | undefined,
+  explain: (line: LineId) => string | undefined,
 ): Difference {
   const explained: Record<string, number> = {};
   const examples: string[] = [];
@@ -68,7 +68,7 @@ export function compare(
     [reference.name, reference.lines.without(peer.lines)],
   ] as const) {
     for (const line of lines) {
-      const cause = causeOf(line);
+      const cause = explain(line);
       if (cause !== undefined) explained[cause] = (explained[cause] ?? 0) + 1;
       else if (unexplained++ < exampleCountMax) examples.push(`${line.path}:${line.line} only in ${owner}`);
     }

@@ -41,7 +41,7 @@ export class Ripgrep implements Peer {
 
   readonly results = (query: BenchQuery): Promise<Answer> => this.#read(this.#command(query, [], [this.#folder]));
 
-  readonly causeOf = (): undefined => undefined;
+  readonly explain = (): undefined => undefined;
 
   readonly declines = (): undefined => undefined;
 

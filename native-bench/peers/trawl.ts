@@ -96,7 +96,7 @@ export class Trawl {
     );
   }
 
-  async #readResults(params: URLSearchParams, nameOf: (match: StreamMatch) => string | undefined): Promise<Answer> {
+  async #readResults(params: URLSearchParams, toPath: (match: StreamMatch) => string | undefined): Promise<Answer> {
     const lines = new ResultSet();
     let byteCount = 0;
     const decoder = new SseDecoder();
@@ -104,7 +104,7 @@ export class Trawl {
     for await (const bytes of await this.#open(params)) {
       byteCount += bytes.length;
       for (const event of decoder.push(bytes)) {
-        if (event.name === "matches") addMatches(lines, event.data, nameOf);
+        if (event.name === "matches") addMatches(lines, event.data, toPath);
         if (event.name === "progress") requireWhole(event.data);
         if (event.name === "alert" || event.name === "error")
           throw new TrawlError("bad-request", `${params.get("q")}: ${event.data}`);
@@ -163,7 +163,7 @@ export function trawlPeer(trawl: Trawl): Peer {
     version: "this checkout",
     time: (query) => trawl.curlMs(streamParams(query)),
     results: (query) => trawl.results(streamParams(query)),
-    causeOf: () => undefined,
+    explain: () => undefined,
     declines: () => undefined,
   };
 }
@@ -174,9 +174,9 @@ interface StreamMatch {
   readonly lineMatches?: readonly { readonly lineNumber: number }[];
 }
 
-function addMatches(results: ResultSet, data: string, nameOf: (match: StreamMatch) => string | undefined): void {
+function addMatches(results: ResultSet, data: string, toPath: (match: StreamMatch) => string | undefined): void {
   for (const match of JSON.parse(data) as readonly StreamMatch[]) {
-    const name = nameOf(match);
+    const name = toPath(match);
     if (name !== undefined) for (const { lineNumber } of match.lineMatches ?? []) results.add(name, lineNumber + 1);
   }
 }

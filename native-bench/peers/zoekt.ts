@@ -97,7 +97,7 @@ export class Zoekt implements Peer {
 
   readonly results = (query: BenchQuery): Promise<Answer> => readAnswer(this.#search(query, lifted));
 
-  readonly causeOf = ({ path }: { readonly path: string }): string | undefined => {
+  readonly explain = ({ path }: { readonly path: string }): string | undefined => {
     if (this.#links.has(path)) return "symbolic link, whose target's name is its text for zoekt";
     return this.#notIndexed.lines.has(path, 1) ? "file that zoekt does not index" : undefined;
   };

@@ -1,5 +1,5 @@
 /** Tables, samples and plots from measured values: what the suites describe their findings with. */
-import { medianOf, spreadOf, type WatchedMemory } from "../system/measure.js";
+import { median, computeSpread, type WatchedMemory } from "../system/measure.js";
 import { short, spreadText } from "./numbers.js";
 import type { Axis, Plot, PlotPoint, Sample, Series, Table } from "./run-report.js";
 
@@ -35,7 +35,7 @@ function cellText(cell: Cell): string {
   if (cell === undefined) return "";
   if (typeof cell === "string") return cell;
   if (typeof cell === "number") return short(cell);
-  return cell.length === 0 ? "" : spreadText(spreadOf(cell));
+  return cell.length === 0 ? "" : spreadText(computeSpread(cell));
 }
 
 /** Values of which less is better. */
@@ -59,7 +59,7 @@ export function line(name: string, points: readonly PlotPoint[]): Series {
 /** The median, with a whisker from the least to the most where there are several values; [] of none. */
 export function spreadPoint(x: number, values: readonly number[] | undefined): PlotPoint[] {
   if (values === undefined || values.length === 0) return [];
-  const { min, median, max } = spreadOf(values);
+  const { min, median, max } = computeSpread(values);
   return [values.length === 1 ? { x, y: median } : { x, y: median, low: min, high: max }];
 }
 
@@ -79,13 +79,13 @@ export interface CategoryPlot {
 }
 
 export function categoryPlot({ name, title, kind, label, categories, values, series, at }: CategoryPlot): Plot {
-  const pointsOf = (each: string): PlotPoint[] => categories.flatMap((_, x) => spreadPoint(x, at(each, x)));
+  const toPoints = (each: string): PlotPoint[] => categories.flatMap((_, x) => spreadPoint(x, at(each, x)));
   return {
     name,
     title,
     x: { label, scale: "category", categories },
     y: axis(values, "log"),
-    series: series.map((each) => ({ name: each, kind, points: pointsOf(each) })),
+    series: series.map((each) => ({ name: each, kind, points: toPoints(each) })),
   };
 }
 
@@ -118,5 +118,5 @@ function peaks(points: readonly PlotPoint[]): PlotPoint[] {
 
 /** How many times `b` the value `a` is, by their medians. */
 export function ratio(a: readonly number[], b: readonly number[]): number {
-  return medianOf(a) / medianOf(b);
+  return median(a) / median(b);
 }

@@ -1,4 +1,4 @@
-import { quantileOf } from "../system/measure.js";
+import { quantile } from "../system/measure.js";
 import { table } from "./build.js";
 import { short } from "./numbers.js";
 import type { RunReport, Sample, Table } from "./run-report.js";
@@ -35,7 +35,7 @@ export const noiseRule =
 
 /** Compares what both runs measured: equal task, subject and unit. */
 export function compareRuns(before: RunReport, after: RunReport): Comparison {
-  const [old, now] = [samplesOf(before), samplesOf(after)];
+  const [old, now] = [indexSamples(before), indexSamples(after)];
   const rows: ComparedSample[] = [];
   for (const [name, sample] of now) {
     const other = old.get(name);
@@ -62,26 +62,26 @@ export function comparisonTable({ rows }: Comparison): Table {
 
 /** Several runs of the same revision as one, with the values of all. */
 export function mergeRuns(first: RunReport, more: readonly RunReport[]): RunReport {
-  const others = more.map(samplesOf);
+  const others = more.map(indexSamples);
   const merge = (sample: Sample): Sample => ({
     ...sample,
-    values: [...sample.values, ...others.flatMap((samples) => samples.get(nameOf(sample))?.values ?? [])],
+    values: [...sample.values, ...others.flatMap((samples) => samples.get(sampleName(sample))?.values ?? [])],
   });
   return { ...first, suites: first.suites.map((suite) => ({ ...suite, samples: suite.samples.map(merge) })) };
 }
 
-function samplesOf({ suites }: RunReport): Map<string, Sample> {
-  return new Map(suites.flatMap(({ samples }) => samples).map((sample) => [nameOf(sample), sample]));
+function indexSamples({ suites }: RunReport): Map<string, Sample> {
+  return new Map(suites.flatMap(({ samples }) => samples).map((sample) => [sampleName(sample), sample]));
 }
 
-function nameOf({ task, subject, unit }: Sample): string {
+function sampleName({ task, subject, unit }: Sample): string {
   return `${task}, ${subject} (${unit})`;
 }
 
 function compareSamples(before: Sample, after: Sample): ComparedSample {
-  const ratioOf = (afterShare: number, beforeShare: number): number =>
-    quantileOf(after.values, afterShare) / quantileOf(before.values, beforeShare);
-  const [ratio, ratioLow, ratioHigh] = [ratioOf(0.5, 0.5), ratioOf(0.25, 0.75), ratioOf(0.75, 0.25)];
+  const quotient = (afterShare: number, beforeShare: number): number =>
+    quantile(after.values, afterShare) / quantile(before.values, beforeShare);
+  const [ratio, ratioLow, ratioHigh] = [quotient(0.5, 0.5), quotient(0.25, 0.75), quotient(0.75, 0.25)];
   const isJudged = Math.min(before.values.length, after.values.length) >= valuesMin;
   const differs = (ratioLow > 1 || ratioHigh < 1) && Math.abs(ratio - 1) > ratioNoiseMax;
   const direction = ratio < 1 === (after.better === "less") ? "better" : "worse";

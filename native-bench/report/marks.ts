@@ -39,7 +39,7 @@ export function dodgedMark({ lane, lanes, isBar, colour, base }: Lane): RenderIt
     const [from = 0] = api.coord([base, row]);
     const [lowX = 0] = api.coord([low, row]);
     const [highX = 0] = api.coord([high, row]);
-    const band = rowHeightOf(api.size?.([0, 1]));
+    const band = readRowHeight(api.size?.([0, 1]));
     const height = (band * 0.84) / lanes;
     const y = centre - (band * 0.84) / 2 + (lane + 0.5) * height;
     const thick = Math.min(height * 0.8, 18);
@@ -59,7 +59,7 @@ export function dodgedMark({ lane, lanes, isBar, colour, base }: Lane): RenderIt
   };
 }
 
-function rowHeightOf(size: number | number[] | undefined): number {
+function readRowHeight(size: number | number[] | undefined): number {
   return Array.isArray(size) ? (size[1] ?? 0) : (size ?? 0);
 }
 

@@ -15,10 +15,10 @@ use([CustomChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVG
  */
 export function renderPlot(plot: Plot): string {
   const { drawable, leftOut } = withoutUndrawable(plot);
-  const layout = layoutOf(drawable, leftOut);
+  const layout = computeLayout(drawable, leftOut);
   const chart = init(null, null, { renderer: "svg", ssr: true, width: layout.width, height: layout.height });
   try {
-    chart.setOption(optionOf(drawable, layout));
+    chart.setOption(chartOption(drawable, layout));
     return accessible(chart.renderToSVGString(), plot.title);
   } finally {
     chart.dispose();
@@ -49,7 +49,7 @@ interface Layout {
   readonly legendWidth: number;
 }
 
-function layoutOf(plot: Plot, leftOut: number): Layout {
+function computeLayout(plot: Plot, leftOut: number): Layout {
   const isCategory = plot.x.scale === "category";
   const names = plot.series.map(({ name }) => name);
   const legendWidth = names.length > 1 ? 40 + widest(names, fontSize) : 0;
@@ -68,7 +68,7 @@ const legendLineHeight = 24;
 /** For the ticks of the lower axis and its name. */
 const bottom = 56;
 
-function optionOf(plot: Plot, layout: Layout): EChartsOption {
+function chartOption(plot: Plot, layout: Layout): EChartsOption {
   const isCategory = plot.x.scale === "category";
   return {
     animation: false,
@@ -107,7 +107,7 @@ function optionOf(plot: Plot, layout: Layout): EChartsOption {
 }
 
 function numericOptions(plot: Plot): EChartsOption {
-  const series = plot.series.flatMap((each, i) => [lineOf(each, i), ...whiskersOf(each, i)]);
+  const series = plot.series.flatMap((each, i) => [lineSeries(each, i), ...whiskerSeries(each, i)]);
   return {
     xAxis: { ...axisOption(plot.x, plot), nameGap: 30 },
     yAxis: { ...axisOption(plot.y, plot), nameGap: 52 },
@@ -132,7 +132,7 @@ function categoryOptions(plot: Plot): EChartsOption {
   const series = plot.series.map((each, lane) => ({
     name: each.name,
     type: "custom",
-    itemStyle: { color: colourOf(lane) },
+    itemStyle: { color: pickColour(lane) },
     data: each.points.map(({ x, y, low, high }) => [y, x, low ?? y, high ?? y]),
     encode: { x: [0, 2, 3], y: 1 },
     clip: false,
@@ -140,7 +140,7 @@ function categoryOptions(plot: Plot): EChartsOption {
       lane,
       lanes: plot.series.length,
       isBar: each.kind === "bars",
-      colour: colourOf(lane),
+      colour: pickColour(lane),
       base,
     }),
   }));
@@ -163,8 +163,8 @@ function axisOption({ label, scale }: Axis, plot: Plot): object {
   };
 }
 
-function lineOf({ name, points }: Series, i: number): object {
-  const colour = colourOf(i);
+function lineSeries({ name, points }: Series, i: number): object {
+  const colour = pickColour(i);
   return {
     name,
     type: "line",
@@ -177,16 +177,16 @@ function lineOf({ name, points }: Series, i: number): object {
   };
 }
 
-function whiskersOf({ name, points }: Series, i: number): object[] {
+function whiskerSeries({ name, points }: Series, i: number): object[] {
   const data = points.flatMap(({ x, y, low = y, high = y }) => (low === high ? [] : [[x, low, high]]));
   if (data.length === 0) return [];
-  const itemStyle = { color: colourOf(i) };
+  const itemStyle = { color: pickColour(i) };
   return [
-    { name, type: "custom", itemStyle, data, encode: { x: 0, y: [1, 2] }, renderItem: whisker(colourOf(i)), z: 3 },
+    { name, type: "custom", itemStyle, data, encode: { x: 0, y: [1, 2] }, renderItem: whisker(pickColour(i)), z: 3 },
   ];
 }
 
-function colourOf(i: number): string {
+function pickColour(i: number): string {
   return palette[i % palette.length] ?? "#000000";
 }
 

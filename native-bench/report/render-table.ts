@@ -3,7 +3,7 @@ import type { Table } from "./run-report.js";
 /** As Markdown whose columns also line up when it is read as text. */
 export function markdownTable(table: Table): string {
   const { head, rows } = { head: table.head.map(markdownCell), rows: table.rows.map((row) => row.map(markdownCell)) };
-  const columns = columnsOf({ ...table, head, rows });
+  const columns = measureColumns({ ...table, head, rows });
   const line = (cells: readonly string[]): string => `| ${padded(cells, columns).join(" | ")} |`;
   const rule = columns.map(({ width, isNumeric }) => (isNumeric ? `${"-".repeat(width - 1)}:` : "-".repeat(width)));
   return [line(head), `| ${rule.join(" | ")} |`, ...rows.map(line)].join("\n");
@@ -11,7 +11,7 @@ export function markdownTable(table: Table): string {
 
 /** For a terminal: the title, the head, a rule, the rows. */
 export function terminalTable(table: Table): string {
-  const columns = columnsOf(table);
+  const columns = measureColumns(table);
   const line = (cells: readonly string[]): string => padded(cells, columns).join("  ").trimEnd();
   const rule = "─".repeat(columns.reduce((sum, { width }) => sum + width + 2, -2));
   return [table.title, rule, line(table.head), rule, ...table.rows.map(line)].join("\n");
@@ -24,7 +24,7 @@ interface Column {
 
 const widthMin = 3;
 
-function columnsOf({ head, rows }: Table): Column[] {
+function measureColumns({ head, rows }: Table): Column[] {
   return head.map((title, i) => {
     const cells = rows.map((row) => row[i] ?? "");
     const filled = cells.filter((cell) => cell !== "");

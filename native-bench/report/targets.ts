@@ -4,7 +4,7 @@ import type { Limits, SuiteReport, Table, Target } from "./run-report.js";
 export type Verdict = "meets aim" | "meets must" | "MISSES MUST" | "misses aim" | "not measured" | "";
 
 /** "" for a figure without limits. */
-export function verdictOf({ value, better, must, aim }: Target): Verdict {
+export function judge({ value, better, must, aim }: Target): Verdict {
   if (must === undefined && aim === undefined) return "";
   if (value === undefined || Number.isNaN(value)) return "not measured";
   const reaches = (limit: number): boolean => (better === "less" ? value <= limit : value >= limit);
@@ -14,25 +14,25 @@ export function verdictOf({ value, better, must, aim }: Target): Verdict {
 }
 
 export function targetsTable(suites: readonly SuiteReport[]): Table {
-  const rowOf = (suite: string, target: Target): string[] => [
+  const toRow = (suite: string, target: Target): string[] => [
     suite,
     target.what,
     target.value === undefined ? "–" : withUnit(short(target.value), target.unit),
     limitText(target, target.must),
     limitText(target, target.aim),
-    verdictOf(target),
+    judge(target),
     target.note,
   ];
   return {
     title: "Figures and their targets",
     head: ["suite", "what", "measured", "must", "aim", "", "note"],
-    rows: suites.flatMap(({ suite, targets }) => targets.map((target) => rowOf(suite, target))),
+    rows: suites.flatMap(({ suite, targets }) => targets.map((target) => toRow(suite, target))),
   };
 }
 
 /** One sentence about all of them. */
 export function targetsSummary(suites: readonly SuiteReport[]): string {
-  const verdicts = suites.flatMap(({ targets }) => targets.map(verdictOf)).filter((verdict) => verdict !== "");
+  const verdicts = suites.flatMap(({ targets }) => targets.map(judge)).filter((verdict) => verdict !== "");
   if (verdicts.length === 0) return "No figure of this run has a target.";
   const count = (...wanted: Verdict[]): number => verdicts.filter((verdict) => wanted.includes(verdict)).length;
   const [aims, musts] = [count("meets aim"), count("meets must", "misses aim")];

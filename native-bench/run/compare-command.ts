@@ -5,7 +5,7 @@ import { compareRuns, comparisonTable, noiseRule, type Comparison } from "../rep
 import { terminalTable } from "../report/render-table.js";
 import { isRunFolder, readRun } from "../report/run-folder.js";
 import type { Suite } from "../suites/suite.js";
-import { commitOf, measureRevisions } from "./revisions.js";
+import { resolveCommit, measureRevisions } from "./revisions.js";
 import { onlyOption, parseRounds } from "./run-commands.js";
 
 interface CompareOptions {
@@ -37,7 +37,7 @@ async function requireCommit(text: string): Promise<string> {
     const message = `${text} is not the folder of a run, and both sides must be runs or both revisions`;
     throw new TrawlError("bad-request", message);
   }
-  const commit = await commitOf(text);
+  const commit = await resolveCommit(text);
   if (commit !== undefined) return commit;
   throw new TrawlError("not-found", `${text} is neither the folder of a run nor a revision of this checkout`);
 }

@@ -18,7 +18,7 @@ export interface RevisionSettings {
 }
 
 /** The commit of a revision of this checkout; undefined when it is none. */
-export async function commitOf(revision: string): Promise<string | undefined> {
+export async function resolveCommit(revision: string): Promise<string | undefined> {
   const commit = await git("rev-parse", "--quiet", "--verify", "--end-of-options", `${revision}^{commit}`).catch(
     () => "",
   );
@@ -50,7 +50,7 @@ export async function measureRevisions(
     }
   }
   rmSync(folder, { recursive: true, force: true });
-  return { runs: [merged(records[0]), merged(records[1])], notes: await notesOf(before, after) };
+  return { runs: [merged(records[0]), merged(records[1])], notes: await comparisonNotes(before, after) };
 }
 
 async function buildTree(tree: string, commit: string): Promise<void> {
@@ -84,7 +84,7 @@ function merged([first, ...more]: readonly RunReport[]): RunReport {
   return mergeRuns(first, more);
 }
 
-async function notesOf(before: string, after: string): Promise<string[]> {
+async function comparisonNotes(before: string, after: string): Promise<string[]> {
   const differs = async (path: string): Promise<boolean> =>
     (await git("diff", "--name-only", before, after, "--", path)) !== "";
   return [

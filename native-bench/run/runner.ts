@@ -6,7 +6,7 @@ import { durationText } from "../report/numbers.js";
 import { terminalTable } from "../report/render-table.js";
 import { newRunFolder, withReplaced, writeRun } from "../report/run-folder.js";
 import type { Findings, RunReport, SuiteReport } from "../report/run-report.js";
-import { targetsSummary, targetsTable, verdictOf } from "../report/targets.js";
+import { targetsSummary, targetsTable, judge } from "../report/targets.js";
 import type { Suite, SuiteContext } from "../suites/suite.js";
 import { checkoutFolder, makeWorkFolder } from "../system/folders.js";
 import { endAll } from "../system/processes.js";
@@ -90,7 +90,7 @@ function folderNames({ workFolder, cacheFolder }: SuiteContext): ReadonlyMap<str
 }
 
 function printEnd(suites: readonly SuiteReport[], folder: string, failed: readonly string[]): void {
-  if (suites.some(({ targets }) => targets.some((target) => verdictOf(target) !== "")))
+  if (suites.some(({ targets }) => targets.some((target) => judge(target) !== "")))
     console.log(`${terminalTable(targetsTable(suites))}\n\n${targetsSummary(suites)}`);
   if (failed.length > 0) console.log(`${failed.length} of ${suites.length} suites failed: ${failed.join(", ")}`);
   console.log(`The report is ${join(folder, "report.md")}`);

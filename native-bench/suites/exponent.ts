@@ -7,7 +7,7 @@ export interface Point {
  * The exponent e of the curve `y = c * x^e` that is nearest to the points: the slope by least squares between
  * logarithms.
  */
-export function exponentOf(points: readonly Point[]): number {
+export function fitExponent(points: readonly Point[]): number {
   const logs = points.map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }));
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [middleX, middleY] = [mean(logs.map(({ x }) => x)), mean(logs.map(({ y }) => y))];

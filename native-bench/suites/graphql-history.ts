@@ -9,7 +9,7 @@ import { curlMs } from "../peers/http.js";
 import { Trawl } from "../peers/trawl.js";
 import { alternateWarm } from "../system/measure.js";
 import { run, timeCommand } from "../system/processes.js";
-import { connections, curlRequest, dataOf, ratePerSecond, smallRequest, userOperation } from "./graphql-requests.js";
+import { connections, curlRequest, fetchData, ratePerSecond, smallRequest, userOperation } from "./graphql-requests.js";
 import type { SuiteContext } from "./suite.js";
 
 /** What was measured of a daemon with a long history and with much to stream. */
@@ -85,7 +85,7 @@ function blameQuery(commit: string): string {
 }
 
 async function requireSameAncestors(trawl: Trawl, commits: readonly string[]): Promise<void> {
-  const { repository } = (await dataOf(trawl.url, ancestorsQuery(commits[0] ?? ""), "")) as {
+  const { repository } = (await fetchData(trawl.url, ancestorsQuery(commits[0] ?? ""), "")) as {
     repository: { commit: { ancestors: { nodes: { oid: string }[] } } };
   };
   const found = repository.commit.ancestors.nodes.map(({ oid }) => oid).join();
@@ -95,7 +95,7 @@ async function requireSameAncestors(trawl: Trawl, commits: readonly string[]): P
 /** Compares line by line, as git may form other hunks. */
 async function requireSameBlame(trawl: Trawl, head: string, corpus: Corpus): Promise<void> {
   type Hunk = { readonly startLine: number; readonly endLine: number; readonly commit: { readonly oid: string } };
-  const { repository } = (await dataOf(trawl.url, blameQuery(head), "")) as {
+  const { repository } = (await fetchData(trawl.url, blameQuery(head), "")) as {
     repository: { commit: { blob: { blame: Hunk[] } } };
   };
   const ours: string[] = [];

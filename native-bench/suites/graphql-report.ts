@@ -3,7 +3,7 @@ import { categoryPlot, less, more, ratio, rowTable, table, type Cell, type Colum
 import { grouped, short } from "../report/numbers.js";
 import type { Findings, Limits, Sample, Table, Target } from "../report/run-report.js";
 import { atLeast, atMost, limits, noLimits } from "../report/targets.js";
-import { medianOf } from "../system/measure.js";
+import { median } from "../system/measure.js";
 import { streamCount, type DeepOutcome } from "./graphql-history.js";
 import {
   connections,
@@ -27,18 +27,18 @@ export function reportGraphql(measured: GraphqlMeasured, isQuick: boolean): Find
     categories: operations.map(({ name }) => name),
     values: "answers a second",
     series: serverNames,
-    at: (server, i) => ratesOf(measured, server, operations[i]?.name ?? ""),
+    at: (server, i) => findRates(measured, server, operations[i]?.name ?? ""),
   });
   return {
-    notes: notesOf(measured),
-    samples: samplesOf(measured),
+    notes: toNotes(measured),
+    samples: toSamples(measured),
     tables: [throughputTable(measured), latencyTable(measured), singleTable(measured), besideTable(measured)],
     plots: [plot],
-    targets: targetsOf(measured, isQuick),
+    targets: toTargets(measured, isQuick),
   };
 }
 
-function notesOf({ addresses }: GraphqlMeasured): string[] {
+function toNotes({ addresses }: GraphqlMeasured): string[] {
   const versions = addresses.filter(({ version }) => version !== "").map(({ name, version }) => `${name} ${version}`);
   return [
     `Beside our daemon: ${versions.join("; ")}, each on node:http with our schema. They answer from plain objects in memory, without authentication; our daemon answers from the catalog of ${grouped(wideCount)} repositories to the holder of an access token. All gave the same answers before they were measured.`,
@@ -48,13 +48,13 @@ function notesOf({ addresses }: GraphqlMeasured): string[] {
   ];
 }
 
-function outcomeOf({ servers }: GraphqlMeasured, server: string, operation: string): ServerOutcome | undefined {
+function findOutcome({ servers }: GraphqlMeasured, server: string, operation: string): ServerOutcome | undefined {
   return servers.find((outcome) => outcome.server === server && outcome.operation === operation);
 }
 
 /** Answers a second at full speed. */
-function ratesOf(measured: GraphqlMeasured, server: string, operation: string): number[] {
-  return outcomeOf(measured, server, operation)?.saturated.map(({ perSecond }) => perSecond) ?? [];
+function findRates(measured: GraphqlMeasured, server: string, operation: string): number[] {
+  return findOutcome(measured, server, operation)?.saturated.map(({ perSecond }) => perSecond) ?? [];
 }
 
 type Field = "perSecond" | "p50Ms" | "p90Ms" | "p99Ms" | "p999Ms";
@@ -72,14 +72,14 @@ function throughputTable(measured: GraphqlMeasured): Table {
     );
   return table(`Answers a second, ${connections} connections at full speed`, serverNames, [
     ["server", (server) => server],
-    ...operations.map(({ name }): Column<ServerName> => [name, (server) => ratesOf(measured, server, name)]),
+    ...operations.map(({ name }): Column<ServerName> => [name, (server) => findRates(measured, server, name)]),
     ["generator, % of a core", (server) => 100 * busiest(server)],
   ]);
 }
 
 function latencyTable(measured: GraphqlMeasured): Table {
   const rows = serverNames.flatMap((server) => {
-    const outcome = outcomeOf(measured, server, userOperation.name);
+    const outcome = findOutcome(measured, server, userOperation.name);
     return [
       { server, pace: `${grouped(ratePerSecond)} a second`, results: outcome?.paced },
       { server, pace: "at full speed", results: outcome?.saturated },
@@ -129,7 +129,7 @@ function besideTable({ beside: { idle, beside, streamMegabytes } }: GraphqlMeasu
   );
 }
 
-function samplesOf({ servers, firstPage, git, beside }: GraphqlMeasured): Sample[] {
+function toSamples({ servers, firstPage, git, beside }: GraphqlMeasured): Sample[] {
   const ms = (task: string, subject: string, of: readonly number[]): Sample => less(task, subject, "ms", of);
   const paced = servers.filter((outcome) => outcome.paced.length > 0);
   const atRate = (operation: string): string => `${operation}, ${grouped(ratePerSecond)} a second, p50`;
@@ -146,12 +146,12 @@ function samplesOf({ servers, firstPage, git, beside }: GraphqlMeasured): Sample
   ];
 }
 
-function targetsOf(measured: GraphqlMeasured, isQuick: boolean): Target[] {
+function toTargets(measured: GraphqlMeasured, isQuick: boolean): Target[] {
   const { firstPage, git, beside } = measured;
   const held = (must: number, aim: number | undefined = undefined): Limits => limits(isQuick, must, aim);
-  const ms = (of: readonly number[], what: string): string => `${short(medianOf(of))} ms ${what}`.trim();
-  const user = outcomeOf(measured, "trawl", userOperation.name);
-  const p50 = medianOf(values(user?.paced, "p50Ms"));
+  const ms = (of: readonly number[], what: string): string => `${short(median(of))} ms ${what}`.trim();
+  const user = findOutcome(measured, "trawl", userOperation.name);
+  const p50 = median(values(user?.paced, "p50Ms"));
   const fullSpeed = ms(values(user?.saturated, "p50Ms"), "at full speed");
   const blame = ratio(git.blameMs, git.gitBlameMs);
   const [idle, loaded] = [values(beside.idle, "p99Ms"), values(beside.beside, "p99Ms")];
@@ -167,8 +167,8 @@ function targetsOf(measured: GraphqlMeasured, isQuick: boolean): Target[] {
       held(0.5),
       fullSpeed,
     ),
-    atMost(page, "ms", medianOf(firstPage.firstMs), held(5), ms(firstPage.againMs, "again")),
-    atMost("ancestors(first: 100) of 10,000 commits", "ms", medianOf(git.ancestorsMs), held(30), ""),
+    atMost(page, "ms", median(firstPage.firstMs), held(5), ms(firstPage.againMs, "again")),
+    atMost("ancestors(first: 100) of 10,000 commits", "ms", median(git.ancestorsMs), held(30), ""),
     atMost("blame of 2,000 lines ÷ git blame", "x", blame, held(1.5), ms(git.blameMs, "")),
     atMost(
       `p99 beside ${streamCount} exhaustive streams ÷ idle`,
@@ -183,7 +183,7 @@ function targetsOf(measured: GraphqlMeasured, isQuick: boolean): Target[] {
 /** Our throughput at an operation as a multiple of the others'. */
 function rateTargets(measured: GraphqlMeasured, name: string, graphqlJs: Limits, yoga: Limits): Target[] {
   const times = (server: ServerName): number =>
-    ratio(ratesOf(measured, "trawl", name), ratesOf(measured, server, name));
+    ratio(findRates(measured, "trawl", name), findRates(measured, server, name));
   const cached = `${short(times("graphql-js, documents kept"))}x when it caches documents`;
   return [
     atLeast(`${name}: answers a second ÷ graphql-js`, "x", times("graphql-js"), graphqlJs, cached),

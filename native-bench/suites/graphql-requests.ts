@@ -31,10 +31,10 @@ export const connections = 32;
 export const ratePerSecond = 1000;
 
 export function smallRequest(query: string, token: string): SmallRequest {
-  return { method: "POST", path: "/.api/graphql", headers: headersOf(token), body: JSON.stringify({ query }) };
+  return { method: "POST", path: "/.api/graphql", headers: makeHeaders(token), body: JSON.stringify({ query }) };
 }
 
-function headersOf(token: string): Readonly<Record<string, string>> {
+function makeHeaders(token: string): Readonly<Record<string, string>> {
   const headers = { "Content-Type": "application/json", Accept: "application/json" };
   return token === "" ? headers : { ...headers, Authorization: `token ${token}` };
 }
@@ -44,7 +44,7 @@ export function curlRequest(url: string, query: string): HttpSearch {
 }
 
 /** The data of a good answer. */
-export async function dataOf(url: string, query: string, token: string): Promise<unknown> {
+export async function fetchData(url: string, query: string, token: string): Promise<unknown> {
   const { method, path, headers, body } = smallRequest(query, token);
   const response = await fetch(url + path, { method, headers, body });
   const { data, errors } = (await response.json()) as { data?: unknown; errors?: unknown };

@@ -12,7 +12,7 @@ import { firstLine } from "../system/processes.js";
 import {
   connections,
   curlRequest,
-  dataOf,
+  fetchData,
   nobody,
   operations,
   ratePerSecond,
@@ -126,7 +126,7 @@ async function measureFirstPage(daemon: WideDaemon, rounds: number): Promise<Fir
 
 /** Starts the others with the daemon's own answers, and throws unless all give the same answer to each operation. */
 async function startServers(trawl: Trawl, token: string, workFolder: string): Promise<ServerAddress[]> {
-  const ask = (url: string, query: string): Promise<unknown> => dataOf(url, query, token);
+  const ask = (url: string, query: string): Promise<unknown> => fetchData(url, query, token);
   const list = (await ask(trawl.url, operations[1].query)) as { repositories: { nodes: GraphqlData["repositories"] } };
   const { currentUser } = (await ask(trawl.url, userOperation.query)) as Pick<GraphqlData, "currentUser">;
   const dataFile = join(workFolder, "graphql-data.json");

@@ -9,7 +9,7 @@ import { axis, less, line, memoryPlot, sampleTable } from "../report/build.js";
 import { grouped, short, spreadText } from "../report/numbers.js";
 import type { Findings, Plot, Sample, Series, Target } from "../report/run-report.js";
 import { atLeast, atMost, limits } from "../report/targets.js";
-import { medianOf, memoryOf, spreadOf, waitForIdle } from "../system/measure.js";
+import { median, readMemory, computeSpread, waitForIdle } from "../system/measure.js";
 import { makeSmallRepository, timeCommits } from "./commits.js";
 import { measureIndex, type IndexRun } from "./indexing.js";
 import type { Suite, SuiteContext } from "./suite.js";
@@ -36,7 +36,7 @@ interface Measured {
 async function measure(context: SuiteContext): Promise<Findings> {
   const measured = await measureAll(context);
   const { corpus, runs } = measured;
-  const samples = samplesOf(measured);
+  const samples = toSamples(measured);
   return {
     notes: [
       `The corpus ${corpus.name} has ${short(corpus.textBytes / 1e6)} MB in ${grouped(corpus.fileCount)} files.`,
@@ -50,7 +50,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
       memoryPlot("index-memory", "Memory of the daemon while it indexes", runs.at(-1)?.history ?? []),
       commitPlot(measured),
     ],
-    targets: targetsOf(measured, context.isQuick),
+    targets: toTargets(measured, context.isQuick),
   };
 }
 
@@ -90,12 +90,12 @@ async function measureAll(context: SuiteContext): Promise<Measured> {
 async function stopIdle(trawl: Trawl, idleMs: number): Promise<number> {
   await sleep(idleMs);
   await waitForIdle(trawl.pid, 60_000);
-  const { anonymousBytes } = memoryOf(trawl.pid);
+  const { anonymousBytes } = readMemory(trawl.pid);
   await trawl.stop();
   return anonymousBytes;
 }
 
-function samplesOf({ corpus, runs, commits, idleBytes }: Measured): Sample[] {
+function toSamples({ corpus, runs, commits, idleBytes }: Measured): Sample[] {
   const index = (subject: string, unit: string, of: (run: IndexRun) => number): Sample =>
     less("index from git to searchable", subject, unit, runs.map(of));
   const idle = (subject: string, bytes: number): Sample =>
@@ -114,16 +114,22 @@ function samplesOf({ corpus, runs, commits, idleBytes }: Measured): Sample[] {
   ];
 }
 
-function targetsOf({ corpus, runs, commits, idleBytes }: Measured, isQuick: boolean): Target[] {
+function toTargets({ corpus, runs, commits, idleBytes }: Measured, isQuick: boolean): Target[] {
   const held = (must: number, aim: number) => limits(isQuick, must, aim);
-  const of = (value: (run: IndexRun) => number): number => medianOf(runs.map(value));
+  const of = (value: (run: IndexRun) => number): number => median(runs.map(value));
   const seconds = of((run) => run.seconds);
   const resident = of(({ peak }) => peak.residentBytes / 1e9);
   const git = `git's processes ${short(of(({ peak }) => peak.childrenBytes / 1e6))} MB more`;
   const data = of(({ dataBytes }) => dataBytes / corpus.textBytes);
   const restarted = `${short(idleBytes.afterRestart / 1e6)} MB after a restart`;
   const commit = (where: string, values: readonly number[]): Target =>
-    atMost(`commit of one file ${where}, p50`, "ms", medianOf(values), held(1000, 100), spreadText(spreadOf(values)));
+    atMost(
+      `commit of one file ${where}, p50`,
+      "ms",
+      median(values),
+      held(1000, 100),
+      spreadText(computeSpread(values)),
+    );
   return [
     atLeast(
       "index from git to searchable",

@@ -31,8 +31,8 @@ export interface LoadScaleMeasured {
 export function reportLoadScale(measured: LoadScaleMeasured): Findings {
   const { corpus, interactive, exhaustive, memory } = measured;
   return {
-    notes: notesOf(measured),
-    samples: samplesOf(measured),
+    notes: toNotes(measured),
+    samples: toSamples(measured),
     tables: [
       table("Interactive searches at a time", interactive, [
         clientsColumn,
@@ -52,7 +52,7 @@ export function reportLoadScale(measured: LoadScaleMeasured): Findings {
       ...interactivePlots(interactive),
       memoryPlot("load-memory", `Memory of the daemon under load, ${corpus.name}`, memory.history),
     ],
-    targets: targetsOf(measured),
+    targets: toTargets(measured),
   };
 }
 
@@ -62,7 +62,7 @@ function allClasses({ interactive, exhaustive, leaving, idle }: LoadScaleMeasure
   return [...stages, leaving.of, leaving.beside, idle.of, idle.page];
 }
 
-function notesOf(measured: LoadScaleMeasured): string[] {
+function toNotes(measured: LoadScaleMeasured): string[] {
   const { corpus, idle } = measured;
   const failures = allClasses(measured).flatMap(({ failures }) => failures);
   return [
@@ -158,7 +158,7 @@ function overheadTable({ overhead }: LoadScaleMeasured): Table {
 }
 
 /** Throughput and percentiles of each second of a stage, for the comparison of runs. */
-function samplesOf({ interactive, exhaustive, idle }: LoadScaleMeasured): Sample[] {
+function toSamples({ interactive, exhaustive, idle }: LoadScaleMeasured): Sample[] {
   return [
     ...interactive.flatMap(interactiveSamples),
     ...exhaustive.map(({ clients, result }) => {
@@ -193,7 +193,7 @@ function interactiveSamples({ clients, result }: ClientStage): Sample[] {
   ];
 }
 
-function targetsOf(measured: LoadScaleMeasured): Target[] {
+function toTargets(measured: LoadScaleMeasured): Target[] {
   const { exhaustive, idle } = measured;
   const all = allClasses(measured);
   const failed = all.flatMap(({ failures }) => failures).reduce((sum, { count }) => sum + count, 0);

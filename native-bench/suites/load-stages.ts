@@ -7,7 +7,7 @@ import type { LoadRequest } from "../load/request.js";
 import type { ClassResult, LoadResult, SecondRow } from "../load/result.js";
 import { runLoad } from "../load/run-load.js";
 import type { Trawl } from "../peers/trawl.js";
-import { memoryOf, watchMemory, type ProcessMemory } from "../system/measure.js";
+import { readMemory, watchMemory, type ProcessMemory } from "../system/measure.js";
 
 /** The requests of all stages. */
 export interface Asked {
@@ -106,7 +106,7 @@ export async function measureIdle(trawl: Trawl, asked: Asked, wanted: number, se
   const blocking = load(trawl.url, blockers, [asked.exhaustive], bounds, usualSlow, leave.signal);
   if (!(await until(10_000, async () => (await metric(trawl, "trawl_searches_running")) === concurrentSearches)))
     throw new TrawlError("internal", "not all search slots were taken: the exhaustive answer may be too small");
-  const before = memoryOf(trawl.pid);
+  const before = readMemory(trawl.pid);
   const startMs = monotonicMs();
   const waitingBounds = { durationSeconds: 120, requestsMax: wanted, drainSeconds: 60 };
   const waiting = load(trawl.url, closed(wanted), [asked.rare], waitingBounds);
@@ -115,7 +115,7 @@ export async function measureIdle(trawl: Trawl, asked: Asked, wanted: number, se
   const pace: Pace = { kind: "open", ratePerSecond: 50, inFlightMax: 1000 };
   const page = await load(trawl.url, pace, [{ kind: "get", path: "/healthz" }], { durationSeconds: seconds });
   const streams = await metric(trawl, "trawl_searches_queued");
-  const { residentBytes, anonymousBytes } = memoryOf(trawl.pid);
+  const { residentBytes, anonymousBytes } = readMemory(trawl.pid);
   leave.abort();
   const freeMs = monotonicMs();
   const result = await waiting;

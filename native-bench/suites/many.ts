@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
 import { openCorpus, type Corpus } from "../corpus/corpus.js";
-import { markerOf } from "../corpus/many.js";
+import { repositoryMarker } from "../corpus/many.js";
 import { Trawl } from "../peers/trawl.js";
 import { axis, less, line, memoryPlot, sampleTable } from "../report/build.js";
 import { grouped, short } from "../report/numbers.js";
 import type { Findings, PlotPoint, Sample, Target } from "../report/run-report.js";
 import { atMost, limits } from "../report/targets.js";
-import { memoryOf, watchMemory, type WatchedMemory } from "../system/measure.js";
+import { readMemory, watchMemory, type WatchedMemory } from "../system/measure.js";
 import type { Suite, SuiteContext } from "./suite.js";
 
 /** A daemon with many small repositories. */
@@ -44,7 +44,7 @@ const indexLimitMs = 3_600_000;
 async function measure(context: SuiteContext): Promise<Findings> {
   const corpus = await openCorpus(context.isQuick ? "many-quick" : "many", context);
   const measured = await measureMany(corpus, context);
-  const samples = samplesOf(measured);
+  const samples = toSamples(measured);
   const { repositoryCount, failedCount, history, done } = measured;
   return {
     notes: [
@@ -64,7 +64,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
       },
       memoryPlot("many-memory", "Memory of the daemon while it fetches and indexes many repositories", history),
     ],
-    targets: targetsOf(measured, context.isQuick),
+    targets: toTargets(measured, context.isQuick),
   };
 }
 
@@ -75,7 +75,7 @@ async function measureMany(corpus: Corpus, { isQuick, workFolder, progress }: Su
   const bytesEach = async (trawl: Trawl): Promise<number> => {
     progress("the daemon without searches");
     await sleep(isQuick ? 3_000 : idleMs);
-    return (memoryOf(trawl.pid).anonymousBytes - emptyBytes) / repositoryCount;
+    return (readMemory(trawl.pid).anonymousBytes - emptyBytes) / repositoryCount;
   };
   const startedMs = monotonicMs();
   const first = await Trawl.start(dataFolder, ["--config", corpus.config]);
@@ -86,7 +86,7 @@ async function measureMany(corpus: Corpus, { isQuick, workFolder, progress }: Su
   const afterIndex = await bytesEach(first);
   await first.stop();
   const again = await Trawl.start(dataFolder, ["--config", corpus.config]);
-  const marker = new URLSearchParams({ q: `${markerOf(repositoryCount - 1)} type:file`, t: "literal" });
+  const marker = new URLSearchParams({ q: `${repositoryMarker(repositoryCount - 1)} type:file`, t: "literal" });
   const answerMs = await again.firstMatchMs(marker);
   if (answerMs === undefined)
     throw new TrawlError("internal", "the restarted daemon does not find what it had indexed");
@@ -100,7 +100,7 @@ async function measureMany(corpus: Corpus, { isQuick, workFolder, progress }: Su
 async function emptyDaemonBytes(dataFolder: string): Promise<number> {
   const trawl = await Trawl.start(dataFolder, []);
   await sleep(3_000);
-  const { anonymousBytes } = memoryOf(trawl.pid);
+  const { anonymousBytes } = readMemory(trawl.pid);
   await trawl.stop();
   return anonymousBytes;
 }
@@ -127,7 +127,7 @@ async function waitUntilReady(
   }
 }
 
-function samplesOf({ seconds, repositoryCount, peak, firstAnswerMs, bytesEach }: Measured): Sample[] {
+function toSamples({ seconds, repositoryCount, peak, firstAnswerMs, bytesEach }: Measured): Sample[] {
   const sample = (subject: string, unit: string, value: number): Sample =>
     less(`${grouped(repositoryCount)} repositories`, subject, unit, [value]);
   return [
@@ -141,7 +141,7 @@ function samplesOf({ seconds, repositoryCount, peak, firstAnswerMs, bytesEach }:
 }
 
 /** The limits are those of 10,000 repositories. */
-function targetsOf({ seconds, repositoryCount, firstAnswerMs, bytesEach }: Measured, isQuick: boolean): Target[] {
+function toTargets({ seconds, repositoryCount, firstAnswerMs, bytesEach }: Measured, isQuick: boolean): Target[] {
   const what = `${grouped(repositoryCount)} repositories`;
   const [indexed, restarted] = [bytesEach.afterIndex / 1000, bytesEach.afterRestart / 1000];
   const both = `${short(indexed)} after indexing, ${short(restarted)} after a restart`;

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { openMainCorpus } from "../corpus/corpus.js";
 import { readSource, smallFiles } from "../corpus/repositories.js";
-import { measureBench, samplesOf, tableOf, type BenchGroup, type BenchResult } from "../micro/bench.js";
+import { measureBench, toSamples, benchTable, type BenchGroup, type BenchResult } from "../micro/bench.js";
 import { buildingGroup } from "../micro/building.js";
 import { encodeGroup } from "../micro/encode.js";
 import { Fixture } from "../micro/fixture.js";
@@ -90,8 +90,8 @@ export async function measureMicro(text: MicroText, settings: MicroSettings): Pr
   );
   return {
     notes: [...fixture.notes, ...notes, ...disagreements],
-    samples: measured.flatMap(({ title, results }) => samplesOf(title, results)),
-    tables: measured.map(({ title, results }) => tableOf(title, results)),
+    samples: measured.flatMap(({ title, results }) => toSamples(title, results)),
+    tables: measured.map(({ title, results }) => benchTable(title, results)),
     plots: [sharePlot(measured.flatMap(({ results }) => results))],
     targets: [],
   };

@@ -1,6 +1,6 @@
 import type { Corpus } from "../corpus/corpus.js";
 import type { Peers } from "../peers/peers.js";
-import { medianOf } from "../system/measure.js";
+import { median } from "../system/measure.js";
 import type { ClientRound } from "./clients.js";
 import type { IndexRun } from "./indexing.js";
 import { areComparable, type SearchOutcome } from "./searches.js";
@@ -35,12 +35,12 @@ export interface ClientsOf {
 export const ours = "trawl";
 
 /** The peer's median divided by ours; undefined where the results differ or one of them was not asked. */
-export function ratioOf(outcome: SearchOutcome, name: string): number | undefined {
+export function timeRatio(outcome: SearchOutcome, name: string): number | undefined {
   return areComparable(outcome, name, ours) ? medianTime(outcome, name) / medianTime(outcome, ours) : undefined;
 }
 
 export function medianTime({ peers }: SearchOutcome, name: string): number {
-  return medianOf(peers.get(name)?.timesMs ?? []);
+  return median(peers.get(name)?.timesMs ?? []);
 }
 
 export interface Build {
@@ -51,7 +51,7 @@ export interface Build {
   readonly diskBytes: number;
 }
 
-export function buildsOf({ peers, index }: PeersMeasured): Build[] {
+export function indexBuilds({ peers, index }: PeersMeasured): Build[] {
   const peakBytes = Math.max(...index.history.map(({ residentBytes, childrenBytes }) => residentBytes + childrenBytes));
   const build: Build = { name: ours, seconds: index.seconds, peakBytes, diskBytes: index.dataBytes };
   return peers.zoekt === undefined ? [build] : [{ name: "zoekt", ...peers.zoekt.build }, build];

@@ -1,9 +1,9 @@
-import { nameOf } from "../peers/queries.js";
+import { queryName } from "../peers/queries.js";
 import { categoryPlot, less, more, rowTable, table, type Cell, type Column } from "../report/build.js";
 import { grouped, short } from "../report/numbers.js";
 import type { Findings, Plot, Sample, Table } from "../report/run-report.js";
 import { clientCount, resultsWanted, type ClientRound } from "./clients.js";
-import { buildsOf, ours, ratioOf, type ClientsOf, type PeersMeasured } from "./peers-measured.js";
+import { indexBuilds, ours, timeRatio, type ClientsOf, type PeersMeasured } from "./peers-measured.js";
 import { peersTargets } from "./peers-targets.js";
 import type { SearchOutcome } from "./searches.js";
 
@@ -13,10 +13,10 @@ export function reportPeers(measured: PeersMeasured): Findings {
     return { server, asked: "nothing: an HTTP answer without a search", timesMs };
   });
   return {
-    notes: notesOf(measured),
-    samples: samplesOf(measured),
+    notes: toNotes(measured),
+    samples: toSamples(measured),
     tables: [
-      ...searchTables(searches, namesOf(measured)),
+      ...searchTables(searches, peerNames(measured)),
       table(
         `To the end of an answer with the first ${resultsWanted} results of \`return\`, default limits`,
         [...first, ...floorRows],
@@ -28,7 +28,7 @@ export function reportPeers(measured: PeersMeasured): Findings {
         ],
       ),
       clientTable(clients),
-      table("From a local git repository to a searchable index", buildsOf(measured), [
+      table("From a local git repository to a searchable index", indexBuilds(measured), [
         ["of", ({ name }) => name],
         ["s", ({ seconds }) => seconds],
         ["MB/s of text", ({ seconds }) => corpus.textBytes / 1e6 / seconds],
@@ -46,21 +46,21 @@ export function reportPeers(measured: PeersMeasured): Findings {
         ],
       ),
     ],
-    plots: plotsOf(measured),
+    plots: toPlots(measured),
     targets: peersTargets(measured),
   };
 }
 
 /** Every peer that can be measured, installed or not, our daemon last. */
-function namesOf({ peers: { found, missing } }: PeersMeasured): string[] {
+function peerNames({ peers: { found, missing } }: PeersMeasured): string[] {
   return [...found.map(({ name }) => name), ...missing.map(({ name }) => name), ours];
 }
 
-function notesOf({ corpus, peers, searches, clients, index }: PeersMeasured): string[] {
+function toNotes({ corpus, peers, searches, clients, index }: PeersMeasured): string[] {
   const declined = searches.flatMap(({ query }) =>
     peers.found.flatMap((peer) => {
       const reason = peer.declines(query);
-      return reason === undefined ? [] : [`${peer.name} is not asked for ${nameOf(query)}: ${reason}.`];
+      return reason === undefined ? [] : [`${peer.name} is not asked for ${queryName(query)}: ${reason}.`];
     }),
   );
   const failures = clients.flatMap(({ server, rounds }) =>
@@ -84,13 +84,13 @@ function notesOf({ corpus, peers, searches, clients, index }: PeersMeasured): st
   ];
 }
 
-function samplesOf(measured: PeersMeasured): Sample[] {
+function toSamples(measured: PeersMeasured): Sample[] {
   const { searches, floors, first, clients } = measured;
   const ofRounds = (rounds: readonly ClientRound[], field: "requestsPerSecond" | "p50Ms" | "p99Ms"): number[] =>
     rounds.map((round) => round[field]);
   return [
     ...searches.flatMap(({ query, peers }) =>
-      [...peers].map(([name, { timesMs }]) => less(`search ${nameOf(query)}`, name, "ms", timesMs)),
+      [...peers].map(([name, { timesMs }]) => less(`search ${queryName(query)}`, name, "ms", timesMs)),
     ),
     ...[...floors].map(([server, values]) => less("HTTP answer without a search", server, "ms", values)),
     ...first.map(({ server, asked, timesMs }) => less("first results of return", `${server}, ${asked}`, "ms", timesMs)),
@@ -99,7 +99,7 @@ function samplesOf(measured: PeersMeasured): Sample[] {
       less(`${clientCount} clients, p50`, server, "ms", ofRounds(rounds, "p50Ms")),
       less(`${clientCount} clients, p99`, server, "ms", ofRounds(rounds, "p99Ms")),
     ]),
-    ...buildsOf(measured).flatMap(({ name, seconds, peakBytes, diskBytes }) => [
+    ...indexBuilds(measured).flatMap(({ name, seconds, peakBytes, diskBytes }) => [
       less("index build", name, "s", [seconds]),
       less("index build, peak memory", name, "MB", [peakBytes / 1e6]),
       less("index on disk", name, "MB", [diskBytes / 1e6]),
@@ -109,13 +109,13 @@ function samplesOf(measured: PeersMeasured): Sample[] {
 
 /** Times, ratios of times, and lines that only one of two found. */
 function searchTables(searches: readonly SearchOutcome[], names: readonly string[]): Table[] {
-  const query: Column<SearchOutcome> = ["query", (outcome) => `\`${nameOf(outcome.query)}\``];
+  const query: Column<SearchOutcome> = ["query", (outcome) => `\`${queryName(outcome.query)}\``];
   const megabytes = ({ peers }: SearchOutcome, name: string): Cell => {
     const bytes = peers.get(name)?.bytes;
     return bytes === undefined ? undefined : bytes / 1e6;
   };
   const ratioText = (outcome: SearchOutcome, name: string): string => {
-    const value = ratioOf(outcome, name);
+    const value = timeRatio(outcome, name);
     return !outcome.peers.has(name) ? "" : value === undefined ? "differs" : `${short(value)}x`;
   };
   return [
@@ -142,7 +142,7 @@ function differenceRows({ query, reference, peers }: SearchOutcome): Cell[][] {
   return [...peers].flatMap(([name, { difference }]) => {
     const causes = Object.entries(difference.explained).map(([cause, count]) => `${grouped(count)}: ${cause}`);
     if (difference.unexplained === 0 && causes.length === 0) return [];
-    const who = [`\`${nameOf(query)}\``, `${name} with ${reference}`];
+    const who = [`\`${queryName(query)}\``, `${name} with ${reference}`];
     return [[...who, difference.unexplained, causes.join("; "), difference.examples.join(", ")]];
   });
 }
@@ -166,12 +166,16 @@ function clientTable(clients: readonly ClientsOf[]): Table {
   );
 }
 
-function plotsOf(measured: PeersMeasured): Plot[] {
+function toPlots(measured: PeersMeasured): Plot[] {
   const { searches } = measured;
-  const names = namesOf(measured);
-  const byQuery = { kind: "points", label: "query", categories: searches.map(({ query }) => nameOf(query)) } as const;
+  const names = peerNames(measured);
+  const byQuery = {
+    kind: "points",
+    label: "query",
+    categories: searches.map(({ query }) => queryName(query)),
+  } as const;
   const ratioAt = (name: string, outcome: SearchOutcome | undefined): number | undefined =>
-    outcome === undefined ? undefined : ratioOf(outcome, name);
+    outcome === undefined ? undefined : timeRatio(outcome, name);
   const ratios = categoryPlot({
     ...byQuery,
     name: "peers-ratios",

@@ -1,11 +1,19 @@
-import { nameOf, type QueryLimits } from "../peers/queries.js";
+import { queryName, type QueryLimits } from "../peers/queries.js";
 import { ratio } from "../report/build.js";
 import { short } from "../report/numbers.js";
 import type { Limits, Target } from "../report/run-report.js";
 import { atLeast, atMost, limits } from "../report/targets.js";
-import { medianOf } from "../system/measure.js";
+import { median } from "../system/measure.js";
 import { clientCount, resultsWanted } from "./clients.js";
-import { buildsOf, medianTime, ours, ratioOf, type Build, type PeersMeasured, type Server } from "./peers-measured.js";
+import {
+  indexBuilds,
+  medianTime,
+  ours,
+  timeRatio,
+  type Build,
+  type PeersMeasured,
+  type Server,
+} from "./peers-measured.js";
 import type { SearchOutcome } from "./searches.js";
 
 /** The figures that are compared with the peers', and their limits. */
@@ -21,18 +29,18 @@ export function peersTargets(measured: PeersMeasured): Target[] {
 
 function searchTargets(outcome: SearchOutcome, searches: readonly SearchOutcome[]): Target[] {
   const { query, peers } = outcome;
-  const name = nameOf(query);
+  const name = queryName(query);
   const heldTo = (key: keyof QueryLimits): Limits => ({ must: query.must[key], aim: query.aim[key] });
   const isHeld = (key: keyof QueryLimits): boolean => query.must[key] !== undefined || query.aim[key] !== undefined;
   const median = medianTime(outcome, ours);
   const targets = (["rg", "csearch", "zoekt"] as const).filter(isHeld).map((peer) => {
-    const value = peers.has(peer) ? ratioOf(outcome, peer) : undefined;
+    const value = peers.has(peer) ? timeRatio(outcome, peer) : undefined;
     const times = `${short(medianTime(outcome, peer))} ms against ${short(median)}`;
     const note = !peers.has(peer) ? `${peer} is not measured` : value === undefined ? "the results differ" : times;
     return atLeast(`${name}: time of ${peer} ÷ ours`, "x", value, heldTo(peer), note);
   });
   if (isHeld("ms")) targets.push(atMost(`${name}: time`, "ms", median, heldTo("ms"), ""));
-  const dense = searches.find((other) => nameOf(other.query) === "return");
+  const dense = searches.find((other) => queryName(other.query) === "return");
   if (isHeld("timesReturn") && dense !== undefined) {
     const note = `${short(median)} ms against ${short(medianTime(dense, ours))}`;
     const value = median / medianTime(dense, ours);
@@ -42,20 +50,20 @@ function searchTargets(outcome: SearchOutcome, searches: readonly SearchOutcome[
 }
 
 function firstTargets({ first, isQuick }: PeersMeasured): Target[] {
-  const timesOf = (server: Server) => first.find((row) => row.server === server)?.timesMs;
-  const [own, their] = [timesOf("trawl"), timesOf("zoekt")];
+  const findTimes = (server: Server) => first.find((row) => row.server === server)?.timesMs;
+  const [own, their] = [findTimes("trawl"), findTimes("zoekt")];
   if (own === undefined || their === undefined) return [];
   const what = `first ${resultsWanted} matches of return: time of zoekt ÷ ours`;
-  const note = `${short(medianOf(their))} ms against ${short(medianOf(own))}`;
+  const note = `${short(median(their))} ms against ${short(median(own))}`;
   return [atLeast(what, "x", ratio(their, own), limits(isQuick, 5, 20), note)];
 }
 
 function clientTargets({ clients, isQuick }: PeersMeasured): Target[] {
-  const valuesOf = (server: Server, field: "requestsPerSecond" | "p99Ms"): number[] =>
+  const findValues = (server: Server, field: "requestsPerSecond" | "p99Ms"): number[] =>
     clients.find((row) => row.server === server)?.rounds.map((round) => round[field]) ?? [];
-  if (valuesOf("zoekt", "p99Ms").length === 0) return [];
-  const [own, their] = [medianOf(valuesOf("trawl", "p99Ms")), medianOf(valuesOf("zoekt", "p99Ms"))];
-  const value = ratio(valuesOf("trawl", "requestsPerSecond"), valuesOf("zoekt", "requestsPerSecond"));
+  if (findValues("zoekt", "p99Ms").length === 0) return [];
+  const [own, their] = [median(findValues("trawl", "p99Ms")), median(findValues("zoekt", "p99Ms"))];
+  const value = ratio(findValues("trawl", "requestsPerSecond"), findValues("zoekt", "requestsPerSecond"));
   const what = `${clientCount} clients: our requests/s ÷ zoekt's, at equal or better p99`;
   const note = `p99 ${short(own)} ms against ${short(their)}`;
   return own <= their
@@ -64,7 +72,7 @@ function clientTargets({ clients, isQuick }: PeersMeasured): Target[] {
 }
 
 function indexTargets(measured: PeersMeasured): Target[] {
-  const [their, own] = buildsOf(measured);
+  const [their, own] = indexBuilds(measured);
   if (their === undefined || own === undefined) return [];
   const { index, isQuick } = measured;
   const pair = (field: keyof Omit<Build, "name">, what: string): string => {

@@ -5,12 +5,12 @@ import type { LoadRequest } from "../load/request.js";
 import { KnownDifferences } from "../peers/known-differences.js";
 import type { Peer } from "../peers/peer.js";
 import { openPeers } from "../peers/peers.js";
-import { nameOf, queries, quickQueries, trawlQuery, type BenchQuery } from "../peers/queries.js";
+import { queryName, queries, quickQueries, trawlQuery, type BenchQuery } from "../peers/queries.js";
 import { Trawl, trawlPeer } from "../peers/trawl.js";
 import { firstResults, type Zoekt } from "../peers/zoekt.js";
 import { short } from "../report/numbers.js";
 import type { Findings } from "../report/run-report.js";
-import { alternateWarm, medianOf } from "../system/measure.js";
+import { alternateWarm, median } from "../system/measure.js";
 import {
   clientCount,
   interactiveQueries,
@@ -66,11 +66,11 @@ async function measureSearches(
 ): Promise<SearchOutcome[]> {
   const outcomes: SearchOutcome[] = [];
   for (const query of table) {
-    progress(`${nameOf(query)}: everyone's results, then ${rounds} rounds`);
+    progress(`${queryName(query)}: everyone's results, then ${rounds} rounds`);
     const outcome = await measureSearch(all, differences, query, rounds);
     outcomes.push(outcome);
-    const times = [...outcome.peers].map(([name, { timesMs }]) => `${name} ${short(medianOf(timesMs))}`);
-    progress(`${nameOf(query)}: ${outcome.lineCount} lines; ms: ${times.join(", ")}`);
+    const times = [...outcome.peers].map(([name, { timesMs }]) => `${name} ${short(median(timesMs))}`);
+    progress(`${queryName(query)}: ${outcome.lineCount} lines; ms: ${times.join(", ")}`);
   }
   return outcomes;
 }

@@ -3,7 +3,7 @@ import { axis, less, line, ratio, sampleTable, spreadPoint } from "../report/bui
 import { grouped, short } from "../report/numbers.js";
 import type { Findings, Plot, Sample, Series, Target } from "../report/run-report.js";
 import { atLeast, atMost, limits } from "../report/targets.js";
-import { medianOf } from "../system/measure.js";
+import { median } from "../system/measure.js";
 
 type Times = readonly number[];
 
@@ -34,17 +34,17 @@ export interface RevisionsMeasured {
 }
 
 export function reportRevisions(measured: RevisionsMeasured, isQuick: boolean): Findings {
-  const samples = samplesOf(measured);
+  const samples = toSamples(measured);
   return {
-    notes: notesOf(measured),
+    notes: toNotes(measured),
     samples,
     tables: [sampleTable(samples)],
     plots: [countPlot(measured)],
-    targets: measured.differences.length > 0 ? [] : targetsOf(measured, isQuick),
+    targets: measured.differences.length > 0 ? [] : toTargets(measured, isQuick),
   };
 }
 
-function notesOf({ corpus, words, one, unindexedShare, differences, counts, bytes }: RevisionsMeasured): string[] {
+function toNotes({ corpus, words, one, unindexedShare, differences, counts, bytes }: RevisionsMeasured): string[] {
   const all = grouped(counts.at(-1) ?? 0);
   const equal =
     "Results equal those of `git grep`: at the one revision, also where nothing is indexed, and of the search of all revisions those at three of them.";
@@ -58,7 +58,7 @@ function notesOf({ corpus, words, one, unindexedShare, differences, counts, byte
   ];
 }
 
-function samplesOf(measured: RevisionsMeasured): Sample[] {
+function toSamples(measured: RevisionsMeasured): Sample[] {
   const { words, indexed, dense, warm, cold, counts, rareTimes, commonTimes } = measured;
   const ms = (task: string, subject: string, values: Times | undefined): Sample =>
     less(task, subject, "ms", values ?? []);
@@ -76,14 +76,14 @@ function samplesOf(measured: RevisionsMeasured): Sample[] {
 }
 
 /** The limits are those of the Linux source. */
-function targetsOf(measured: RevisionsMeasured, isQuick: boolean): Target[] {
+function toTargets(measured: RevisionsMeasured, isQuick: boolean): Target[] {
   const { words, indexed, dense, warm, cold, counts, bytes } = measured;
   const at = (times: readonly Times[], index: number): Times => times.at(index) ?? [];
   const [rareOne, rareAll] = [at(measured.rareTimes, 0), at(measured.rareTimes, -1)];
   const [commonOne, commonAll] = [at(measured.commonTimes, 0), at(measured.commonTimes, -1)];
-  const ms = (times: Times): string => `${short(medianOf(times))} ms`;
+  const ms = (times: Times): string => `${short(median(times))} ms`;
   const all = grouped(counts.at(-1) ?? 0);
-  const output = bytes.all / 1e3 / medianOf(commonAll);
+  const output = bytes.all / 1e3 / median(commonAll);
   return [
     atMost(
       `${words.common} at a revision of which 95 % is indexed, beside the indexed branch`,
@@ -109,7 +109,7 @@ function targetsOf(measured: RevisionsMeasured, isQuick: boolean): Target[] {
     atLeast(
       `${words.common} at ${all} revisions: output, beside ${words.dense} at the indexed branch`,
       "x",
-      output / (bytes.dense / 1e3 / medianOf(dense)),
+      output / (bytes.dense / 1e3 / median(dense)),
       limits(isQuick, 1, undefined),
       `${short(output)} MB/s; ${short(ratio(commonAll, commonOne))}x the time of one`,
     ),

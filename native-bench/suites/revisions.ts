@@ -99,8 +99,9 @@ async function measureAll(
     counts.map((count) => time(search("history", spread(revisions, count), word))),
   );
   const times = await alternateWarm(rounds, ofMany);
-  const sizeOf = async (params: URLSearchParams): Promise<number> => (await trawl.resultsAt(params, new Set())).bytes;
-  const bytes = { dense: await sizeOf(head(dense)), all: await sizeOf(search("history", revisions, common)) };
+  const answerBytes = async (params: URLSearchParams): Promise<number> =>
+    (await trawl.resultsAt(params, new Set())).bytes;
+  const bytes = { dense: await answerBytes(head(dense)), all: await answerBytes(search("history", revisions, common)) };
   await trawl.stop();
   const [rareTimes, commonTimes] = [times.slice(0, counts.length), times.slice(counts.length)];
   const cold = { one: coldOne, all: coldAll, nothing: coldNothing, nothingGrep };
@@ -129,18 +130,18 @@ async function chooseOne(
 ): Promise<{ one: string; unindexedShare: number }> {
   const countLines = async (...args: string[]): Promise<number> =>
     (await run("git", ["-C", path, ...args], "")).split("\n").length - 1;
-  const shareOf = async (revision: string): Promise<number> =>
+  const measureShare = async (revision: string): Promise<number> =>
     (await countLines("diff-tree", "-r", "--no-renames", "--diff-filter=MA", "--name-only", "HEAD", revision)) /
     (await countLines("ls-tree", "-r", "--name-only", revision));
   let near = 1;
   let far = revisions.length - 1;
   while (near < far) {
     const middle = (near + far) >> 1;
-    if ((await shareOf(revisions[middle] ?? "")) < unindexedShareWanted) near = middle + 1;
+    if ((await measureShare(revisions[middle] ?? "")) < unindexedShareWanted) near = middle + 1;
     else far = middle;
   }
   const one = revisions[near] ?? "";
-  return { one, unindexedShare: await shareOf(one) };
+  return { one, unindexedShare: await measureShare(one) };
 }
 
 /**

@@ -39,9 +39,9 @@ export async function measureSearch(
   if (reference === undefined) throw new TrawlError("internal", "there is no peer to ask");
   const compared = [{ bytes: reference.bytes, difference: noDifference }];
   for (const other of others) {
-    const causeOf = await differences.of(query, other, reference);
+    const explain = await differences.of(query, other, reference);
     const [theirs, expected] = [other, reference].map(({ peer, lines }) => ({ name: peer.name, lines }));
-    compared.push({ bytes: other.bytes, difference: compare(theirs, expected, causeOf) });
+    compared.push({ bytes: other.bytes, difference: compare(theirs, expected, explain) });
   }
   const measures = asked.map((peer) => () => peer.time(query));
   const times = await alternate(rounds, measures);

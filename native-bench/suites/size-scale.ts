@@ -8,8 +8,8 @@ import { Trawl } from "../peers/trawl.js";
 import { axis, less, line, rowTable, spreadPoint, table, type Column } from "../report/build.js";
 import type { Findings, Plot, Sample, Series } from "../report/run-report.js";
 import { atMost, limits } from "../report/targets.js";
-import { alternateWarm, medianOf, watchMemory } from "../system/measure.js";
-import { exponentOf } from "./exponent.js";
+import { alternateWarm, median, watchMemory } from "../system/measure.js";
+import { fitExponent } from "./exponent.js";
 import { measureIndex, type IndexRun } from "./indexing.js";
 import type { Suite, SuiteContext } from "./suite.js";
 
@@ -61,11 +61,11 @@ async function measure(context: SuiteContext): Promise<Findings> {
   rmSync(folder, { recursive: true });
   const exponents = growths.map(({ name, of, must, aim }) => {
     const points = outcomes.map((outcome) => ({ x: outcome.textBytes, y: of(outcome) }));
-    return { name, must, aim, all: exponentOf(points), last: exponentOf(points.slice(-2)) };
+    return { name, must, aim, all: fitExponent(points), last: fitExponent(points.slice(-2)) };
   });
   return {
-    notes: notesOf(corpus),
-    samples: outcomes.flatMap(samplesOf),
+    notes: toNotes(corpus),
+    samples: outcomes.flatMap(toSamples),
     tables: [
       table("By size: whole answers with all results, median (min..max)", outcomes, sizeColumns),
       rowTable(
@@ -74,7 +74,7 @@ async function measure(context: SuiteContext): Promise<Findings> {
         exponents.map(({ name, all, last }) => [name, all.toFixed(2), last.toFixed(2)]),
       ),
     ],
-    plots: plotsOf(outcomes),
+    plots: toPlots(outcomes),
     targets: exponents.map(({ name, must, aim, all }) =>
       atMost(`${name}: exponent in the size`, "", all, limits(context.isQuick, must, aim), ""),
     ),
@@ -114,7 +114,7 @@ function sizeText({ size }: ScaledSize): string {
   return size < 1 ? `1/${1 / size}` : String(size);
 }
 
-function notesOf(corpus: Corpus): string[] {
+function toNotes(corpus: Corpus): string[] {
   return [
     `Of the corpus ${corpus.name}, ${corpus.checksum}: a fraction has the files whose names hash into it; a multiple has copies in which every file ends in a line that names its copy, so that no blob is shared. Each is one repository with one commit, with a daemon of its own.`,
     "The exponent is the slope of a straight line through the logarithms of size and median, by least squares: 0 for a time that does not depend on the size, 1 for one that is proportional to it. A fixed cost, such as that of HTTP, lowers it.",
@@ -122,7 +122,7 @@ function notesOf(corpus: Corpus): string[] {
   ];
 }
 
-function samplesOf(outcome: SizeOutcome): Sample[] {
+function toSamples(outcome: SizeOutcome): Sample[] {
   const { index, searchBytes, timesMs } = outcome;
   const sample = (subject: string, unit: string, values: readonly number[]): Sample =>
     less(`size ${sizeText(outcome)}`, subject, unit, values);
@@ -157,19 +157,19 @@ interface Growth {
 
 const growths: readonly Growth[] = [
   ...scaleQueries.map(({ name, must, aim }, i): Growth => {
-    return { name, must, aim, of: ({ timesMs }) => medianOf(timesMs[i] ?? []) };
+    return { name, must, aim, of: ({ timesMs }) => median(timesMs[i] ?? []) };
   }),
   { name: "index build", of: ({ index }) => index.seconds },
   { name: "index build, peak anonymous memory", of: ({ index }) => index.peak.anonymousBytes },
   { name: "searches, peak anonymous memory", of: ({ searchBytes }) => searchBytes },
 ];
 
-function plotsOf(outcomes: readonly SizeOutcome[]): Plot[] {
+function toPlots(outcomes: readonly SizeOutcome[]): Plot[] {
   const plot = (name: string, title: string, label: string, series: readonly Series[]): Plot => {
     return { name, title, x: axis("text, MB", "log"), y: axis(label, "log"), series };
   };
-  const series = (name: string, valuesOf: (outcome: SizeOutcome) => readonly number[] | undefined): Series => {
-    const points = outcomes.flatMap((outcome) => spreadPoint(outcome.textBytes / 1e6, valuesOf(outcome)));
+  const series = (name: string, findValues: (outcome: SizeOutcome) => readonly number[] | undefined): Series => {
+    const points = outcomes.flatMap((outcome) => spreadPoint(outcome.textBytes / 1e6, findValues(outcome)));
     return line(name, points);
   };
   return [

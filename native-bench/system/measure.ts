@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { callEvery, monotonicMs, sleep } from "../../src/base/deadline.js";
-import { descendantsOf } from "./processes.js";
+import { readDescendants } from "./processes.js";
 
 /** The spread of measured values, in their unit. */
 export interface Spread {
@@ -11,19 +11,19 @@ export interface Spread {
   readonly count: number;
 }
 
-export function spreadOf(values: readonly number[]): Spread {
-  const at = (share: number): number => quantileOf(values, share);
+export function computeSpread(values: readonly number[]): Spread {
+  const at = (share: number): number => quantile(values, share);
   return { min: at(0), median: at(0.5), max: at(1), count: values.length };
 }
 
-export function medianOf(values: readonly number[]): number {
-  return quantileOf(values, 0.5);
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
 }
 
 /**
  * The value that this share of the values does not exceed: always a measured one, never one between two. NaN of none.
  */
-export function quantileOf(values: readonly number[], share: number): number {
+export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
@@ -57,11 +57,11 @@ export interface Memory {
   readonly anonymousBytes: number;
 }
 
-export function memoryOf(pid: number): Memory {
+export function readMemory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const bytesOf = (field: string): number =>
+  const readField = (field: string): number =>
     Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
-  return { residentBytes: bytesOf("VmRSS"), anonymousBytes: bytesOf("RssAnon") };
+  return { residentBytes: readField("VmRSS"), anonymousBytes: readField("RssAnon") };
 }
 
 export interface ProcessMemory extends Memory {
@@ -81,7 +81,7 @@ export function watchMemory(pid: number): () => WatchedMemory {
   const history: (ProcessMemory & { seconds: number })[] = [];
   const sample = (): void => {
     const memory = memoryIfAlive(pid);
-    const childrenBytes = descendantsOf(pid).reduce(
+    const childrenBytes = readDescendants(pid).reduce(
       (sum, child) => sum + (memoryIfAlive(child)?.residentBytes ?? 0),
       0,
     );
@@ -105,7 +105,7 @@ export function watchMemory(pid: number): () => WatchedMemory {
 /** Undefined for a process that has ended. */
 function memoryIfAlive(pid: number): Memory | undefined {
   try {
-    return memoryOf(pid);
+    return readMemory(pid);
   } catch {
     return undefined;
   }
@@ -118,14 +118,14 @@ function memoryIfAlive(pid: number): Memory | undefined {
 export async function waitForIdle(pid: number, limitMs: number): Promise<boolean> {
   const startedMs = monotonicMs();
   while (monotonicMs() - startedMs < limitMs) {
-    const before = cpuMsOf(pid);
+    const before = readCpuMs(pid);
     await sleep(2000);
-    if (cpuMsOf(pid) - before < 40) return true;
+    if (readCpuMs(pid) - before < 40) return true;
   }
   return false;
 }
 
-function cpuMsOf(pid: number): number {
+function readCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
     .split(" ");

@@ -45,7 +45,7 @@ export async function endAll(): Promise<void> {
 
 function killAll(): void {
   for (const { pid } of running) {
-    if (pid !== undefined) for (const each of [...descendantsOf(pid), pid]) killOne(each);
+    if (pid !== undefined) for (const each of [...readDescendants(pid), pid]) killOne(each);
   }
 }
 
@@ -59,8 +59,8 @@ function killOne(pid: number): void {
 }
 
 /** The children of a process, their children, and so on. */
-export function descendantsOf(pid: number): number[] {
-  const children = tasksOf(pid).flatMap((task) => {
+export function readDescendants(pid: number): number[] {
+  const children = readTasks(pid).flatMap((task) => {
     try {
       return readFileSync(`/proc/${pid}/task/${task}/children`, "utf8")
         .trim()
@@ -71,10 +71,10 @@ export function descendantsOf(pid: number): number[] {
       return [];
     }
   });
-  return children.flatMap((child) => [...descendantsOf(child), child]);
+  return children.flatMap((child) => [...readDescendants(child), child]);
 }
 
-function tasksOf(pid: number): string[] {
+function readTasks(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);
   } catch {

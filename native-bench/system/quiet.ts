@@ -24,13 +24,13 @@ export async function waitForQuiet(limitMs: number, say: (text: string) => void)
 }
 
 async function shareInUse(): Promise<number> {
-  const before = timesOf();
+  const before = readCpuTimes();
   await sleep(windowMs);
-  const after = timesOf();
+  const after = readCpuTimes();
   return 1 - (after.idle - before.idle) / Math.max(1, after.all - before.all);
 }
 
-function timesOf(): { readonly idle: number; readonly all: number } {
+function readCpuTimes(): { readonly idle: number; readonly all: number } {
   const times = cpus().map((cpu) => cpu.times);
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { measureBench, ratioTo, tableOf, timed, type MicroBench } from "../../native-bench/micro/bench.js";
+import { measureBench, ratioTo, benchTable, timed, type MicroBench } from "../../native-bench/micro/bench.js";
 import { Fixture } from "../../native-bench/micro/fixture.js";
 import { scanGroup } from "../../native-bench/micro/scan.js";
 import { sampleText, type MicroText } from "../../native-bench/micro/text.js";
@@ -97,7 +97,7 @@ t.test("no ratio where the results differ", async (t) => {
   const result = await measureBench(bench, 5, 0);
   t.equal(result.disagreement, "right: 3, wrong: 4");
   t.equal(ratioTo(result, "wrong"), undefined);
-  t.same(tableOf("T", [result]).rows[0]?.slice(-2), ["differs", "–"]);
+  t.same(benchTable("T", [result]).rows[0]?.slice(-2), ["differs", "–"]);
 });
 
 t.test("the first round does not count, and a round lasts as long as asked", async (t) => {

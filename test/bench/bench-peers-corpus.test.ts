@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { readManifest, openCorpus, openRepository } from "../../native-bench/corpus/corpus.js";
 import { corpusTable } from "../../native-bench/corpus/command.js";
-import { forkMarkerOf, makeForks } from "../../native-bench/corpus/forks.js";
+import { forkMarker, makeForks } from "../../native-bench/corpus/forks.js";
 import { makeHistory } from "../../native-bench/corpus/linux.js";
-import { makeMany, markerOf } from "../../native-bench/corpus/many.js";
+import { makeMany, repositoryMarker } from "../../native-bench/corpus/many.js";
 import { commitFolder, readHead, type Source } from "../../native-bench/corpus/repositories.js";
 import { makeScaled, makeSize, scaledMarker } from "../../native-bench/corpus/scaled.js";
 import { corpora } from "../../native-bench/corpus/table.js";
@@ -76,7 +76,7 @@ t.test("many repositories differ from each other and are the same each time", as
   const last = join(one, made.repositories.at(-1)?.directory ?? "");
   t.ok(isWhole(last));
   t.equal(
-    git(last, "grep", "-l", markerOf(104), "HEAD").split("\n").length,
+    git(last, "grep", "-l", repositoryMarker(104), "HEAD").split("\n").length,
     20,
     "each file has the marker of its repository",
   );
@@ -88,7 +88,7 @@ t.test("a fork has one commit more that changes few files", async (t) => {
   t.equal(repositories.length, 51);
   const [base, fork] = [join(folder, "base.git"), join(folder, "fork-7.git")];
   t.equal(git(fork, "rev-parse", "HEAD^"), readHead(base));
-  t.equal(git(fork, "grep", "-l", forkMarkerOf(7), "HEAD").split("\n").length, 6);
+  t.equal(git(fork, "grep", "-l", forkMarker(7), "HEAD").split("\n").length, 6);
   t.ok(isWhole(fork));
 });
 

@@ -7,7 +7,7 @@ import { openRepository, type Corpus } from "../../native-bench/corpus/corpus.js
 import { commitFolder } from "../../native-bench/corpus/repositories.js";
 import { NullServer } from "../../native-bench/load/null-server.js";
 import { measureClients, trawlRequests } from "../../native-bench/suites/clients.js";
-import { exponentOf } from "../../native-bench/suites/exponent.js";
+import { fitExponent } from "../../native-bench/suites/exponent.js";
 import type { PeersMeasured } from "../../native-bench/suites/peers-measured.js";
 import { reportPeers } from "../../native-bench/suites/peers-report.js";
 import { areComparable, measureSearch, type SearchOutcome } from "../../native-bench/suites/searches.js";
@@ -55,7 +55,7 @@ function fakePeer(name: string, places: string, more: Partial<Peer> = {}): Peer 
     version: "1",
     time: () => Promise.resolve(name === "trawl" ? 2 : 10),
     results: () => Promise.resolve({ lines, bytes: 1 }),
-    causeOf: () => undefined,
+    explain: () => undefined,
     declines: () => undefined,
     ...more,
   };
@@ -185,8 +185,8 @@ t.test("a wrong result of ours leaves no ratio at all", async (t) => {
 });
 
 t.test("a difference with a known cause is counted by it and allowed", async (t) => {
-  const causeOf = ({ path }: LineId): string | undefined => (path === "b" ? "file that it skips" : undefined);
-  const skipping = fakePeer("csearch", "a:1", { causeOf });
+  const explain = ({ path }: LineId): string | undefined => (path === "b" ? "file that it skips" : undefined);
+  const skipping = fakePeer("csearch", "a:1", { explain });
   const { outcome, measured } = await outcomeOf(t, [
     fakePeer("rg", "a:1 b:2 b:3"),
     skipping,
@@ -214,12 +214,12 @@ t.test("files with a NUL byte and matches over lines explain a difference", asyn
     { peer: found.peer, lines: setOf("") },
     { peer: fakePeer("other", ""), lines: setOf("text.txt:1 binary.bin:1 over.txt:1 over.txt:2") },
   ];
-  const causeOf = await new KnownDifferences(corpus, found.peer).of(
+  const explain = await new KnownDifferences(corpus, found.peer).of(
     queryOf("err\\s*=", { kind: "regexp", spansLines: true }),
     other,
     rg,
   );
-  const causes = [...other.lines.without(rg.lines)].map((place) => causeOf(place));
+  const causes = [...other.lines.without(rg.lines)].map((place) => explain(place));
   t.same(causes, [undefined, "file with a NUL byte", "match over several lines", "match over several lines"]);
 });
 
@@ -358,6 +358,6 @@ t.test("many clients are counted, and so is what fails", async (t) => {
 });
 
 t.test("the exponent of a power is found, whatever its factor", async (t) => {
-  const at = (exponent: number) => exponentOf([1, 2, 4, 8].map((x) => ({ x, y: 3 * x ** exponent })));
+  const at = (exponent: number) => fitExponent([1, 2, 4, 8].map((x) => ({ x, y: 3 * x ** exponent })));
   for (const exponent of [0, 0.3, 1, 1.5]) t.ok(Math.abs(at(exponent) - exponent) < 1e-9, String(exponent));
 });

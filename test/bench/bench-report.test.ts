@@ -6,7 +6,7 @@ import t, { type Test } from "tap";
 import { TrawlError } from "../../src/base/errors.js";
 import { run } from "../../native-bench/main.js";
 import type { Suite } from "../../native-bench/suites/suite.js";
-import { verdictOf } from "../../native-bench/report/targets.js";
+import { judge } from "../../native-bench/report/targets.js";
 import { compareRuns, mergeRuns, type Change } from "../../native-bench/report/compare.js";
 import { renderReport } from "../../native-bench/report/markdown.js";
 import { renderPlot } from "../../native-bench/report/plot.js";
@@ -194,7 +194,7 @@ t.test("verdicts", async (t) => {
     [{ must: undefined, value: 3 }, "misses aim"],
     [{ aim: undefined }, "meets must"],
   ];
-  for (const [change, verdict] of rows) t.equal(verdictOf({ ...target, ...change }), verdict, JSON.stringify(change));
+  for (const [change, verdict] of rows) t.equal(judge({ ...target, ...change }), verdict, JSON.stringify(change));
 });
 
 t.test("a run is written, read and written again: report, pictures, record", async (t) => {
