@@ -217,6 +217,8 @@ export interface SyncInput {
   readonly rebuild: boolean;
   /** True to fetch everything into a new mirror, which takes the place of the old one when that has succeeded. */
   readonly recreate: boolean;
+  /** Whether fetching everything anew may be asked for by the outcome `lacking`. */
+  readonly mayRefetch: boolean;
 }
 
 export interface SyncShard extends StoredShard {
@@ -244,6 +246,8 @@ export type SyncOutcome =
   | { readonly kind: "failed"; readonly repositoryId: number; readonly error: SerializedError }
   /** Its remote kept the others of the task waiting: it is to be fetched in a task of its own. */
   | { readonly kind: "deferred"; readonly repositoryId: number }
+  /** Objects are missing from the mirror that its source had: what is indexed stays until all is fetched anew. */
+  | { readonly kind: "lacking"; readonly repositoryId: number }
   | {
       readonly kind: "changed";
       readonly repositoryId: number;
@@ -258,7 +262,7 @@ export type SyncOutcome =
       /** True when the new shards replace all that was there; false when they and the tombstones come on top. */
       readonly replaces: boolean;
       readonly tombstones: ReadonlyMap<number, readonly number[]>;
-      /** Objects are missing from the mirror that its source had: fetching everything anew may bring them. */
+      /** As with `lacking`, where nothing was indexed before, or the mirror is all there is. */
       readonly lacksObjects: boolean;
     };
 

@@ -724,6 +724,7 @@ export class SyncManager {
       shards,
       rebuild,
       recreate,
+      mayRefetch: !this.#refetched.has(repository.id),
     };
   }
 
@@ -869,6 +870,10 @@ export class SyncManager {
       this.#slow.add(outcome.repositoryId);
       return this.#tryAgain(outcome.repositoryId, true);
     }
+    if (outcome.kind === "lacking") {
+      this.#refetch(repository);
+      return this.#tryAgain(repository.id, false);
+    }
     this.#alone.delete(outcome.repositoryId);
     this.#slow.delete(outcome.repositoryId);
     this.#recreating.delete(outcome.repositoryId);
@@ -896,20 +901,23 @@ export class SyncManager {
       );
     }
     for (const waiter of schedule.attending.splice(0)) waiter.resolve(result);
-    if (outcome.kind === "changed" && outcome.lacksObjects && !this.#refetched.has(repository.id))
-      return this.#refetch(repository);
+    if (outcome.kind === "changed" && outcome.lacksObjects && !this.#refetched.has(repository.id)) {
+      this.#refetch(repository);
+      return this.#enqueue(repository.id, true);
+    }
     this.#scheduleNext(repository, this.#intervalMs(repository, schedule.quietCount));
   }
 
-  /** What could be read of the mirror is searchable; the rest may come from the remote. */
+  /** What was searchable stays so, with what could be read of the mirror; the rest may come from the remote. */
   #refetch(repository: Repository): void {
     this.#log.warn(
       { repository: repository.name, missing: repository.skippedCounts["missing"] },
       "objects are missing from its mirror: everything is fetched anew",
     );
     this.#refetched.add(repository.id);
-    this.#schedule(repository.id).recreate = true;
-    this.#enqueue(repository.id, true);
+    const schedule = this.#schedule(repository.id);
+    schedule.recreate = true;
+    schedule.rebuild = true;
   }
 
   #recordFailure(id: number, failure: TrawlError): void {

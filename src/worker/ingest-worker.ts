@@ -323,6 +323,8 @@ async function indexOne(
 ): Promise<SyncOutcome> {
   const { repository } = given;
   const input = remade ? { ...given, rebuild: true } : given;
+  const mayRefetch = given.mayRefetch && !remade;
+  const lacking = { kind: "lacking", repositoryId: repository.id } as const;
   const stop = stopSignal(task);
   const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
   const wanted = wantedBranches(state, repository.branches);
@@ -331,6 +333,8 @@ async function indexOne(
     repository.generation > 0 &&
     isSame(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
   ) {
+    // A restart may have come before all was fetched anew.
+    if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
     return { kind: "unchanged", repositoryId: repository.id, fetched: date };
   }
   const name = stateName(wanted);
@@ -354,9 +358,17 @@ async function indexOne(
     onFile: (oid, path, byteCount) => activity.enterFile(oid, path, timeAllowance(byteCount)),
     quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
   };
-  const { branches, counts, replaces, tombstones } =
-    (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
-  const lacksObjects = (counts.skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
+  const result = (await syncChanges(input, wanted, context)) ?? (await syncWhole(wanted, context));
+  if (result === undefined) {
+    if (mayRefetch && !mirror.isIncomplete) return lacking;
+    throw new TrawlError(
+      "git",
+      "none of the directories of the indexed branches can be read: the repository is damaged",
+    );
+  }
+  const { branches, counts, replaces, tombstones } = result;
+  const lacks = lacksObjects(counts, mirror);
+  if (lacks && mayRefetch && !input.rebuild && repository.generation > 0) return lacking;
   return {
     kind: "changed",
     repositoryId: repository.id,
@@ -367,8 +379,13 @@ async function indexOne(
     reads,
     replaces,
     tombstones,
-    lacksObjects,
+    lacksObjects: lacks,
   };
+}
+
+/** Whether the mirror, and not its source, lacks what is missing. */
+function lacksObjects({ skippedCounts }: Pick<Repository, "skippedCounts">, mirror: Mirror): boolean {
+  return (skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
 }
 
 /**
@@ -511,15 +528,12 @@ function subtract(
   return Object.fromEntries(Object.entries(counts).map(([reason, count]) => [reason, count - (less[reason] ?? 0)]));
 }
 
-async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult> {
+/** Undefined when nothing can be read. */
+async function syncWhole(wanted: ReadonlyMap<string, string>, context: IndexContext): Promise<IndexResult | undefined> {
   const branches = [...wanted].map(([name, commit], bit) => ({ name, commit, bit }));
   const counts = noCounts();
   const { entries, missingTreeCount } = await entriesOfBranches(context.mirror, branches, context.stop);
-  if (entries.length === 0 && missingTreeCount > 0)
-    throw new TrawlError(
-      "git",
-      "none of the directories of the indexed branches can be read: the repository is damaged",
-    );
+  if (entries.length === 0 && missingTreeCount > 0) return undefined;
   if (missingTreeCount > 0) counts.skippedCounts["missing"] = missingTreeCount;
   activity.enter("indexing", context.repositoryId, stateName(wanted), stepAllowanceMs);
   await indexEntries(entries, context, counts);

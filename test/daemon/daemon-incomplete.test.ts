@@ -153,38 +153,89 @@ t.test("nothing can be read: the error is one line", async (t) => {
   await daemon.remove("host/nothing");
 });
 
-t.test(
-  "a mirror loses a blob, and its remote is away: the rest is indexed; when the remote is back, all is",
-  async (t) => {
-    const made = source(t);
-    const away = made.sibling("away");
-    await daemon.add("host/mirror", made.path);
-    const folder = readdirSync(join(data, "mirrors"))
-      .map((name) => Number.parseInt(name, 10))
-      .sort((a, b) => a - b)
-      .at(-1)!;
-    const oid = made.git("rev-parse", "main:f/g.txt");
-    const mirror = join(data, "mirrors", `${folder}.git`);
-    renameSync(made.path, away);
+/** The mirror of the repository that was added last. */
+function lastMirror(): string {
+  const ids = readdirSync(join(data, "mirrors")).map((name) => Number.parseInt(name, 10));
+  return join(data, "mirrors", `${Math.max(...ids)}.git`);
+}
+
+function removeFrom(mirror: string, made: GitFixture, ...revisions: string[]): void {
+  for (const revision of revisions) {
+    const oid = made.git("rev-parse", revision);
     rmSync(join(mirror, "objects", oid.slice(0, 2), oid.slice(2)));
-    await daemon.stop();
-    rmSync(join(data, "shards"), { recursive: true });
-    daemon = await DaemonProcess.start(data);
-    await until("the rest is indexed", async () =>
-      (await daemon.search("repo:^host/mirror$ needle")).skipped.includes("document-skipped"),
-    );
-    t.same((await daemon.search("repo:^host/mirror$ needle")).found, linesWithout("host/mirror", "f/"));
-    await until("the list says what is wrong", async () =>
-      /cannot read/.test((await daemon.list()).find(({ name }) => name === "host/mirror")!.error),
-    );
-    renameSync(away, made.path);
-    await daemon.sync("host/mirror").catch(() => undefined);
-    await until(
-      "all is found",
-      async () => (await daemon.search("repo:^host/mirror$ needle")).found.length === Object.keys(files).length,
-    );
-  },
-);
+  }
+}
+
+/** As after damage to the shards: all is indexed from the mirrors. */
+async function restartWithoutShards(): Promise<void> {
+  await daemon.stop();
+  rmSync(join(data, "shards"), { recursive: true });
+  daemon = await DaemonProcess.start(data);
+}
+
+async function requireWhole(name: string): Promise<void> {
+  await until(
+    "all is found",
+    async () => (await daemon.search(`repo:^${name}$ needle`)).found.length === Object.keys(files).length,
+  );
+}
+
+for (const [name, restarts] of [
+  ["host/mirror", false],
+  ["host/restarted", true],
+] as const) {
+  const when = restarts ? " and the daemon starts again" : "";
+  t.test(
+    `a mirror loses a blob, and its remote is away: the rest is indexed; when the remote is back${when}, all is`,
+    async (t) => {
+      const made = source(t);
+      const away = made.sibling("away");
+      await daemon.add(name, made.path);
+      removeFrom(lastMirror(), made, "main:f/g.txt");
+      renameSync(made.path, away);
+      await restartWithoutShards();
+      await until("the rest is indexed", async () =>
+        (await daemon.search(`repo:^${name}$ needle`)).skipped.includes("document-skipped"),
+      );
+      t.same((await daemon.search(`repo:^${name}$ needle`)).found, linesWithout(name, "f/"));
+      await until("the list says what is wrong", async () =>
+        /cannot read/.test((await daemon.list()).find((status) => status.name === name)!.error),
+      );
+      if (restarts) await daemon.stop();
+      renameSync(away, made.path);
+      if (restarts) daemon = await DaemonProcess.start(data);
+      else await daemon.sync(name).catch(() => undefined);
+      await requireWhole(name);
+      await daemon.remove(name);
+    },
+  );
+}
+
+t.test("a mirror loses what a sync needs: all is fetched anew before that is over", async (t) => {
+  const made = source(t);
+  made.commit({ branch: "dev", files: { ...files, "h.txt": "needle h\n" } });
+  await daemon.add("host/lacking", made.path);
+  removeFrom(lastMirror(), made, "dev:h.txt");
+  made.setHead("dev");
+  const linesBefore = daemon.log.length;
+  const { state, error, skippedCounts } = await daemon.sync("host/lacking");
+  t.same({ state, error, skippedCounts }, { state: "searchable", error: "", skippedCounts: {} });
+  const { found, skipped } = await daemon.search("repo:^host/lacking$ needle");
+  t.same([found.length, skipped], [Object.keys(files).length + 1, []]);
+  t.same(
+    daemon.log.slice(linesBefore).map(({ msg }) => msg),
+    ["objects are missing from its mirror: everything is fetched anew", "indexed"],
+    "nothing was indexed from what the mirror had",
+  );
+});
+
+t.test("a mirror of which nothing can be read is fetched anew", async (t) => {
+  const made = source(t);
+  await daemon.add("host/unreadable", made.path);
+  removeFrom(lastMirror(), made, "main^{tree}");
+  await restartWithoutShards();
+  await requireWhole("host/unreadable");
+});
 
 t.test("what can be read of a commit", async (t) => {
   const made = source(t);

@@ -223,7 +223,11 @@ async function checkSource(t: Test, daemon: DaemonProcess, source: Source, what:
   for (const [i, branch] of branches.entries()) {
     const { found, skipped } = await daemon.search(`repo:^${source.name}$@${branch} ${needle}`);
     if (JSON.stringify(found) !== JSON.stringify(expected[i]))
-      t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`);
+      t.same(found, expected[i], `${what}: ${source.name}@${branch} (${skipped.join()})`, {
+        status,
+        after: (await daemon.list()).find((other) => other.name === source.name),
+        log: daemon.log.map(({ msg }) => msg),
+      });
   }
   source.allowed = [state];
   source.isListed = status !== undefined;
