@@ -33,7 +33,7 @@ help:
 	@echo "make config           write config/ again from src/daemon/options.ts"
 	@echo "make graphql          write src/graphql/schema-types.ts again from schema.graphql"
 	@echo "make languages        write src/model/languages.tsv again from the package linguist-languages"
-	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for a part"
+	@echo "make bench            measure everything beside other tools, half an hour; ARGS='--only peers' for one suite"
 	@echo "make bench-quick      some of it on what this checkout has, three minutes"
 	@echo "make deb              a Debian package and a tarball in build/, with what runs alone; VERSION=X"
 	@echo "make deb-test         install, use, upgrade, roll back and remove it in a clean Debian root; SUITE=trixie, ROOT=DIR"
