@@ -1,5 +1,6 @@
 import { TrawlError } from "../../src/base/errors.js";
 import { requireWithin } from "./bounds.js";
+import type { Pace } from "./pace.js";
 import type { Reader } from "./reader.js";
 import type { LoadRequest } from "./request.js";
 import type { SecondRow } from "./result.js";
@@ -32,16 +33,6 @@ export interface LoadClass {
   /** One of them is chosen at random each time. */
   readonly requests: readonly LoadRequest[];
 }
-
-export type Pace =
-  /**
-   * Requests begin at a constant rate, whether earlier ones were answered or not, and latency counts from when a
-   * request was due: like users who are independent of each other. A request that would exceed `inFlightMax` is not
-   * sent and counts as a failure.
-   */
-  | { readonly kind: "open"; readonly ratePerSecond: number; readonly inFlightMax: number }
-  /** Clients that each ask again as soon as they have their answer. A server that stalls is asked less meanwhile. */
-  | { readonly kind: "closed"; readonly concurrency: number };
 
 /** When a run ends; see `loadBounds`. */
 export interface LoadLimits {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { TrawlError } from "../../src/base/errors.js";
 import { firstLine, start } from "../system/processes.js";
 import type { Distribution } from "./distribution.js";
-import type { Pace } from "./options.js";
+import type { Pace } from "./pace.js";
 import type { ClassResult, LoadResult } from "./result.js";
 import { runLoad } from "./run-load.js";
 

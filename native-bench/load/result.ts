@@ -1,6 +1,6 @@
 import type { CurvePoint, Distribution } from "./distribution.js";
 import type { FailureKind } from "./failure.js";
-import type { Pace } from "./options.js";
+import type { Pace } from "./pace.js";
 
 /** The result of a run, as plain data. */
 export interface LoadResult {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { monotonicMs, sleep } from "../../src/base/deadline.js";
 import { TrawlError } from "../../src/base/errors.js";
-import type { LoadLimits, Pace } from "../load/options.js";
+import type { LoadLimits } from "../load/options.js";
+import type { Pace } from "../load/pace.js";
 import { usualSlow, type Reader } from "../load/reader.js";
 import type { LoadRequest } from "../load/request.js";
 import type { ClassResult, LoadResult, SecondRow } from "../load/result.js";

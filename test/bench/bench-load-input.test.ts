@@ -1,7 +1,8 @@
 import t from "tap";
 import { loadBounds } from "../../native-bench/load/bounds.js";
 import { parseMix } from "../../native-bench/load/mix.js";
-import { requireLoadOptions, type LoadOptions, type Pace } from "../../native-bench/load/options.js";
+import { requireLoadOptions, type LoadOptions } from "../../native-bench/load/options.js";
+import type { Pace } from "../../native-bench/load/pace.js";
 import { parseQueries } from "../../native-bench/load/queries-file.js";
 import { SseCheck } from "../../native-bench/load/sse-check.js";
 
