@@ -7,42 +7,62 @@ export interface PacedWorkOwner {
   /** False when the client has to read before more is made. */
   readonly hasRoom: () => boolean;
   readonly onFailure: (sentence: string) => void;
-  /** Called whenever the work ends or is parked. */
-  readonly onRest: () => void;
+  /** Called whenever the work is parked. */
+  readonly onParked: () => void;
 }
 
-/** Work on the main thread that makes results: it is done in turns, and is parked while the client does not read. */
+/** Work on the main thread that makes results: it is done in steps, and is parked while the client does not read. */
 export class PacedWork {
   readonly #work: Iterator<undefined, void>;
   readonly #owner: PacedWorkOwner;
-  #isParked = false;
+  #state: "active" | "parked" | "done" = "done";
+  #resolve: () => void = () => undefined;
 
   constructor(work: Iterator<undefined, void>, owner: PacedWorkOwner) {
     this.#work = work;
     this.#owner = owner;
   }
 
-  get isParked(): boolean {
-    return this.#isParked;
+  get isActive(): boolean {
+    return this.#state === "active";
   }
 
-  /** Begins, or goes on after it was parked. */
-  run(): void {
-    this.#isParked = false;
-    workInSteps({ step: () => this.#step() });
+  get isParked(): boolean {
+    return this.#state === "parked";
+  }
+
+  /** Does the work. Resolves when it is done, has failed, or is given up; never rejects. */
+  run(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#goOn();
+    });
+  }
+
+  /** Goes on after it was parked. */
+  resume(): void {
+    if (this.isParked) this.#goOn();
   }
 
   /** Gives up what is parked. */
   drop(): void {
-    this.#isParked = false;
+    if (this.isParked) this.#end();
+  }
+
+  #goOn(): void {
+    this.#state = "active";
+    workInSteps({ step: () => this.#step() });
   }
 
   /** True when the work rests: it is done, cannot go on, or is parked. */
   #step(): boolean {
-    const rests = this.#owner.isStopped() || this.#advance();
-    this.#isParked = !rests && !this.#owner.hasRoom();
-    if (!rests && !this.#isParked) return false;
-    this.#owner.onRest();
+    if (this.#owner.isStopped() || this.#advance()) {
+      this.#end();
+      return true;
+    }
+    if (this.#owner.hasRoom()) return false;
+    this.#state = "parked";
+    this.#owner.onParked();
     return true;
   }
 
@@ -54,5 +74,10 @@ export class PacedWork {
       this.#owner.onFailure(errorMessage(error));
       return true;
     }
+  }
+
+  #end(): void {
+    this.#state = "done";
+    this.#resolve();
   }
 }

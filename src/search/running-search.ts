@@ -14,7 +14,7 @@ import { PacedWork } from "./paced-work.js";
 import { needsPreparation, prepare, type Preparation } from "./preparation.js";
 import { repositoryResults } from "./repositories/repository-results.js";
 import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
-import { hasUnindexed, revisionPhases, type SearchPhase } from "./revisions/revision-phases.js";
+import { hasUnindexed, revisionPhases } from "./revisions/revision-phases.js";
 import { PhaseQueue } from "./revisions/phase-queue.js";
 import type { SearchEnd, SearchEnvironment } from "./search-environment.js";
 import { searchLimits, searchOptions, type SearchLimits } from "./search-limits.js";
@@ -48,11 +48,11 @@ export interface ChosenSearch {
  * sent (credit). In the last case the slice is parked, without a worker, and goes on once the sink has
  * drained, so a slow client costs neither a thread nor more than its credit of memory.
  *
- * Slices come in rounds, of which most searches have one: what is indexed. Commits that are not indexed are searched in
- * further rounds, each prepared while the one before it runs. A round begins when all slices of the last one have
- * ended.
+ * `run` is the whole of it: what the choice of repositories depends on is looked up, then what is indexed is searched,
+ * then commits that are not indexed, in phases, each prepared while the one before it runs; then the last event is
+ * sent.
  *
- * Its last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then.
+ * The last event is at most `stopWaitMs` after its time is over or its client has left, whatever a slice does then.
  * What slices read stays in memory until the last of them has ended.
  */
 export class RunningSearch {
@@ -73,16 +73,19 @@ export class RunningSearch {
   readonly #slices: SearchSlices;
   /** Undefined before the search begins. */
   #repositoryWork: PacedWork | undefined;
-  /** Undefined when there are no further rounds. */
-  #rounds: PhaseQueue | undefined;
+  /** Undefined when all that is searched is indexed. */
+  #phases: PhaseQueue | undefined;
   /** One for the search, and one for each set of rules whose time is shorter. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
-  /** Runs from the moment when the search is stopped. */
-  #stopWait: PendingCall | undefined;
+  #resolveStopped: () => void = () => undefined;
+  /** Resolves when the search is stopped. */
+  readonly #stopped = new Promise<undefined>((resolve) => {
+    this.#resolveStopped = () => resolve(undefined);
+  });
   #stoppedMs: number | undefined;
-  #isReleased = false;
   #firstMatchesMs: number | undefined;
+  #stopWait: PendingCall | undefined;
 
   /** `resolutions` are of the moment at which the view was taken, which the search releases. */
   constructor(
@@ -143,7 +146,7 @@ export class RunningSearch {
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),
-      onRest: () => this.#endIfDone(),
+      onParked: () => this.#pauseClocks(),
     });
     const { timeoutsMs } = this.#limits;
     this.#clocks = [
@@ -154,31 +157,54 @@ export class RunningSearch {
     ];
   }
 
-  start(): void {
+  /** Runs the search to its last event, and then until nothing of it is in work. Never rejects. */
+  async run(): Promise<void> {
     this.#sink.onClosed(() => this.#cancel());
     this.#sink.onDrain(() => this.#goOn());
-    if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
-      void this.#prepare();
-    else this.#begin();
+    const work = this.#searchAll();
+    await Promise.race([work, this.#graceAfterStop()]);
+    this.#finish();
+    await work;
+    this.#phases?.end();
+    this.#view.release();
   }
 
   /** Ends the search early with what was found; `reason` is shown to the client. */
   stop(reason: string): void {
     this.#report.failures.push(reason);
     this.#requestStop();
-    this.#endIfDone();
+  }
+
+  async #searchAll(): Promise<void> {
+    try {
+      if (needsPreparation(this.#plan) || this.#report.resolutions.some(({ open }) => open.length > 0))
+        await this.#prepare();
+      if (!this.#ended) await Promise.all([this.#sendRepositories(), this.#searchIndexed()]);
+      if (this.#phases !== undefined) await this.#searchPhases(this.#phases);
+    } catch (error) {
+      this.#environment.log.error({ error: errorMessage(error) }, "a search failed");
+      this.#report.failures.push(errorMessage(error));
+      this.#requestStop();
+    }
+  }
+
+  /** Resolves so long after the search was stopped as its slices have to end; never when it is not stopped. */
+  async #graceAfterStop(): Promise<void> {
+    await this.#stopped;
+    if (this.#ended) return;
+    await new Promise<void>((resolve) => {
+      this.#stopWait = callAfter(stopWaitMs, resolve);
+    });
   }
 
   /** Ends a search that cannot be run. */
   #refuseQuery(sentence: string): void {
     this.#report.queryError = sentence;
     this.#requestStop();
-    this.#endIfDone();
   }
 
-  /** Finds out what the choice of repositories depends on, and then begins. */
+  /** Finds out what the choice of repositories depends on. */
   async #prepare(): Promise<void> {
-    this.#slices.hold();
     try {
       await this.#readRevisions();
       const preparation = await this.#prefetch();
@@ -188,8 +214,6 @@ export class RunningSearch {
       this.#report.failures.push(errorMessage(error));
       this.#requestStop();
     }
-    if (!this.#ended) this.#begin();
-    this.#slices.release();
   }
 
   /** Asks the mirrors for the revisions that memory does not know. */
@@ -229,11 +253,11 @@ export class RunningSearch {
     this.#report.resolutions = resolutions;
     this.#report.leftOut.push(...leftOut);
     this.#options = { ...this.#options, people, selections: selections.map(indexedSelection) };
-    this.#planRounds(selections);
+    this.#preparePhases(selections);
   }
 
   /** Begins to prepare the search of commits that are not indexed, if there are any. */
-  #planRounds(selections: readonly RepositorySelection[]): void {
+  #preparePhases(selections: readonly RepositorySelection[]): void {
     const texts = this.#plan.basicQueries.map(({ text }) => text);
     const ofTexts = selections.map((selection, i) => (texts[i] === undefined ? noRepositories : selection));
     if (!hasUnindexed(ofTexts)) return;
@@ -246,7 +270,7 @@ export class RunningSearch {
       if (chosen !== undefined)
         for (const repository of repositories) if (chosen.has(repository.id)) records.set(repository.id, repository);
     }
-    this.#rounds = new PhaseQueue(
+    this.#phases = new PhaseQueue(
       revisionPhases(ofTexts, {
         ...revisions,
         texts,
@@ -261,34 +285,33 @@ export class RunningSearch {
     );
   }
 
-  /**
-   * Sends repositories that are results, in turns, as there may be as many as repositories, and searches what is
-   * indexed.
-   */
-  #begin(): void {
-    // Whatever is done at once, the search is not done before all of it is begun.
-    this.#slices.hold();
+  /** Sends repositories that are results, in steps, as there may be as many as repositories. */
+  #sendRepositories(): Promise<void> {
     this.#repositoryWork = new PacedWork(
       repositoryResults(this.#plan, this.#report.resolutions, this.#repositories, this.#results),
       {
         isStopped: () => this.#isStopped,
         hasRoom: () => this.#unreadBytes < creditBytes,
         onFailure: (sentence) => this.#report.failures.push(sentence),
-        onRest: () => this.#slices.release(),
+        onParked: () => this.#pauseClocks(),
       },
     );
-    this.#runRepositoryWork(this.#repositoryWork);
-    this.#slices.start({
-      options: this.#options,
-      rows: this.#isStopped ? new Uint32Array(0) : this.#chooseRows(),
-      cached: [],
-    });
-    this.#slices.release();
+    return this.#repositoryWork.run();
   }
 
-  #runRepositoryWork(work: PacedWork): void {
-    this.#slices.hold();
-    work.run();
+  #searchIndexed(): Promise<void> {
+    const rows = this.#isStopped ? new Uint32Array(0) : this.#chooseRows();
+    return this.#slices.run({ options: this.#options, rows, cached: [] });
+  }
+
+  async #searchPhases(phases: PhaseQueue): Promise<void> {
+    while (!this.#isStopped) {
+      this.#resumeClocks();
+      const phase = await Promise.race([phases.take(), this.#stopped]);
+      if (phase === undefined) return;
+      this.#options = { ...this.#options, selections: phase.selections, commitSets: phase.commitSets };
+      await this.#slices.run({ options: this.#options, rows: phase.rows, cached: phase.cached });
+    }
   }
 
   #chooseRows(): Uint32Array {
@@ -300,49 +323,26 @@ export class RunningSearch {
     return rows;
   }
 
-  /** Goes on to the next round when it is ready. */
-  #advance(rounds: PhaseQueue): void {
-    this.#resumeClocks();
-    void rounds.advance((round) => this.#startRound(round));
-  }
-
-  /** After the last round the search ends. */
-  #startRound(round: SearchPhase | undefined): void {
-    if (round === undefined) {
-      this.#rounds = undefined;
-      return this.#endIfDone();
-    }
-    this.#options = { ...this.#options, selections: round.selections, commitSets: round.commitSets };
-    this.#slices.start({ options: this.#options, rows: round.rows, cached: round.cached });
-  }
-
   /** Lets what waits for the client go on, as far as it has read. */
   #goOn(): void {
     if (this.#ended) return;
     this.#slices.grantCredit();
     if (this.#repositoryWork?.isParked === true && this.#sink.pendingBytes === 0) {
       this.#resumeClocks();
-      this.#runRepositoryWork(this.#repositoryWork);
+      this.#repositoryWork.resume();
     }
     this.#slices.goOn();
   }
 
-  #endIfDone(): void {
-    if (this.#ended) this.#releaseIfIdle();
-    if (this.#slices.isActive || this.#ended) return;
-    if (this.#slices.isParked || this.#repositoryWork?.isParked === true) {
-      for (const clock of this.#clocks) clock.pause();
-      return;
-    }
-    if (this.#slices.awaitsBatches && !this.#sink.closed) return;
-    if (this.#rounds !== undefined && !this.#isStopped) this.#advance(this.#rounds);
-    else this.#finish();
+  /** The time in which the search waits for the client alone does not count. */
+  #pauseClocks(): void {
+    if (this.#slices.isActive || this.#repositoryWork?.isActive === true) return;
+    for (const clock of this.#clocks) clock.pause();
   }
 
   #expire(): void {
     this.#report.isTimedOut = true;
     this.#requestStop();
-    this.#endIfDone();
   }
 
   /** The time of some alternatives is over: the others go on. */
@@ -352,9 +352,10 @@ export class RunningSearch {
     endRules(this.#limits.ruleLimits, rules);
   }
 
+  /** The client has left: nobody waits for what is found. */
   #cancel(): void {
     this.#requestStop();
-    if (!this.#slices.isActive) this.#finish();
+    this.#slices.giveUp();
   }
 
   /** No more is looked for, and what is parked is given up. */
@@ -362,20 +363,21 @@ export class RunningSearch {
     this.#control.cancel();
     this.#slices.drop();
     this.#repositoryWork?.drop();
-    if (this.#ended) return;
     this.#stoppedMs ??= performance.now();
-    this.#stopWait ??= callAfter(stopWaitMs, () => this.#finish());
+    this.#resolveStopped();
   }
 
+  /** Sends the last event. What slices still do is stopped. */
   #finish(): void {
-    if (this.#ended) return;
     this.#ended = true;
     this.#stopWait?.cancel();
     for (const clock of this.#clocks) clock.stop();
-    if (this.#rounds !== undefined) this.#requestStop();
     this.#report.unfinishedShards.push(...this.#slices.shardsInWork());
+    // What is read for later phases is not wanted.
+    if (this.#phases !== undefined) this.#control.cancel();
     // Batches that come later are dropped there, and their memory goes back to its worker.
     this.#environment.pool.forget(this.#id);
+    this.#slices.giveUp();
     const { durationMs } = this.#report;
     const isCancelled = this.#sink.closed;
     if (!isCancelled) this.#stream.finish(this.#report.alert(durationMs), undefined);
@@ -390,15 +392,6 @@ export class RunningSearch {
       shardFailures: this.#report.failures,
       notSearched: this.#report.notSearched(),
     });
-    this.#releaseIfIdle();
-  }
-
-  /** Lets go of what the slices of an ended search read, once none of them runs. */
-  #releaseIfIdle(): void {
-    if (this.#slices.isActive || this.#isReleased) return;
-    this.#isReleased = true;
-    this.#rounds?.end();
-    this.#view.release();
   }
 
   #resumeClocks(): void {

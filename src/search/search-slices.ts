@@ -22,7 +22,7 @@ export const creditBytes = 512 * 1024;
 /** A worker without credit waits this long for it: a client that keeps up is rarely slower. */
 export const creditWaitMs = 5;
 
-/** What the slices of one round search. */
+/** What the slices of one phase search. */
 export interface SlicedWork {
   readonly options: SearchOptions;
   /** Of the shards: in the view's table, then in the kept ones. */
@@ -49,8 +49,8 @@ export interface SlicedSearch {
   readonly onScheduled: () => void;
   /** When the client may have read: what is parked is to be asked to go on. */
   readonly onProgress: () => void;
-  /** When something has ended: the search may be done. */
-  readonly onRest: () => void;
+  /** When slices are parked, and none runs: the client has to read before they go on. */
+  readonly onParked: () => void;
 }
 
 /**
@@ -63,8 +63,11 @@ export class SearchSlices {
   readonly stats = noStats();
   readonly #search: SlicedSearch;
   #work: SlicedWork | undefined;
-  /** Slices that have a worker or wait for one, and whatever else holds the search. */
+  /** Slices that have a worker or wait for one. */
   #activeCount = 0;
+  /** Called when the phase that runs is done. */
+  #resolve: () => void = () => undefined;
+  #isGivenUp = false;
   readonly #parked: { readonly slot: number; readonly row: ResumePosition }[] = [];
   #sliceCount = 0;
   /** By slice: batches that it says it has posted, less those that arrived. Slices that are even are not in it. */
@@ -87,10 +90,6 @@ export class SearchSlices {
     return this.#parked.length > 0;
   }
 
-  get awaitsBatches(): boolean {
-    return this.#missingBatches.size > 0;
-  }
-
   /** Ids of the shards that slices are in at this moment. */
   shardsInWork(): number[] {
     const work = this.#work;
@@ -103,24 +102,20 @@ export class SearchSlices {
     return ids;
   }
 
-  /** The search is not done before this is released. */
-  hold(): void {
-    this.#activeCount++;
-  }
-
-  release(): void {
-    this.#activeCount--;
-    this.#search.onRest();
-  }
-
-  /** Searches this, from its first shard on, unless the search is stopped. */
-  start(work: SlicedWork): void {
+  /**
+   * Searches this, from its first shard on, unless the search is stopped. Resolves when all slices have ended and all
+   * their batches have come; never rejects.
+   */
+  run(work: SlicedWork): Promise<void> {
     const { control, environment } = this.#search;
     this.#work = work;
     control.restartShards();
     const sliceCount = control.isStopped ? 0 : Math.min(environment.pool.workerCount, work.rows.length);
-    for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
-    this.#search.onRest();
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      for (let slot = 0; slot < sliceCount; slot++) this.#schedule(slot, work, undefined);
+      this.#settle();
+    });
   }
 
   /** Gives the workers back the credit of all that the socket took. */
@@ -140,6 +135,13 @@ export class SearchSlices {
   /** Gives up what is parked. */
   drop(): void {
     this.#parked.length = 0;
+    this.#settle();
+  }
+
+  /** Gives up what is parked, and waits for no more batches: nobody takes them. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.drop();
   }
 
   /** Adds up what a worker did, and notes the shards that failed. */
@@ -173,7 +175,7 @@ export class SearchSlices {
   }
 
   async #run(slot: number, work: SlicedWork, row: ResumePosition | undefined): Promise<void> {
-    if (!this.#isWanted(row)) return this.release();
+    if (!this.#isWanted(row)) return this.#endSlice();
     const { id, environment, view, control, lane } = this.#search;
     const slice = this.#sliceCount++;
     try {
@@ -194,11 +196,23 @@ export class SearchSlices {
     } catch (error) {
       this.#loseWorker(slot, work, slice, error);
     }
-    this.release();
+    this.#endSlice();
+  }
+
+  #endSlice(): void {
+    this.#activeCount--;
+    this.#settle();
+  }
+
+  /** Ends the phase when nothing of it is left. */
+  #settle(): void {
+    if (this.isActive) return;
+    if (this.isParked) return this.#search.onParked();
+    if (this.#missingBatches.size === 0 || this.#isGivenUp) this.#resolve();
   }
 
   /**
-   * False when a slice that goes on at `place` would have nothing to do: after the limit only what is counted is
+   * False when a slice that goes on at `row` would have nothing to do: after the limit only what is counted is
    * written.
    */
   #isWanted(row: ResumePosition | undefined): boolean {
@@ -245,6 +259,6 @@ export class SearchSlices {
     this.#owedBytes += batch.bytes.length;
     this.#search.onBatch(batch, release);
     this.#search.onProgress();
-    this.#search.onRest();
+    this.#settle();
   }
 }

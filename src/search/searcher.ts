@@ -214,7 +214,7 @@ export class Searcher {
     });
     this.#running.set(id, search);
     this.#metrics.searchesRunning.set(this.#running.size);
-    search.start();
+    void search.run();
     if (this.#isStopping) search.stop(stopMessage);
   }
 

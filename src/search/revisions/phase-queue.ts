@@ -3,11 +3,9 @@ import type { SearchPhase } from "./revision-phases.js";
 /** The phases of a search after its first, each prepared while the one before it runs. */
 export class PhaseQueue {
   readonly #phases: AsyncGenerator<SearchPhase, undefined>;
-  /** The phase after the one that runs, or undefined in place of it. */
+  /** The phase after the one that runs; of undefined after the last one. */
   #next: Promise<SearchPhase | undefined>;
   #current: SearchPhase | undefined;
-  /** True while the next phase is awaited. */
-  #isAdvancing = false;
   #isEnded = false;
 
   constructor(phases: AsyncGenerator<SearchPhase, undefined>) {
@@ -15,31 +13,37 @@ export class PhaseQueue {
     this.#next = this.#prepare();
   }
 
-  /**
-   * Lets go of the phase whose slices have ended, and gives the next one to `take` when it is ready; undefined after
-   * the last. To ask again meanwhile does nothing, and after `end` nothing is given.
-   */
-  async advance(take: (phase: SearchPhase | undefined) => void): Promise<void> {
-    if (this.#isAdvancing) return;
-    this.#isAdvancing = true;
+  /** Releases the phase that ran, and resolves with the next one when it is ready; with undefined after the last. */
+  async take(): Promise<SearchPhase | undefined> {
     this.#current?.release();
-    this.#current = await this.#next;
-    this.#isAdvancing = false;
-    if (this.#isEnded) return this.#current?.release();
-    if (this.#current !== undefined) this.#next = this.#prepare();
-    take(this.#current);
+    this.#current = undefined;
+    const next = this.#next;
+    // What is awaited here is released here.
+    this.#next = Promise.resolve(undefined);
+    const phase = await next;
+    if (phase === undefined) return undefined;
+    if (this.#isEnded) {
+      phase.release();
+      return undefined;
+    }
+    this.#next = this.#prepare();
+    this.#current = phase;
+    return phase;
   }
 
-  /** Lets go of all. What is being read for a phase ends by the search's stop word. */
+  /** Releases all phases, when nobody reads the current one any more. Reads for later ones end by the stop flag. */
   end(): void {
+    if (this.#isEnded) return;
     this.#isEnded = true;
     this.#current?.release();
-    // While the next phase is awaited there, it is released there.
-    if (!this.#isAdvancing) void this.#next.then((phase) => phase?.release());
-    void this.#phases.return(undefined);
+    this.#next.then((phase) => phase?.release()).catch(() => undefined);
+    this.#phases.return(undefined).catch(() => undefined);
   }
 
-  async #prepare(): Promise<SearchPhase | undefined> {
-    return (await this.#phases.next()).value;
+  #prepare(): Promise<SearchPhase | undefined> {
+    const next = this.#phases.next().then(({ value }) => value);
+    // Whoever takes the phase is told of an error; nobody may.
+    next.catch(() => undefined);
+    return next;
   }
 }
