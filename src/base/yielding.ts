@@ -99,7 +99,7 @@ export function resultWhileYielding<T>(work: Iterator<unknown, T>): Promise<T> {
 }
 
 /** Does the work in steps, with other work between them; ends early when `isWanted` says no. */
-export function workInTurns(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
+export function workWhileWanted(work: Iterator<unknown, unknown>, isWanted: () => boolean): Promise<void> {
   return resultWhileYielding(untilUnwanted(work, isWanted));
 }
 

@@ -122,7 +122,7 @@ export class RepositoryTable {
     return (this.#descriptionViews[row] ??= Buffer.from(this.#repositories[row].description));
   }
 
-  placeOf(repositoryId: number): number | undefined {
+  findRow(repositoryId: number): number | undefined {
     return this.#placeOf.get(repositoryId);
   }
 
@@ -132,7 +132,7 @@ export class RepositoryTable {
   }
 
   /** All places in the order of names. */
-  placesByName(): readonly number[] {
+  rowsByName(): readonly number[] {
     this.#placesByName ??= resultAtOnce(this.#sortedByName());
     return this.#placesByName;
   }
@@ -232,7 +232,7 @@ function* placesIn(
   });
   let row = 0;
   yield* eachInSteps(repositories, ({ id }) => {
-    if (earlier.placeOf(id) === undefined) rows.push(row);
+    if (earlier.findRow(id) === undefined) rows.push(row);
     row++;
   });
   return rows;
@@ -246,7 +246,7 @@ function* sortedRows(
   const known = new Array<Repository | undefined>(earlier.count);
   const others: Repository[] = [];
   yield* eachInSteps(repositories, (repository) => {
-    const row = earlier.placeOf(repository.id);
+    const row = earlier.findRow(repository.id);
     if (row === undefined) others.push(repository);
     else known[row] = repository;
   });

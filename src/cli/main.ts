@@ -136,7 +136,7 @@ const credentialText = "where the token, or USER:PASSWORD, for an http(s) URL is
 function addRepo(program: Command): void {
   const repo = program.command("repo").description("Add, list, remove and sync repositories of the running daemon.");
   const commands = (typed: { data: string }) => new RepoCommands(typed.data, print);
-  addFacts(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
+  addAttributeOptions(repo.command("add").argument("<name>").argument("<url>").addOption(dataOption()))
     .description("Mirror and index a repository; returns when it can be searched.")
     .option("--branch <name>", "index this branch too; repeatable", collect, [])
     .option("--credential <source>", credentialText)
@@ -144,7 +144,7 @@ function addRepo(program: Command): void {
       (name: string, url: string, typed: TypedAttributes & { data: string; branch: string[]; credential?: string }) =>
         commands(typed).add(name, url, typed.branch, typed, typed.credential),
     );
-  addFacts(repo.command("set").argument("<name>").addOption(dataOption()))
+  addAttributeOptions(repo.command("set").argument("<name>").addOption(dataOption()))
     .description("Change what is said about a repository that was added with `trawl repo add`.")
     .option("--url <url>", "fetch from there; what was indexed stays searchable until that has succeeded")
     .option("--credential <source>", `${credentialText}; '' for none`)
@@ -178,7 +178,7 @@ function addRepo(program: Command): void {
 }
 
 /** The options for what searches choose repositories by. */
-function addFacts(command: Command): Command {
+function addAttributeOptions(command: Command): Command {
   return command
     .option("--fork", "a fork: left out of searches without fork:yes")
     .option("--archived", "archived: left out of searches without archived:yes")

@@ -92,7 +92,7 @@ export function resolveRepository(value: unknown): RepositoryConfig {
 /**
  * Facts of a repository as JSON, checked like those of the file; what is not there is not changed. Throws `bad-config`.
  */
-export function resolveFacts(value: unknown): Partial<RepositoryAttributes> {
+export function resolveAttributes(value: unknown): Partial<RepositoryAttributes> {
   const validFacts = factsValidation();
   if (validFacts(value)) return value as Partial<RepositoryAttributes>;
   throw new TrawlError(

@@ -9,7 +9,7 @@ import { isSecretSource } from "../base/secret-source.js";
 import { parseRemoteUrl } from "../git/mirror/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
 import { accountHandlers } from "./account-control.js";
-import { resolveFacts, resolveRepository } from "./config.js";
+import { resolveAttributes, resolveRepository } from "./config.js";
 import type { Controlled } from "./controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */
@@ -51,7 +51,7 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
     },
     "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
       const name = params["NAME"] ?? "";
-      const facts = resolveFacts(body);
+      const facts = resolveAttributes(body);
       const { sync, audit } = daemon();
       const { private: isPrivate, readers } = facts;
       if (isPrivate === undefined && readers === undefined) await sync.setFacts(name, facts);

@@ -142,7 +142,7 @@ export class BasicQueryEvaluator {
     return this.#leaves.every(({ plan }) => plan.method === "literals" && plan.candidates !== undefined);
   }
 
-  /** True when this alternative searches some repository of the shard. */
+  /** True when this basic query searches some repository of the shard. */
   get hasRepositories(): boolean {
     return this.#reader.repositories.some(
       (_, number) => this.#indexedRevisions(number).length > 0 || this.#unindexedRevisions(number).length > 0,
@@ -242,7 +242,7 @@ export class BasicQueryEvaluator {
     return this.#heldRevisions.length > 0 ? this.#heldRevisions[i] : this.#searchedRevisions(i);
   }
 
-  /** The revisions of document `documents[i]` that this alternative searches. */
+  /** The revisions of document `documents[i]` that this basic query searches. */
   #searchedRevisions(i: number): readonly RevisionChoice[] {
     const document = this.documents[i];
     const choices = this.#indexedRevisions(this.#reader.documentRepository[document]);

@@ -4,7 +4,7 @@ import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../protocol/search-options.js";
 import type { StopCheck } from "../protocol/stop-check.js";
 import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
-import { Blocks, type LeftOutReceiver } from "./shard-search.js";
+import { Blocks, type ExcludedReceiver } from "./shard-search.js";
 
 /** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
 const blockBytesMax = 256 * 1024;
@@ -17,10 +17,10 @@ const blockContentCountMax = 1024;
 export class ShardFind {
   readonly #reader: ShardReader;
   readonly #file: TextPlan;
-  readonly #alternative: BasicQueryEvaluator;
+  readonly #evaluator: BasicQueryEvaluator;
   readonly #found: Int32Array;
   readonly #checkContent: () => void;
-  readonly #onLeftOut: LeftOutReceiver;
+  readonly #onLeftOut: ExcludedReceiver;
   /** Numbers of the repositories that have a branch in which nothing is found. */
   #pending: readonly number[];
 
@@ -35,16 +35,16 @@ export class ShardFind {
     kernel: Kernel,
     checkContent: () => void,
     stop: StopCheck,
-    onLeftOut: LeftOutReceiver,
+    onLeftOut: ExcludedReceiver,
   ) {
     this.#onLeftOut = onLeftOut;
     this.#reader = reader;
     this.#file = file;
-    this.#alternative = new BasicQueryEvaluator(file, selection, reader, visibility, kernel, true, undefined, stop);
+    this.#evaluator = new BasicQueryEvaluator(file, selection, reader, visibility, kernel, true, undefined, stop);
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) =>
-      this.#alternative.leaveOut(number, this.#repositoryMask(number)),
+      this.#evaluator.leaveOut(number, this.#repositoryMask(number)),
     );
   }
 
@@ -55,11 +55,11 @@ export class ShardFind {
    */
   run(from: number, stats: SearchStats, pause: () => boolean): number | undefined {
     if (this.#pending.length === 0) return undefined;
-    const candidates = this.#alternative.candidates();
+    const candidates = this.#evaluator.candidates();
     if (from === 0) stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
     const blocks = new Blocks(this.#reader, candidates, from, blockContentCountMax);
     const next = this.#decideBlocks(blocks, stats, pause);
-    this.#alternative.addStats(stats);
+    this.#evaluator.addStats(stats);
     return next;
   }
 
@@ -69,15 +69,15 @@ export class ShardFind {
     let block = blocks.next(bytesMax);
     if (block.length > 0 && readsContent) this.#checkContent();
     while (block.length > 0) {
-      this.#alternative.decide(block);
-      stats.documentsTooCostly += this.#alternative.tooCostly.length;
-      for (const document of this.#alternative.tooCostly)
-        this.#onLeftOut(document, this.#alternative.repositorySummary(document).name, "work");
-      stats.documentsFiltered += this.#alternative.documents.length;
+      this.#evaluator.decide(block);
+      stats.documentsTooCostly += this.#evaluator.tooCostly.length;
+      for (const document of this.#evaluator.tooCostly)
+        this.#onLeftOut(document, this.#evaluator.repositorySummary(document).name, "work");
+      stats.documentsFiltered += this.#evaluator.documents.length;
       this.#recordFound();
       this.#pending = this.#pending.filter(
         (number) =>
-          this.#repositoryMask(number) === 0 || this.#alternative.leaveOut(number, this.#repositoryMask(number)),
+          this.#repositoryMask(number) === 0 || this.#evaluator.leaveOut(number, this.#repositoryMask(number)),
       );
       if (this.#pending.length === 0) return undefined;
       const done = block[block.length - 1];
@@ -88,12 +88,12 @@ export class ShardFind {
   }
 
   #recordFound(): void {
-    const { documents, satisfied } = this.#alternative;
+    const { documents, satisfied } = this.#evaluator;
     for (let i = 0; i < documents.length; i++) {
       if (satisfied[i] !== 1) continue;
       const id = this.#reader.repositories[this.#reader.documentRepository[documents[i]]];
       let mask = 0;
-      for (const { bit } of this.#alternative.revisions(i)) mask |= 1 << bit;
+      for (const { bit } of this.#evaluator.revisions(i)) mask |= 1 << bit;
       Atomics.or(this.#found, id, mask);
     }
   }

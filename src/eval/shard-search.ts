@@ -32,20 +32,20 @@ const blockBytesMax = { cheap: 8 * 1024 * 1024, dear: 1024 * 1024 } as const;
 const firstBlockBytesMax = 64 * 1024;
 
 /** Takes a document that is left out of the results: it takes too much work, or has too many matches on a line. */
-export type LeftOutReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;
+export type ExcludedReceiver = (document: number, repository: string, reason: "work" | "full-line") => void;
 
-const firstPlace: ResultPosition = { document: 0, revision: 0 };
+const firstPosition: ResultPosition = { document: 0, revision: 0 };
 
-export const shardStart: ShardPosition = { content: 0, result: firstPlace, rowsDone: 0, counted: undefined };
+export const shardStart: ShardPosition = { content: 0, result: firstPosition, rowsDone: 0, counted: undefined };
 
 /**
- * Searches one shard: candidates from the index, then a block of contents at a time decided by the alternatives, then
+ * Searches one shard: candidates from the index, then a block of contents at a time decided by the basic queries, then
  * each satisfying document written at each of its revisions.
  */
 export class ShardSearch {
   readonly #reader: ShardReader;
   readonly #writer: ResultWriter;
-  readonly #alternatives: BasicQueryEvaluator[] = [];
+  readonly #evaluators: BasicQueryEvaluator[] = [];
   /** Undefined where one set of rules holds for all results. */
   readonly #ruleGather: ResultCollector | undefined;
   /** Of all results of the block that are not written yet. */
@@ -58,7 +58,7 @@ export class ShardSearch {
   /** The last result that was counted, also when it was one too many. */
   readonly #lastCounted = { document: -1, revision: 0 };
   readonly #checkContent: () => void;
-  readonly #onLeftOut: LeftOutReceiver;
+  readonly #onLeftOut: ExcludedReceiver;
   readonly #lineMatchCountMax: number;
   readonly #stop: StopCheck;
   /** The same whenever a slice comes back to this shard. */
@@ -76,7 +76,7 @@ export class ShardSearch {
     kernel: Kernel,
     writer: ResultWriter,
     checkContent: () => void,
-    onLeftOut: LeftOutReceiver,
+    onLeftOut: ExcludedReceiver,
   ) {
     this.#onLeftOut = onLeftOut;
     this.#lineMatchCountMax = lineMatchCountMax(options.chunkMatches);
@@ -88,7 +88,7 @@ export class ShardSearch {
     const rulesOf = new Map<BasicQueryEvaluator, number>();
     options.plan.basicQueries.forEach((basic, i) => {
       if (basic.text === undefined) return;
-      const alternative = new BasicQueryEvaluator(
+      const evaluator = new BasicQueryEvaluator(
         basic.text,
         options.selections[i],
         reader,
@@ -98,8 +98,8 @@ export class ShardSearch {
         people,
         this.#stop,
       );
-      if (alternative.hasRepositories) this.#alternatives.push(alternative);
-      rulesOf.set(alternative, basic.rules);
+      if (evaluator.hasRepositories) this.#evaluators.push(evaluator);
+      rulesOf.set(evaluator, basic.rules);
     });
     const { ruleLimits } = options;
     const revisionCount =
@@ -124,22 +124,20 @@ export class ShardSearch {
     try {
       return this.#searchBlocks(position, stats, pause);
     } finally {
-      for (const alternative of this.#alternatives) alternative.addStats(stats);
+      for (const evaluator of this.#evaluators) evaluator.addStats(stats);
     }
   }
 
   #searchBlocks(position: ShardPosition, stats: SearchStats, pause: () => boolean): ShardPosition | undefined {
     this.#stop.finishesCounted = position.counted !== undefined;
-    const candidates = this.#alternatives
-      .map((alternative) => alternative.candidates())
-      .reduce(unite, new Uint32Array(0));
+    const candidates = this.#evaluators.map((evaluator) => evaluator.candidates()).reduce(unite, new Uint32Array(0));
     if (position.content === 0 && position.counted === undefined) {
       stats.shardsSearched++;
       stats.candidateContents += candidates?.length ?? this.#reader.contentCount;
       if (candidates?.length === 0) stats.shardsRuledOut++;
     }
     const blocks = new Blocks(this.#reader, candidates, position.content, this.#blockContentCountMax);
-    const bytesMax = blockBytesMax[this.#alternatives.every((alternative) => alternative.isCheap) ? "cheap" : "dear"];
+    const bytesMax = blockBytesMax[this.#evaluators.every((evaluator) => evaluator.isCheap) ? "cheap" : "dear"];
     let from = position;
     // A block that goes on holds all that is counted, because it may be as large as the one that was left.
     let block = blocks.next(position.counted === undefined && !this.#writer.hasMatches ? firstBlockBytesMax : bytesMax);
@@ -162,10 +160,10 @@ export class ShardSearch {
   #searchBlock(block: Uint32Array, from: ShardPosition, stats: SearchStats): ShardPosition | undefined {
     this.#stop.finishesCounted = from.counted !== undefined;
     this.#ruleGather?.startBlock(from.counted?.cuts);
-    for (const alternative of this.#alternatives) {
-      if (from.counted === undefined && this.#ruleGather?.isOver(alternative) === true) alternative.skip();
-      else this.#decide(alternative, block, stats);
-      stats.documentsFiltered += alternative.documents.length;
+    for (const evaluator of this.#evaluators) {
+      if (from.counted === undefined && this.#ruleGather?.isOver(evaluator) === true) evaluator.skip();
+      else this.#decide(evaluator, block, stats);
+      stats.documentsFiltered += evaluator.documents.length;
     }
     // From here on results are counted, and those are written whatever the limit says.
     this.#stop.finishesCounted = true;
@@ -187,22 +185,22 @@ export class ShardSearch {
     return stop === undefined ? undefined : this.#positionAt(stop, from);
   }
 
-  #decide(alternative: BasicQueryEvaluator, block: Uint32Array, stats: SearchStats): void {
-    alternative.decide(block);
-    stats.documentsTooCostly += alternative.tooCostly.length;
-    for (const document of alternative.tooCostly)
-      this.#onLeftOut(document, alternative.repositorySummary(document).name, "work");
+  #decide(evaluator: BasicQueryEvaluator, block: Uint32Array, stats: SearchStats): void {
+    evaluator.decide(block);
+    stats.documentsTooCostly += evaluator.tooCostly.length;
+    for (const document of evaluator.tooCostly)
+      this.#onLeftOut(document, evaluator.repositorySummary(document).name, "work");
   }
 
   /**
-   * Calls `take` for each document that some alternative is satisfied by, ascending, with its positions in those
-   * alternatives.
+   * Calls `take` for each document that some basic query is satisfied by, ascending, with its positions in those
+   * basic queries.
    */
   #forFoundDocuments(take: (document: number, hits: readonly Hit[]) => boolean): void {
-    if (this.#alternatives.length === 1) {
-      const [alternative] = this.#alternatives;
-      const { documents, satisfied } = alternative;
-      const hit = { alternative, position: 0 };
+    if (this.#evaluators.length === 1) {
+      const [evaluator] = this.#evaluators;
+      const { documents, satisfied } = evaluator;
+      const hit = { evaluator, position: 0 };
       const hits = [hit];
       for (let i = 0; i < documents.length; i++) {
         if (satisfied[i] !== 1) continue;
@@ -218,12 +216,12 @@ export class ShardSearch {
 
   #hitsOfAlternatives(): Map<number, Hit[]> {
     const hitsOf = new Map<number, Hit[]>();
-    for (const alternative of this.#alternatives) {
-      alternative.documents.forEach((document, position) => {
-        if (alternative.satisfied[position] !== 1) return;
+    for (const evaluator of this.#evaluators) {
+      evaluator.documents.forEach((document, position) => {
+        if (evaluator.satisfied[position] !== 1) return;
         const hits = hitsOf.get(document);
-        if (hits === undefined) hitsOf.set(document, [{ alternative, position }]);
-        else hits.push({ alternative, position });
+        if (hits === undefined) hitsOf.set(document, [{ evaluator, position }]);
+        else hits.push({ evaluator, position });
       });
     }
     return hitsOf;
@@ -239,7 +237,7 @@ export class ShardSearch {
     counted: CountedResults | undefined,
   ): void {
     const content = this.#reader.contentId(document);
-    const card = hits[0].alternative.repositorySummary(document);
+    const card = hits[0].evaluator.repositorySummary(document);
     const revisions = mergeRevisions(hits);
     for (let r = firstRevision; r < revisions.length; r++) {
       const isKnown = isCounted(counted, document, r);
@@ -287,7 +285,7 @@ export class ShardSearch {
     return { content: this.#reader.contentId(result.document), result, rowsDone: stop.rowsDone, counted };
   }
 
-  /** Appends the ranges of a result. False when the rules of no alternative leave anything of it. */
+  /** Appends the ranges of a result. False when the rules of no basic query leave anything of it. */
   #gather(hits: readonly Hit[], source: ResultSource, revision: number, isKnown: boolean): boolean {
     if (this.#ruleGather === undefined) {
       this.#gatherRows(hits, source.revision);
@@ -299,16 +297,15 @@ export class ShardSearch {
     );
   }
 
-  /** Appends the ranges of all alternatives that search this revision. */
+  /** Appends the ranges of all basic queries that search this revision. */
   #gatherRows(hits: readonly Hit[], revision: RevisionChoice): void {
     const rowFrom = this.#rows.count;
     this.#pathRows.clear();
     let leafCount = 0;
-    for (const { alternative, position } of hits) {
-      if (hits.length > 1 && !alternative.revisions(position).some((choice) => choice.typed === revision.typed))
-        continue;
-      leafCount += alternative.addRows(position, this.#rows);
-      alternative.addPathRows(position, this.#pathRows);
+    for (const { evaluator, position } of hits) {
+      if (hits.length > 1 && !evaluator.revisions(position).some((choice) => choice.typed === revision.typed)) continue;
+      leafCount += evaluator.addRows(position, this.#rows);
+      evaluator.addPathRows(position, this.#pathRows);
     }
     if (leafCount > 1) this.#rows.makeDisjoint(rowFrom);
     if (this.#pathRows.count > 1) this.#pathRows.makeDisjoint(0);
@@ -320,10 +317,10 @@ function isCounted(counted: CountedResults | undefined, document: number, revisi
 }
 
 function mergeRevisions(hits: readonly Hit[]): readonly RevisionChoice[] {
-  if (hits.length === 1) return hits[0].alternative.revisions(hits[0].position);
+  if (hits.length === 1) return hits[0].evaluator.revisions(hits[0].position);
   const revisions = new Map<string, RevisionChoice>();
-  for (const { alternative, position } of hits) {
-    for (const revision of alternative.revisions(position)) revisions.set(revision.typed, revision);
+  for (const { evaluator, position } of hits) {
+    for (const revision of evaluator.revisions(position)) revisions.set(revision.typed, revision);
   }
   return [...revisions.values()];
 }

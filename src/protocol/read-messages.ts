@@ -8,7 +8,7 @@ import type { GitReadKinds, HighlightedText, HighlightTexts } from "./git-messag
  * [read-worker.ts](read-worker.ts) calls.
  */
 export interface ReadKinds extends GitReadKinds {
-  "commit-attributes": { readonly request: ReadCommitFacts; readonly answer: CommitAttributes };
+  "commit-attributes": { readonly request: ReadCommitAttributes; readonly answer: CommitAttributes };
   "resolve-revisions": { readonly request: ResolveRevisions; readonly answer: ResolvedRevisions };
   "find-documents": { readonly request: FindDocuments; readonly answer: FoundDocuments };
   "highlight-texts": {
@@ -85,7 +85,7 @@ export interface CommitOfRepository {
   readonly commit: string;
 }
 
-export interface ReadCommitFacts {
+export interface ReadCommitAttributes {
   readonly kind: "commit-attributes";
   readonly question: CommitQuestion;
   readonly commits: readonly CommitOfRepository[];

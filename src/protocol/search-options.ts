@@ -14,7 +14,7 @@ export interface SearchOptions {
   readonly ruleLimits: ResultLimits | undefined;
   /** Memory of a `PeopleTable` of all commits that are searched; undefined when nobody asks for people. */
   readonly people: SharedArrayBuffer | undefined;
-  /** By alternative of the plan: which repositories it searches. */
+  /** By basic query of the plan: which repositories it searches. */
   readonly selections: readonly RepositorySelection[];
   /** False makes every document a candidate: `index:no`, and a test of the verification alone. */
   readonly useIndex: boolean;

@@ -43,7 +43,7 @@ export class ShardTable {
     this.count = this.#words[0];
   }
 
-  /** Marks of `former` are taken over, so that what was verified once stays so. `columnOf`: by shard id. */
+  /** Marks of `former` are taken over, so that what was verified once stays so. `columns`: by shard id. */
   static of(
     shards: readonly LiveShard[],
     former: ShardTable | undefined,
@@ -93,7 +93,7 @@ export class ShardTable {
   }
 
   /** The shard's column of the filter, or `noColumn`. */
-  columnOf(row: number): number {
+  filterColumn(row: number): number {
     return this.#word(row, entryWords.column);
   }
 

@@ -15,8 +15,8 @@ import { ControlBlock } from "../protocol/control-block.js";
 import { makeResultLimits } from "../protocol/result-limits.js";
 import { prepare } from "./preparation.js";
 import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repositories/repository-resolver.js";
-import { describeLeftOut } from "./stream/search-report.js";
-import { explainRounds } from "./revisions/revision-phases.js";
+import { describeExcluded } from "./stream/search-report.js";
+import { explainPhases } from "./revisions/revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
 
 /** Credit that no search uses up: explaining sends no results. */
@@ -92,7 +92,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       onResult: (result) =>
         failures.push(
           ...result.failures.map((failure) => failure.error.message),
-          ...result.leftOut.map(describeLeftOut),
+          ...result.leftOut.map(describeExcluded),
         ),
       onLost: (error) => failures.push(errorMessage(error)),
     });
@@ -103,7 +103,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`,
     );
     const texts = plan.basicQueries.map(({ text }) => text);
-    const rounds = await explainRounds(
+    const rounds = await explainPhases(
       resolutions.map(({ selection }) => selection),
       {
         ...revisions,
@@ -179,7 +179,7 @@ async function explainShards(
       byShard.set(shard, known);
     }
     addStats(sum, result.stats);
-    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeLeftOut));
+    failures.push(...result.failures.map((failure) => failure.error.message), ...result.leftOut.map(describeExcluded));
     resume = result.resume;
   } while (resume !== undefined);
   const rows = [...byShard].map(([shard, stats]) => {

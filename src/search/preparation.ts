@@ -30,7 +30,7 @@ export interface PrepareContext extends FindContext {
 
 /** What a search begins with. */
 export interface Preparation {
-  /** What the filters on repositories chose, by alternative. */
+  /** What the filters on repositories chose, by basic query. */
   readonly resolutions: readonly Resolution[];
   /** What of it is searched: less, where the search for people has shown that the rest has no results. */
   readonly selections: readonly RepositorySelection[];
@@ -73,10 +73,10 @@ export async function prepare(
     context,
   );
   left = await Promise.all(
-    plan.basicQueries.map((alternative, i) => keepWithFiles(alternative, left[i], leftOut, context)),
+    plan.basicQueries.map((basicQuery, i) => keepWithFiles(basicQuery, left[i], leftOut, context)),
   );
   left = await Promise.all(
-    plan.basicQueries.map((alternative, i) => keepCommittedAfter(alternative, left[i], leftOut, context)),
+    plan.basicQueries.map((basicQuery, i) => keepCommittedAfter(basicQuery, left[i], leftOut, context)),
   );
   if (!asksPeople(plan) || context.control.isStopped) {
     return {
@@ -90,7 +90,7 @@ export async function prepare(
 }
 
 function asksPeople(plan: SearchPlan): boolean {
-  return plan.basicQueries.some((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+  return plan.basicQueries.some((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
 }
 
 function asksOwners(plan: SearchPlan, { text, rules }: BasicQueryPlan): boolean {
@@ -158,7 +158,7 @@ async function preparePeople(
   leftOut: ExcludedRepositories,
   context: PrepareContext,
 ): Promise<Pick<Preparation, "selections" | "people">> {
-  const asking = plan.basicQueries.map((alternative) => asksOwners(plan, alternative) || asksContributors(alternative));
+  const asking = plan.basicQueries.map((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
   const searched = resolutions
     .map((resolution, i) => ({
       file: plan.basicQueries[i].text,

@@ -36,7 +36,7 @@ const stopWaitMs = 500;
 export interface ChosenSearch {
   readonly plan: SearchPlan;
   readonly view: CatalogView;
-  /** By alternative of the plan. */
+  /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
 }
 
@@ -142,7 +142,7 @@ export class RunningSearch {
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
-      onLeftOut: (files) => this.#report.recordLeftOut(files),
+      onLeftOut: (files) => this.#report.recordExcluded(files),
       onBatch: (batch, release) => this.#results.addBatch(batch, release),
       onScheduled: () => this.#resumeClocks(),
       onProgress: () => this.#goOn(),
@@ -345,7 +345,7 @@ export class RunningSearch {
     this.#requestStop();
   }
 
-  /** The time of some alternatives is over: the others go on. */
+  /** The time of some basic queries is over: the others go on. */
   #expireRules(rules: number): void {
     if (this.#limits.ruleLimits === undefined) return;
     this.#report.timedOutRules.add(rules);

@@ -15,7 +15,7 @@ const interactiveCountMax = 100_000;
 export interface SearchLimits {
   readonly matchCountMax: number;
   readonly displayCountMax: number;
-  /** True when a larger count is of use to all alternatives alike. */
+  /** True when a larger count is of use to all basic queries alike. */
   readonly isSuggestible: boolean;
   /** Undefined where one set of rules holds for all results. */
   readonly ruleLimits: ResultLimits | undefined;
@@ -35,7 +35,7 @@ export function searchLimits(
     matchCountMax,
     displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
     isSuggestible: counts.every((count) => count === matchCountMax),
-    // Rules that several alternatives share have the same limit as the whole search, which sees to it.
+    // Rules that several basic queries share have the same limit as the whole search, which sees to it.
     ruleLimits:
       counts.length === 1
         ? undefined

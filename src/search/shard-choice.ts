@@ -22,7 +22,7 @@ export interface ChosenShards {
 /** What is looked at of a view. */
 export interface ShardsInView {
   readonly shards: readonly { readonly record: Pick<LiveShard["record"], "repositoryIds"> }[];
-  readonly table: Pick<CatalogView["table"], "columnOf">;
+  readonly table: Pick<CatalogView["table"], "filterColumn">;
   readonly filter: ShardFilter;
 }
 
@@ -34,7 +34,7 @@ export function chooseShards(view: ShardsInView, choices: readonly TextChoice[])
   let ruledOutCount = 0;
   // Nothing is made for a shard, as there may be 100,000.
   for (let row = 0; row < view.shards.length; row++) {
-    const column = view.table.columnOf(row);
+    const column = view.table.filterColumn(row);
     let isChosen = false;
     let mayHold = false;
     for (let i = 0; i < choices.length && !mayHold; i++) {

@@ -184,14 +184,14 @@ export class ShardBuilder {
       },
       toBytes: {
         ...documents.bytesOf,
-        contentStart: bytesOf(contentStart),
-        contentFirstUnit: bytesOf(contentFirstUnit),
-        contentFirstLine: bytesOf(this.#firstLines(text, contentStart, newlines)),
-        foldExceptions: bytesOf(findFoldExceptions(text, contentStart)),
-        keys: bytesOf(postings.keys),
-        postingStart: bytesOf(postings.offsets),
+        contentStart: toBytes(contentStart),
+        contentFirstUnit: toBytes(contentFirstUnit),
+        contentFirstLine: toBytes(this.#firstLines(text, contentStart, newlines)),
+        foldExceptions: toBytes(findFoldExceptions(text, contentStart)),
+        keys: toBytes(postings.keys),
+        postingStart: toBytes(postings.offsets),
         postings: postings.bytes,
-        newlines: bytesOf(newlines),
+        newlines: toBytes(newlines),
         content: this.#text.subarray(0, this.#textBytes + contentPaddingBytes),
       },
     };
@@ -213,7 +213,7 @@ interface SectionParts {
   readonly toBytes: Record<Section, Uint8Array>;
 }
 
-function bytesOf(words: Uint32Array): Uint8Array {
+function toBytes(words: Uint32Array): Uint8Array {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
@@ -307,15 +307,15 @@ function makeDocuments(
     documentCount: count,
     oidBytes,
     bytesOf: {
-      repositories: bytesOf(Uint32Array.from(repositories.values)),
+      repositories: toBytes(Uint32Array.from(repositories.values)),
       languages: Buffer.from(languages.values.join("\n")),
-      contentFirstDocument: bytesOf(contentFirstDocument),
-      documentRepository: bytesOf(documentRepository),
-      documentBranches: bytesOf(documentBranches),
-      documentInfo: bytesOf(documentInfo),
+      contentFirstDocument: toBytes(contentFirstDocument),
+      documentRepository: toBytes(documentRepository),
+      documentBranches: toBytes(documentBranches),
+      documentInfo: toBytes(documentInfo),
       documentOids,
-      documentsByPath: bytesOf(byPath),
-      pathStart: bytesOf(pathStart),
+      documentsByPath: toBytes(byPath),
+      pathStart: toBytes(pathStart),
       paths,
     },
   };
@@ -350,7 +350,7 @@ function assemble(
   { counts, toBytes: sources }: SectionParts,
   { offsets, totalBytes }: Layout,
   copied: readonly Section[],
-  checksumOf: (source: Uint8Array) => number,
+  checksum: (source: Uint8Array) => number,
 ): void {
   assert(bytes.length >= totalBytes && bytes.byteOffset % 8 === 0, "a shard has room, from a multiple of 8 on");
   bytes.fill(0, 0, headerBytes);
@@ -375,7 +375,7 @@ function assemble(
     const entry = headerWordCount + i * sectionWordCount;
     words[entry] = offset;
     words[entry + 1] = source.length;
-    words[entry + 2] = checksumOf(source);
+    words[entry + 2] = checksum(source);
   });
   words[headerWords.headerCrc] = headerCrc(bytes);
 }

@@ -14,7 +14,7 @@ import type {
   ReadWorkerSettings,
 } from "../protocol/read-messages.js";
 import type { ReadContext } from "./read/context.js";
-import { answerCommitFacts } from "./read/commit-attributes.js";
+import { answerCommitAttributes } from "./read/commit-attributes.js";
 import { answerFindDocuments } from "./read/find-documents.js";
 import { answerHighlightTexts } from "./read/highlight.js";
 import { answerKeepDocuments } from "./read/cache-documents.js";
@@ -49,7 +49,7 @@ async function runReadTask({ request, stops }: ReadTask): Promise<ReadOutcome> {
 async function answer(request: ReadRequest, context: ReadContext): Promise<ReadAnswer<ReadKind>> {
   switch (request.kind) {
     case "commit-attributes":
-      return answerCommitFacts(request, context);
+      return answerCommitAttributes(request, context);
     case "resolve-revisions":
       return answerResolveRevisions(request, context);
     case "find-documents":

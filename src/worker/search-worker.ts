@@ -155,7 +155,7 @@ class FindSlice {
           kernel,
           () => verifyOnce(reader, this.#table, row, "content", contentVerified),
           this.#stop,
-          (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
+          (document, repository, reason) => recordExcluded(this.#leftOut, reader, { document, repository, reason }),
         );
         const content = find.run(condition === from.condition ? from.content : 0, this.#stats, () => this.#mustPause());
         if (content !== undefined) return { shard: from.shard, condition, content };
@@ -180,7 +180,7 @@ function isOverdue(startedMs: number, lane: Lane): boolean {
 /** Files that one slice names at most as left out: a client is shown the first ten. */
 const leftOutCountMax = 1000;
 
-function recordLeftOut(
+function recordExcluded(
   leftOut: ExcludedFile[],
   reader: ShardReader,
   file: Pick<ExcludedFile, "document" | "repository" | "reason">,
@@ -312,7 +312,7 @@ class Slice {
         kernel,
         this.#writer,
         checkContent,
-        (document, repository, reason) => recordLeftOut(this.#leftOut, reader, { document, repository, reason }),
+        (document, repository, reason) => recordExcluded(this.#leftOut, reader, { document, repository, reason }),
       );
       const next = search.run(position, stats, () => this.#mustPause());
       if (row < this.#table.count) requireFaultCount(faultCount, shardId);
@@ -382,7 +382,7 @@ function openShard(snapshot: ShardSnapshot, table: ShardTable, row: number, filt
   const reader = readers.open(id, bytes, store.guard.faultCount);
   reader.requireChecksum(table.checksum(row));
   verifyOnce(reader, table, row, "index", indexVerified);
-  fillColumnOnce(reader, table.columnOf(row), new ShardFilter(filter));
+  fillColumnOnce(reader, table.filterColumn(row), new ShardFilter(filter));
   return reader;
 }
 

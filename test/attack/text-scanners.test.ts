@@ -12,7 +12,7 @@ import { linksMarkdown } from "../../src/browse/markdown.js";
 import { nameOfCloneUrl } from "../../src/browse/urls.js";
 import { Router } from "../../src/http/server/router.js";
 import { splitRange } from "../../src/model/revision-syntax.js";
-import { readFact } from "../../src/query/plan/repository-predicates.js";
+import { readPredicate } from "../../src/query/plan/repository-predicates.js";
 import { readTimeoutMs } from "../../src/query/fields/values.js";
 import { compileRegexp } from "../../src/regexp/match/compile.js";
 import { parseSubmodules } from "../../src/worker/read/parse-submodules.js";
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
   {
     name: "blanks in a description",
     pieces: [" ", "a", "[", "]", "\\", "b"],
-    scanner: (text) => outcome(() => readFact("has.description", text)),
+    scanner: (text) => outcome(() => readPredicate("has.description", text)),
     oracle: (text) =>
       outcome(() => {
         compileRegexp(text, false);

@@ -65,6 +65,40 @@ const bans: readonly Ban[] = [
   { pattern: /^export default /m, instead: "a named export", allowedIn: /^src\/worker\/[a-z-]*worker\.ts$/ },
 ];
 
+/** Names that the code had, and what it says instead: docs/glossary.md explains these words. */
+const retired: Readonly<Record<string, string>> = {
+  Doer: "Actor",
+  Knock: "AuthRequest",
+  BodyGate: "BodyAdmission",
+  Attempts: "RateLimiter",
+  RepositoryOrders: "RepositoryCommands",
+  WriteTurns: "WriteBudget",
+  ShardSight: "ShardVisibility",
+  KeptShard: "CachedShard",
+  LeftOutList: "ExcludedRepositories",
+  LeftOutFile: "ExcludedFile",
+  BasicPlan: "BasicQueryPlan",
+  RoundQueue: "PhaseQueue",
+  Waves: "RevisionBatches",
+  RepositoryFact: "RepositoryPredicate",
+  RepositoryFacts: "RepositoryAttributes",
+  CommitFact: "CommitAttribute",
+  RepositoryCard: "RepositorySummary",
+  RuleGather: "ResultCollector",
+  RuleLimits: "ResultLimits",
+  Lenders: "BufferPool",
+  LentBytes: "PooledBytes",
+  giveBack: "release",
+  bury: "addTombstone",
+  carryBits: "assignBranchBits",
+  SearchPlace: "ResumePosition",
+  FindPlace: "FindPosition",
+  jsonOf: "stringify",
+  messageOf: "errorMessage",
+  resultInTurns: "resultWhileYielding",
+  controlWords: "ControlBlock",
+};
+
 /** Words that mark what is not finished; spelt so that this file does not hold them. */
 const leftovers = new RegExp(
   ["FIX" + "ME", "TO" + "DO:", "\\.on" + "ly\\(", "console\\." + "log", "debug" + "ger;"].join("|"),
@@ -227,6 +261,19 @@ t.test("banned calls", async (t) => {
     }
   }
   t.pass();
+});
+
+t.test("names that were given up do not come back", async (t) => {
+  const names = new RegExp(`\\b(${Object.keys(retired).join("|")})\\b`);
+  for (const path of sources) {
+    const code = (textOf.get(path) ?? "").replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"[^"\n]*"/gm, "");
+    const [name = ""] = names.exec(code) ?? [];
+    if (name !== "") t.fail(`${path}: ${name}; instead: ${retired[name]}`);
+    const [, vague] = /^(?:export )?(?:async )?function\*? (\w+Of)\b/m.exec(code) ?? [];
+    if (vague !== undefined && !/^(any|anyClause|requireOne)Of$/.test(vague))
+      t.fail(`${path}: ${vague}; instead: a verb, as in parseX, findX or toX, or the noun alone`);
+  }
+  t.ok(names.test("Doer"));
 });
 
 t.test("names, orphans and sizes", async (t) => {

@@ -8,9 +8,9 @@ import { isBefore, type ResultPosition } from "../../protocol/result-position.js
 import type { Rows } from "../match/rows.js";
 import type { ResultCut } from "../../protocol/shard-position.js";
 
-/** An alternative that a document satisfies, and the document's place in `alternative.documents`. */
+/** A basic query that a document satisfies, and the document's place in `evaluator.documents`. */
 export interface Hit {
-  readonly alternative: BasicQueryEvaluator;
+  readonly evaluator: BasicQueryEvaluator;
   readonly position: number;
 }
 
@@ -61,8 +61,8 @@ export class ResultCollector {
         : [...cuts];
   }
 
-  isOver(alternative: BasicQueryEvaluator): boolean {
-    return isOver(this.#limits, this.#rulesNumber(alternative));
+  isOver(evaluator: BasicQueryEvaluator): boolean {
+    return isOver(this.#limits, this.#rulesNumber(evaluator));
   }
 
   /** Appends the rows of one result; `isKnown` says that it was counted before. False when nothing of it is left. */
@@ -79,7 +79,7 @@ export class ResultCollector {
     pathRows.clear();
     let keptCount = 0;
     for (const hit of hits) {
-      if (!hit.alternative.revisions(hit.position).some(({ typed }) => typed === revision.typed)) continue;
+      if (!hit.evaluator.revisions(hit.position).some(({ typed }) => typed === revision.typed)) continue;
       if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
     }
     if (keptCount > 1) rows.makeDisjoint(rowFrom);
@@ -88,14 +88,14 @@ export class ResultCollector {
   }
 
   #gatherHit(
-    { alternative, position }: Hit,
+    { evaluator, position }: Hit,
     at: ResultPosition,
     isKnown: boolean,
     rows: Rows,
     pathRows: Rows,
     sink: SelectSink,
   ): boolean {
-    const rules = this.#rulesNumber(alternative);
+    const rules = this.#rulesNumber(evaluator);
     const { select } = this.#plan.rules[rules];
     if (isDocumentSelect(select)) {
       sink(select, rules);
@@ -104,8 +104,8 @@ export class ResultCollector {
     const rowFrom = rows.count;
     const pathRowFrom = pathRows.count;
     if (select === undefined || select === "content") {
-      if (alternative.addRows(position, rows) > 1) rows.makeDisjoint(rowFrom);
-      alternative.addPathRows(position, pathRows);
+      if (evaluator.addRows(position, rows) > 1) rows.makeDisjoint(rowFrom);
+      evaluator.addPathRows(position, pathRows);
     }
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
@@ -127,7 +127,7 @@ export class ResultCollector {
     return taken;
   }
 
-  #rulesNumber(alternative: BasicQueryEvaluator): number {
-    return this.#rulesOf.get(alternative) ?? 0;
+  #rulesNumber(evaluator: BasicQueryEvaluator): number {
+    return this.#rulesOf.get(evaluator) ?? 0;
   }
 }

@@ -50,7 +50,7 @@ export async function repositoryPage(
   context: RequestContext,
 ): Promise<RepositoryPage> {
   const length = pageLength(args);
-  const wanted = needsWork(args) ? await sharedRows(table, args, context) : table.placesByName();
+  const wanted = needsWork(args) ? await sharedRows(table, args, context) : table.rowsByName();
   const [start, end] = bounds(table, wanted, args, length);
   const records = wanted.slice(start, end).map((row) => table.at(row));
   await context.yieldAfter(records.length);
@@ -125,7 +125,7 @@ function indexOfCursor(table: RepositoryTable, wanted: readonly number[], cursor
       "bad-request",
       `${JSON.stringify(cursor.slice(0, 100))} is not a cursor; take one of a pageInfo`,
     );
-  const row = table.placeOf(Number(text));
+  const row = table.findRow(Number(text));
   return row === undefined ? -1 : wanted.indexOf(row);
 }
 
@@ -136,14 +136,14 @@ function encodeCursor({ id }: Repository): string {
 /** Places in the table, so that no more records are looked at than are tested or given. */
 function* wantedRows(table: RepositoryTable, args: PageArguments): Generator<void, readonly number[]> {
   const { names } = args;
-  const all = names === undefined || names === null ? table.placesByName() : yield* namedPlaces(table, names);
+  const all = names === undefined || names === null ? table.rowsByName() : yield* namedRows(table, names);
   const tests = compileTests(args);
   const wanted =
     tests.length === 0 ? all : yield* filterInSteps(all, (row) => tests.every((test) => test(table.at(row))));
   return yield* ordered(table, wanted, args);
 }
 
-function* namedPlaces(table: RepositoryTable, names: readonly string[]): Generator<void, readonly number[]> {
+function* namedRows(table: RepositoryTable, names: readonly string[]): Generator<void, readonly number[]> {
   const rows = yield* mapInSteps([...new Set(names)], (name) => table.findRowByName(name));
   return rows.filter((row) => row !== undefined);
 }

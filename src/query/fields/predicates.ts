@@ -4,7 +4,7 @@ import { analyseRegexp } from "../../regexp/analysis/analyse.js";
 import { isOperator, type FieldNode, type QueryNode } from "../syntax/ast.js";
 import { readDateMs } from "./dates.js";
 import { parseRaw } from "../syntax/parse.js";
-import { factNames, readFact } from "../plan/repository-predicates.js";
+import { factNames, readPredicate } from "../plan/repository-predicates.js";
 
 /** Checks the argument of a predicate such as `repo:has.path(re)`, and that it may be negated where it is. */
 export function checkPredicate(field: FieldNode, nowMs: number): void {
@@ -37,7 +37,9 @@ export const checks: Readonly<Record<string, Check>> = {
   "repo:contains": checkFile,
   "repo:has.commit.after": needsDate,
   "repo:contains.commit.after": needsDate,
-  ...Object.fromEntries(factNames.map((name) => [`repo:${name}`, (argument: string) => void readFact(name, argument)])),
+  ...Object.fromEntries(
+    factNames.map((name) => [`repo:${name}`, (argument: string) => void readPredicate(name, argument)]),
+  ),
   "file:has.content": needsRegexp("contains.content"),
   "file:contains.content": needsRegexp("contains.content"),
   "file:has.owner": () => undefined,

@@ -1,7 +1,7 @@
 import type { FieldNode } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";
 import { fields } from "./fields.js";
-import { isFact } from "../plan/repository-predicates.js";
+import { isPredicate } from "../plan/repository-predicates.js";
 import { UnsupportedError } from "../syntax/query-error.js";
 
 const unbuiltTypes: ReadonlySet<string> = new Set(["symbol", "commit", "diff", "codeowners"]);
@@ -47,7 +47,7 @@ export function refuseUnbuilt(text: string, query: BasicQuery): void {
 /** The part of the field that is not built, as the user typed it or nearly so. */
 function unbuiltPart(field: FieldNode): string | undefined {
   const { name, value, predicate } = field;
-  if (isFact(field)) return undefined;
+  if (isPredicate(field)) return undefined;
   if (predicate !== undefined)
     return builtPredicates.has(`${name}:${predicate.name}`) ? undefined : `${name}:${predicate.name}(...)`;
   if (!fields[name].built) return `${name}:`;

@@ -37,18 +37,18 @@ function partition(node: QueryNode): Operand | undefined {
 
 function fieldsThenPattern({ fields, pattern }: Operand, textFrom: number): boolean {
   const lastField = fields.reduce((last, field) => Math.max(last, field.span.from), textFrom);
-  return lastField < firstPlace(pattern);
+  return lastField < firstPosition(pattern);
 }
 
 function patternThenFields({ fields, pattern }: Operand): boolean {
-  const from = lastPlace(pattern);
+  const from = lastPosition(pattern);
   return fields.every((field) => from < field.span.from);
 }
 
-function firstPlace(node: QueryNode): number {
-  return isOperator(node) ? firstPlace(node.children[0] as QueryNode) : node.span.from;
+function firstPosition(node: QueryNode): number {
+  return isOperator(node) ? firstPosition(node.children[0] as QueryNode) : node.span.from;
 }
 
-function lastPlace(node: QueryNode): number {
-  return isOperator(node) ? lastPlace(node.children.at(-1) as QueryNode) : node.span.from;
+function lastPosition(node: QueryNode): number {
+  return isOperator(node) ? lastPosition(node.children.at(-1) as QueryNode) : node.span.from;
 }

@@ -10,7 +10,7 @@ import { planRepositoryNames } from "../fields/repository-names.js";
 import { planRepositories } from "./repository-filter.js";
 import { QueryError } from "../syntax/query-error.js";
 import type { QueryType } from "../syntax/query-type.js";
-import { planRules } from "./result-options.js";
+import { planResultOptions } from "./result-options.js";
 import { expandContext, placeContexts, preferOwnFields, type SearchContexts } from "./search-contexts.js";
 import { planText } from "./text-plan.js";
 import { refuseUnbuilt } from "../fields/unsupported.js";
@@ -43,14 +43,14 @@ export function* planInSteps(
   const patternType = effectivePatternType(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
-  const { rules, numbers } = planRules(queries);
-  const alternatives: BasicQueryPlan[] = [];
+  const { rules, numbers } = planResultOptions(queries);
+  const plans: BasicQueryPlan[] = [];
   for (const [i, query] of queries.entries()) {
-    alternatives.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
+    plans.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
     yield;
   }
-  if (alternatives.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
-  return { patternType, basicQueries: alternatives, rules };
+  if (plans.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
+  return { patternType, basicQueries: plans, rules };
 }
 
 /** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */

@@ -9,7 +9,7 @@ import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 export interface SearchPlan {
   readonly patternType: PatternType;
   readonly basicQueries: readonly BasicQueryPlan[];
-  /** What holds for the results of alternatives, which name theirs by number. One where all say the same. */
+  /** What holds for the results of basic queries, which name theirs by number. One where all say the same. */
   readonly rules: readonly ResultOptions[];
 }
 

@@ -27,19 +27,19 @@ export function printNode(node: QueryNode): string {
 }
 
 /**
- * The short form of a plan: its alternatives, then the rules that hold for all of them; rules of one alternative stand
+ * The short form of a plan: its basic queries, then the rules that hold for all of them; rules of one basic query stand
  * with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
  *
  *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
  */
-export function printPlan({ basicQueries: alternatives, rules }: SearchPlan): string {
+export function printPlan({ basicQueries, rules }: SearchPlan): string {
   const [common] = rules;
   if (rules.length === 1)
-    return [alternatives.map((basic) => printBasic(basic, [])).join(" or "), ...printRules(common)].join(" ");
-  return alternatives.map((basic) => printBasic(basic, printRules(rules[basic.rules]))).join(" or ");
+    return [basicQueries.map((basic) => printBasic(basic, [])).join(" or "), ...printResultOptions(common)].join(" ");
+  return basicQueries.map((basic) => printBasic(basic, printResultOptions(rules[basic.rules]))).join(" or ");
 }
 
-function printRules({ select, count, timeoutMs }: ResultOptions): readonly string[] {
+function printResultOptions({ select, count, timeoutMs }: ResultOptions): readonly string[] {
   return [
     ...(count === undefined ? [] : [`count:${count}`]),
     ...(timeoutMs === undefined ? [] : [`timeout:${timeoutMs}ms`]),

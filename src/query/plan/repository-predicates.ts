@@ -25,12 +25,12 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 /** Names of the predicates on facts, as they stand behind `repo:`. */
 export const factNames: readonly string[] = [...readers.keys()];
 
-export function isFact({ name, predicate }: FieldNode): boolean {
+export function isPredicate({ name, predicate }: FieldNode): boolean {
   return name === "repo" && predicate !== undefined && readers.has(predicate.name);
 }
 
 /** The condition that a predicate's argument stands for. */
-export function readFact(name: string, argument: string): PredicateTest {
+export function readPredicate(name: string, argument: string): PredicateTest {
   const read = readers.get(name);
   if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on facts`);
   return read(argument);
@@ -40,12 +40,12 @@ export function readFact(name: string, argument: string): PredicateTest {
 export function readPredicates(fields: readonly FieldNode[]): readonly RepositoryPredicate[] {
   return fields.flatMap((field) => {
     const { predicate, negated } = field;
-    if (predicate === undefined || !isFact(field)) return [];
+    if (predicate === undefined || !isPredicate(field)) return [];
     return [
       {
         negated,
         label: `${predicate.name}(${predicate.argument})`,
-        test: readFact(predicate.name, predicate.argument),
+        test: readPredicate(predicate.name, predicate.argument),
       },
     ];
   });

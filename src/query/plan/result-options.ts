@@ -10,7 +10,7 @@ import { readCount, readTimeoutMs } from "../fields/values.js";
  * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
  * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
  */
-export function planRules(queries: readonly BasicQuery[]): {
+export function planResultOptions(queries: readonly BasicQuery[]): {
   readonly rules: readonly ResultOptions[];
   readonly numbers: readonly number[];
 } {

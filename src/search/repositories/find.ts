@@ -44,7 +44,7 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
         lane: context.lane,
         resume,
       };
-      const result = await inTurn(context, () => context.pool.find(task));
+      const result = await scheduled(context, () => context.pool.find(task));
       context.onResult(result);
       resume = result.resume;
     } while (resume !== undefined && !context.control.isStopped);
@@ -53,6 +53,6 @@ export async function find(conditions: readonly FindCondition[], context: FindCo
   await Promise.all(Array.from({ length: sliceCount }, () => runSlices().catch(context.onLost)));
 }
 
-function inTurn<T>({ scheduler, lane, client }: FindContext, run: () => Promise<T>): Promise<T> {
+function scheduled<T>({ scheduler, lane, client }: FindContext, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => scheduler.schedule(lane, client, () => run().then(resolve, reject)));
 }

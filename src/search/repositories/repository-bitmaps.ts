@@ -64,7 +64,7 @@ function* cachedBitmap(
 }
 
 /** Whether asking for these names costs next to nothing. */
-export function isKept(table: RepositoryTable, source: string, foldCase: boolean): boolean {
+export function isCached(table: RepositoryTable, source: string, foldCase: boolean): boolean {
   return tableCache(table).get(cacheKey(source, foldCase)) !== undefined;
 }
 
@@ -72,14 +72,14 @@ export function isKept(table: RepositoryTable, source: string, foldCase: boolean
  * Those of the places whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of
  * work.
  */
-export function* placesByName(
+export function* rowsByName(
   table: RepositoryTable,
   source: string,
   foldCase: boolean,
   wanted: boolean,
   rows: readonly number[],
 ): Generator<undefined, readonly number[]> {
-  if (rows.length * 16 >= table.count || isKept(table, source, foldCase)) {
+  if (rows.length * 16 >= table.count || isCached(table, source, foldCase)) {
     const marks = yield* matchingNames(table, source, foldCase);
     return rows.filter((row) => (marks[row] === 1) === wanted);
   }

@@ -1,7 +1,7 @@
 import { repositoryFlags, type RepositoryTable } from "../../catalog/repository-table.js";
 import { setBit } from "../../base/bits.js";
 import type { RepositoryFilter, YesNoOnly } from "../../query/plan/plan.js";
-import { matchingPredicate, matchingNames, placesByName } from "./repository-bitmaps.js";
+import { matchingPredicate, matchingNames, rowsByName } from "./repository-bitmaps.js";
 
 /** What a filter chooses by name and facts, whatever revisions it asks for. */
 export interface RepositoryChoice {
@@ -114,13 +114,13 @@ function* placesOfFilter(
   ];
   let rows: Rows | undefined = among === undefined ? undefined : placesOfNames(table, among);
   for (const { source, wanted } of named) {
-    if (rows === undefined) rows = placesOf(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
-    else if (rows.length > 0) rows = yield* placesByName(table, source, true, wanted, rows);
+    if (rows === undefined) rows = selectRows(yield* matchingNames(table, source, true), wanted ? 1 : 0, undefined);
+    else if (rows.length > 0) rows = yield* rowsByName(table, source, true, wanted, rows);
     yield;
   }
   for (const fact of facts) {
     if (rows?.length === 0) break;
-    rows = placesOf(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, rows);
+    rows = selectRows(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, rows);
     yield;
   }
   return rows ?? Array.from({ length: table.count }, (_, row) => row);
@@ -133,7 +133,7 @@ function placesOfNames(table: RepositoryTable, names: readonly string[]): readon
 }
 
 /** Those of the places, or of all, that are marked as wanted. */
-function placesOf(marks: Uint8Array, wanted: 0 | 1, among: Rows | undefined): Rows {
+function selectRows(marks: Uint8Array, wanted: 0 | 1, among: Rows | undefined): Rows {
   if (among !== undefined) return among.filter((row) => marks[row] === wanted);
   const rows: number[] = [];
   for (let row = marks.indexOf(wanted); row >= 0; row = marks.indexOf(wanted, row + 1)) rows.push(row);

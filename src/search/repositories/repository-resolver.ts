@@ -64,7 +64,7 @@ export function* resolveInSteps(
     const resolution =
       (hasRevisions ? undefined : plain.get(choice)) ?? (yield* resolve(table, records, choice, filters[i]));
     if (!hasRevisions) plain.set(choice, resolution);
-    // What is found out about one alternative's selection is not known of another's.
+    // What is found out about one basic query's selection is not known of another's.
     resolutions.push({ ...resolution, selection: { ...resolution.selection } });
     yield;
   }

@@ -2,18 +2,18 @@ import type { Repository } from "../../model/repository.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import type { RepositoryNamePlan, SearchPlan } from "../../query/plan/plan.js";
 import { buildUnions } from "./name-unions.js";
-import { placesByName } from "./repository-bitmaps.js";
+import { rowsByName } from "./repository-bitmaps.js";
 import type { Resolution } from "./repository-resolver.js";
 import type { SearchResults } from "../stream/search-results.js";
 
 /** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
 export function* repositoryResults(
-  { basicQueries: alternatives, rules: allRules }: SearchPlan,
+  { basicQueries, rules: allRules }: SearchPlan,
   resolutions: readonly Resolution[],
   table: RepositoryTable,
   results: Pick<SearchResults, "addRepository" | "prepareRepositories">,
 ): Generator<undefined, void> {
-  for (const [i, { repositoryNames, rules }] of alternatives.entries()) {
+  for (const [i, { repositoryNames, rules }] of basicQueries.entries()) {
     const { select } = allRules[rules];
     if (repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
     const {
@@ -40,9 +40,9 @@ function* repositoriesByName(
   repositories: readonly Repository[],
 ): Generator<undefined, readonly Repository[]> {
   if (plan.sources.length + plan.exclude.length + plan.groups.length === 0) return repositories;
-  const rows = repositories.flatMap(({ id }) => table.placeOf(id) ?? []);
+  const rows = repositories.flatMap(({ id }) => table.findRow(id) ?? []);
   const kept = new Set(yield* filterRows(plan, table, rows));
-  return repositories.filter(({ id }) => kept.has(table.placeOf(id) ?? -1));
+  return repositories.filter(({ id }) => kept.has(table.findRow(id) ?? -1));
 }
 
 function* filterRows(
@@ -82,7 +82,7 @@ function* keepMatching(
   if (rows.length === 0 || sources.length === 0) return wanted ? [] : rows;
   const marks = new Uint8Array(table.count);
   for (const union of yield* buildUnions(sources, foldCase)) {
-    for (const row of yield* placesByName(table, union, foldCase, true, rows)) marks[row] = 1;
+    for (const row of yield* rowsByName(table, union, foldCase, true, rows)) marks[row] = 1;
     yield;
   }
   return rows.filter((row) => (marks[row] === 1) === wanted);

@@ -33,7 +33,7 @@ export interface SearchPhase {
 }
 
 export interface PhaseContext extends RevisionReading {
-  /** What is looked for in documents, by alternative; undefined where nothing is. */
+  /** What is looked for in documents, by basic query; undefined where nothing is. */
   readonly texts: readonly (TextPlan | undefined)[];
   /** Records as they were when the view was taken: an index of a later commit is no base for what the view shows. */
   readonly repositories: Pick<RepositoryTable, "byId">;
@@ -49,7 +49,7 @@ export interface PhaseContext extends RevisionReading {
 }
 
 /** Commits that are looked at together: a document's sets of commits are made for them. */
-const commitsPerWave = 1024;
+const commitsPerBatch = 1024;
 
 /** Shards of a wave that are read ahead of the one that is searched. */
 const readAheadCount = 2;
@@ -72,7 +72,7 @@ export async function* revisionPhases(
     try {
       for (let left = commits; left.length > 0 && !context.control.isStopped; ) {
         const covered: ReadonlySet<string> = yield* new RevisionBatches(repository, selections, context).search(
-          left.slice(0, commitsPerWave),
+          left.slice(0, commitsPerBatch),
         );
         left = left.filter((commit) => !covered.has(commit));
       }
@@ -84,7 +84,7 @@ export async function* revisionPhases(
 }
 
 /** Says of each wave what is there and what is to be read, and reads nothing of it. */
-export async function explainRounds(
+export async function explainPhases(
   selections: readonly RepositorySelection[],
   context: PhaseContext,
 ): Promise<string[]> {
@@ -94,7 +94,7 @@ export async function explainRounds(
     if (repository === undefined) continue;
     const waves = new RevisionBatches(repository, selections, context);
     for (let left: readonly string[] = commits; left.length > 0 && !context.control.isStopped; ) {
-      const { line, covered } = await waves.explain(left.slice(0, commitsPerWave));
+      const { line, covered } = await waves.explain(left.slice(0, commitsPerBatch));
       lines.push(line);
       left = left.filter((commit) => !covered.has(commit));
     }
@@ -150,15 +150,15 @@ class RevisionBatches {
     const known = cache.wave(this.#repository.id, commits, (id) => this.#live.has(id));
     if (known !== undefined) {
       cache.pin(known.cached.map(({ shard }) => shard));
-      yield this.#round(known, known.cached);
+      yield this.#phase(known, known.cached);
       return new Set(known.commits);
     }
     const { wave, parts } = await this.#find(commits);
-    yield this.#round(wave, wave.cached);
+    yield this.#phase(wave, wave.cached);
     const made: CachedWithSets[] = [];
     for await (const cached of this.#readAhead(parts)) {
       made.push(cached);
-      yield this.#round({ ...wave, live: [] }, [cached]);
+      yield this.#phase({ ...wave, live: [] }, [cached]);
     }
     cache.keepWave(commits, { ...wave, cached: [...wave.cached, ...made] });
     return new Set(wave.commits);
@@ -261,7 +261,7 @@ class RevisionBatches {
     }
   }
 
-  #round(wave: RevisionBatch, cached: readonly CachedWithSets[]): SearchPhase {
+  #phase(wave: RevisionBatch, cached: readonly CachedWithSets[]): SearchPhase {
     const { view, cache } = this.#context;
     const shards: readonly CachedShard[] = cached.map(({ shard }) => shard);
     if (shards.some(({ missingCount }) => missingCount > 0)) this.#context.onIncomplete(this.#repository.name);

@@ -23,7 +23,7 @@ const listedRevisionsMax = 10;
 export interface AlertSource {
   readonly queryText: string;
   readonly plan: SearchPlan;
-  /** By alternative of the plan. */
+  /** By basic query of the plan. */
   readonly resolutions: readonly Resolution[];
   /** Repositories that were not searched, as something about them could not be found out. */
   readonly leftOut: readonly ExcludedRepository[];

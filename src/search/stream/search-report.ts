@@ -28,7 +28,7 @@ export interface ReportedSearch {
 export class SearchReport {
   #resolutions: readonly Resolution[];
   /**
-   * What is counted or named of the resolutions, by what it is: a hundred alternatives may have all repositories each.
+   * What is counted or named of the resolutions, by what it is: a hundred basic queries may have all repositories each.
    */
   #found = new Map<string, readonly string[] | number>();
   /** Repositories of which something could not be found out. */
@@ -54,7 +54,7 @@ export class SearchReport {
     this.#resolutions = resolutions;
   }
 
-  /** What was chosen to be searched, by alternative. */
+  /** What was chosen to be searched, by basic query. */
   get resolutions(): readonly Resolution[] {
     return this.#resolutions;
   }
@@ -64,8 +64,8 @@ export class SearchReport {
     this.#found.clear();
   }
 
-  recordLeftOut(files: readonly ExcludedFile[]): void {
-    for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeLeftOut(file));
+  recordExcluded(files: readonly ExcludedFile[]): void {
+    for (const file of files) this.#costlyFiles.set(`${file.shardId}:${file.document}`, describeExcluded(file));
   }
 
   get durationMs(): number {
@@ -208,7 +208,7 @@ export class SearchReport {
   }
 }
 
-export function describeLeftOut({ repository, path, reason }: ExcludedFile): string {
+export function describeExcluded({ repository, path, reason }: ExcludedFile): string {
   return `\`${repository}\` ${path}: ${reason === "work" ? "looking for the pattern reads the text too often" : "too many matches on one line"}`;
 }
 

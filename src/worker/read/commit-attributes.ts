@@ -8,7 +8,7 @@ import type {
   CommitAttribute,
   CommitAttributes,
   CommitQuestion,
-  ReadCommitFacts,
+  ReadCommitAttributes,
 } from "../../protocol/read-messages.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { hasFile } from "./has-file.js";
@@ -19,8 +19,8 @@ const pathCountMax = 2_000_000;
 type ContributorFilters = Extract<CommitQuestion, { kind: "contributors" }>["filters"];
 
 /** A request has few commits, and each takes a process or two, so all are asked at a time. */
-export async function answerCommitFacts(
-  { question, commits }: ReadCommitFacts,
+export async function answerCommitAttributes(
+  { question, commits }: ReadCommitAttributes,
   context: ReadContext,
 ): Promise<CommitAttributes> {
   return {

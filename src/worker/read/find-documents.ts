@@ -68,7 +68,7 @@ function findInShards(
     });
     const ofKept = kept.map(({ id, from, to }) => {
       if (context.stop()) throw new TrawlError("cancelled", "the search was stopped");
-      return setsOfKept(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted);
+      return cachedSets(new ShardReader(id, new Uint8Array(context.arena, from, to - from)), repositoryId, wanted);
     });
     const { missing } = wanted;
     const sources = findSources(
@@ -272,7 +272,7 @@ function setsOfLive(
   return sets;
 }
 
-function setsOfKept(reader: ShardReader, repositoryId: number, wanted: WantedDocuments): Uint32Array {
+function cachedSets(reader: ShardReader, repositoryId: number, wanted: WantedDocuments): Uint32Array {
   const sets = sharedWords(reader.documentCount);
   const repository = reader.repositories.indexOf(repositoryId);
   for (let document = 0; document < sets.length; document++) {

@@ -4,7 +4,7 @@ import {
   mapInSteps,
   resultWhileYielding,
   sortInSteps,
-  workInTurns,
+  workWhileWanted,
 } from "../../../src/base/yielding.js";
 
 function* count(pieces: number, done: number[]): Generator<undefined, string> {
@@ -73,21 +73,21 @@ t.test("other work comes between turns", async (t) => {
       yield;
     }
   }
-  await workInTurns(slow(), () => true);
+  await workWhileWanted(slow(), () => true);
   t.ok(pieces > 1);
   t.ok(others >= 3, "the work saw what the others did");
 });
 
 t.test("what nobody wants ends early, and an error comes through", async (t) => {
   const done: number[] = [];
-  await workInTurns(count(10, done), () => false);
+  await workWhileWanted(count(10, done), () => false);
   t.same(done, []);
   function* broken(): Generator<undefined, void> {
     yield;
     throw new RangeError("broken");
   }
   await t.rejects(
-    workInTurns(broken(), () => true),
+    workWhileWanted(broken(), () => true),
     { message: "broken" },
   );
 });

@@ -54,7 +54,7 @@ function viewOf(documents: readonly (readonly TestDocument[])[], filter: ShardFi
   documents.forEach((some, column) => filter.fill(column, columnText(testShard(kernel, some, repositories).reader)));
   return {
     shards: documents.map(() => ({ record: { repositoryIds: [1] } })),
-    table: { columnOf: (place) => place },
+    table: { filterColumn: (place) => place },
     filter,
   };
 }
@@ -104,7 +104,7 @@ t.test("a column that is not filled rules nothing out", (t) => {
   t.same([...chooseShards(view, choicesOf("something")).rows], [0]);
   filter.forget(1);
   t.same([...chooseShards(view, choicesOf("something")).rows], [0, 1]);
-  t.same([...chooseShards({ ...view, table: { columnOf: () => noColumn } }, choicesOf("nowhere")).rows], [0, 1]);
+  t.same([...chooseShards({ ...view, table: { filterColumn: () => noColumn } }, choicesOf("nowhere")).rows], [0, 1]);
   t.end();
 });
 

@@ -134,7 +134,7 @@ t.test("records that come and go are in the table that a change prepares", async
     ["while the change is made", "after it"],
   );
   t.same(
-    table.placesByName().map((place) => table.at(place).name),
+    table.rowsByName().map((place) => table.at(place).name),
     table
       .values()
       .map(({ name }) => name)

@@ -6,7 +6,7 @@ import type {
   CommitAttribute,
   CommitOfRepository,
   CommitQuestion,
-  ReadCommitFacts,
+  ReadCommitAttributes,
 } from "../../../src/protocol/read-messages.js";
 import type { ReadLimits, ReadPool } from "../../../src/pool/pools.js";
 
@@ -29,19 +29,19 @@ function limits(ms = 10_000) {
 
 /** A pool whose reads end when the test says so. */
 class FakePool {
-  readonly asked: ReadCommitFacts[] = [];
+  readonly asked: ReadCommitAttributes[] = [];
   readonly #ends: (() => void)[] = [];
   runningMax = 0;
   #running = 0;
 
   constructor(
-    readonly answer: (request: ReadCommitFacts, limits: ReadLimits) => CommitAttribute[] = ({ commits }) =>
+    readonly answer: (request: ReadCommitAttributes, limits: ReadLimits) => CommitAttribute[] = ({ commits }) =>
       commits.map(() => yes),
     readonly waits = false,
   ) {}
 
   readonly run = async (request: unknown, limits: ReadLimits): Promise<unknown> => {
-    const asked = request as ReadCommitFacts;
+    const asked = request as ReadCommitAttributes;
     this.asked.push(asked);
     this.#running++;
     this.runningMax = Math.max(this.runningMax, this.#running);

@@ -50,7 +50,7 @@ t.test("names searched as one text", async (t) => {
         const marks = resultAtOnce(matchingNames(table, source, foldCase));
         const alone = new RE2(source, foldCase ? "umi" : "um");
         const want = names.filter((one) => alone.test(one));
-        const got = names.filter((_, i) => marks[table.placeOf(i + 1) ?? -1] === 1);
+        const got = names.filter((_, i) => marks[table.findRow(i + 1) ?? -1] === 1);
         t.same(got, want, `/${source}/${foldCase ? "i" : ""} ${names.join(" ")}`);
       },
     ),
@@ -97,16 +97,16 @@ t.test("a table made from an earlier one", async (t) => {
   fc.assert(
     fc.property(some, some, some, fc.boolean(), (first, second, third, isAsked) => {
       const earlier = RepositoryTable.of(first, true, undefined);
-      earlier.placesByName();
+      earlier.rowsByName();
       const middle = RepositoryTable.of(second, true, earlier);
-      if (isAsked) middle.placesByName();
+      if (isAsked) middle.rowsByName();
       const [got, want] = [RepositoryTable.of(third, true, middle), RepositoryTable.of(third, true, undefined)];
       t.same(got.values(), want.values());
       t.same(
-        got.placesByName().map((place) => got.at(place).name),
+        got.rowsByName().map((place) => got.at(place).name),
         third.map((one) => one.name).sort(),
       );
-      t.same(got.placesByName(), want.placesByName());
+      t.same(got.rowsByName(), want.rowsByName());
     }),
     { numRuns: 200 },
   );
