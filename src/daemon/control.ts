@@ -33,20 +33,20 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       const config = resolveRepository(body);
       if (config.private && catalog.repositoryByName(config.name) === undefined)
         await audit.record(permissionsEntry(config.name, config));
-      await withActivity(sync, config.name, progress, () => sync.add(config)).catch((error: unknown) => {
+      await withActivity(sync, config.name, progress, () => sync.commands.add(config)).catch((error: unknown) => {
         const isTaken = error instanceof TrawlError && error.code === "conflict";
         throw !isTaken && isAdded(catalog, config) ? withRemedy(error, config.name) : error;
       });
       return statusOf(config.name);
     },
     "DELETE /.api/repos/NAME": async ({ params }: ControlCall) => {
-      await daemon().sync.remove(params["NAME"] ?? "");
+      await daemon().sync.commands.remove(params["NAME"] ?? "");
       return null;
     },
     "POST /.api/repos/NAME/sync": async ({ params, progress }: ControlCall) => {
       const { sync } = daemon();
       const name = params["NAME"] ?? "";
-      await withActivity(sync, name, progress, () => sync.sync(name));
+      await withActivity(sync, name, progress, () => sync.commands.sync(name));
       return statusOf(name);
     },
     "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
@@ -54,21 +54,21 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       const facts = resolveAttributes(body);
       const { sync, audit } = daemon();
       const { private: isPrivate, readers } = facts;
-      if (isPrivate === undefined && readers === undefined) await sync.setFacts(name, facts);
-      else await audit.around(permissionsEntry(name, facts), () => sync.setFacts(name, facts));
+      if (isPrivate === undefined && readers === undefined) await sync.commands.setFacts(name, facts);
+      else await audit.around(permissionsEntry(name, facts), () => sync.commands.setFacts(name, facts));
       return statusOf(name);
     },
     "POST /.api/repos/NAME/url": async ({ params, body, progress }: ControlCall) => {
       const { sync } = daemon();
       const name = params["NAME"] ?? "";
       const { url, credential } = readRemote(body);
-      await withActivity(sync, name, progress, () => sync.setRemote(name, url, credential));
+      await withActivity(sync, name, progress, () => sync.commands.setRemote(name, url, credential));
       return statusOf(name);
     },
     "POST /.api/sync": async () => {
       const { sync, catalog } = daemon();
       // Each repository's own status says how its sync ended.
-      await Promise.allSettled([...catalog.repositories()].map((repository) => sync.sync(repository.name)));
+      await Promise.allSettled([...catalog.repositories()].map((repository) => sync.commands.sync(repository.name)));
       return sync.statuses();
     },
     "POST /.api/reload": ({ body }: ControlCall) => daemon().reload(isTrue(body, "mayRemoveMost")),
@@ -108,7 +108,7 @@ async function withActivity<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   let shown = "";
-  const stop = sync.onActivity(name, (activity) => {
+  const stop = sync.activities.onActivity(name, (activity) => {
     if (activity === shown) return;
     shown = activity;
     progress(`${name}: ${activity}`);
@@ -127,7 +127,7 @@ async function check(
 ): Promise<{ shards: number; faults: number }> {
   let shards = 0;
   const damaged: number[] = [];
-  for await (const { shardId, error } of sync.check()) {
+  for await (const { shardId, error } of sync.repairs.check()) {
     shards++;
     if (error === undefined) continue;
     damaged.push(shardId);
@@ -137,7 +137,7 @@ async function check(
   let faults = 0;
   for (const shardId of damaged) {
     try {
-      await sync.rebuild(shardId);
+      await sync.repairs.rebuild(shardId);
       progress(`shard ${shardId} was built again`);
     } catch (error) {
       faults++;

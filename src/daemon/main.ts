@@ -236,8 +236,8 @@ class Daemon implements Controlled {
       { name: "the shard store", guard: this.#shards.guard },
     ];
     this.#watch = new StoreWatch(stores, log, (error) => this.sync.suspend(error));
-    this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.removeReader(name));
-    this.catalog = new Catalog(this.#records, (shardIds) => this.sync.retire(shardIds));
+    this.accounts = new Accounts(this.#records, this.audit, log, (name) => this.sync.commands.removeReader(name));
+    this.catalog = new Catalog(this.#records, (shardIds) => this.sync.shards.retire(shardIds));
     this.catalog.onReadersChanged = (before, after) =>
       this.accounts.leases.endMatching(
         (viewer) => maySee(before, viewer) && !maySee(after, viewer),
@@ -255,12 +255,14 @@ class Daemon implements Controlled {
       pools,
     );
     this.#ingestPool = new IngestPool(settings, options.index.workers, options.index.maxHeapBytes, pools, (progress) =>
-      this.sync.recordProgress(progress),
+      this.sync.activities.record(progress),
     );
-    this.sync = new SyncManager(
-      this.catalog,
-      this.#ingestPool,
-      {
+    this.sync = new SyncManager({
+      catalog: this.catalog,
+      pool: this.#ingestPool,
+      log,
+      metrics: metrics.metrics,
+      settings: {
         dataFolder: options.data,
         limits,
         fetch: {
@@ -280,9 +282,7 @@ class Daemon implements Controlled {
         program: programVersion(),
         onStoreLost: this.#loseStore,
       },
-      log,
-      metrics.metrics,
-    );
+    });
     const scheduler = new SliceScheduler(options.workers, pressure);
     this.backups = new Backups({
       dataFolder: options.data,
@@ -305,7 +305,7 @@ class Daemon implements Controlled {
         maxTimeoutMs: options.search.maxTimeoutSeconds * 1000,
         onShardFailure: (shardId) => {
           this.#watch.look();
-          this.sync.repair(shardId);
+          this.sync.repairs.repair(shardId);
         },
       },
       shareLimits(options.search.concurrent, options.search.queue, options.clients.sharePercent),
@@ -393,8 +393,8 @@ class Daemon implements Controlled {
     await resultWhileYielding(this.accounts.load());
     this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
     const storedIds = await resultWhileYielding(this.#shards.idsInSteps());
-    this.sync.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
-    this.sync.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
+    this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
+    this.sync.shards.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
     this.#repairMissing(new Set(storedIds));
   }
 
@@ -415,7 +415,7 @@ class Daemon implements Controlled {
       },
       `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`,
     );
-    for (const { id } of missing) this.sync.repair(id);
+    for (const { id } of missing) this.sync.repairs.repair(id);
   }
 
   /** Known once the port is open. */
@@ -429,7 +429,7 @@ class Daemon implements Controlled {
   }
 
   #requestByAddress(repositories: readonly Repository[]): readonly string[] {
-    for (const { id } of repositories) this.sync.request(id);
+    for (const { id } of repositories) this.sync.commands.request(id);
     return repositories.map(({ name }) => name);
   }
 
@@ -443,7 +443,7 @@ class Daemon implements Controlled {
 
   #refresh(name: string, viewer: Viewer): boolean {
     const repository = this.catalog.repositoryTable(viewer).byName(name);
-    if (repository !== undefined) this.sync.request(repository.id);
+    if (repository !== undefined) this.sync.commands.request(repository.id);
     return repository !== undefined;
   }
 
@@ -451,7 +451,7 @@ class Daemon implements Controlled {
     const { catalog, searcher, sync } = this;
     const configuration = lazy(() => visibleConfiguration(options));
     return {
-      repositoryCommands: sync,
+      repositoryCommands: sync.commands,
       catalog,
       searcher,
       accounts: this.accounts,
@@ -462,7 +462,7 @@ class Daemon implements Controlled {
       reads: this.#readPool,
       gitCache: new GitCache(),
       log: this.#log,
-      activityOf: (repositoryId) => sync.activity(repositoryId),
+      activityOf: (repositoryId) => sync.activities.current(repositoryId),
       externalUrl: () => this.externalUrl,
       configuration,
       siteId: siteId(options.data),

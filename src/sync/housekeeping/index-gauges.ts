@@ -1,9 +1,9 @@
-import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
-import type { Metrics } from "../base/metrics.js";
-import type { Catalog } from "../catalog/catalog.js";
-import type { Quarantine } from "../model/quarantine.js";
-import type { Repository } from "../model/repository.js";
-import { repositoryState } from "../model/repository-status.js";
+import { eachInSteps, resultWhileYielding } from "../../base/yielding.js";
+import type { Metrics } from "../../base/metrics.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { Quarantine } from "../../model/quarantine.js";
+import type { Repository } from "../../model/repository.js";
+import { repositoryState } from "../../model/repository-status.js";
 
 /** What the index is made of, as metrics. */
 export class IndexGauges {

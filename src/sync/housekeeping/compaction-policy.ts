@@ -1,4 +1,4 @@
-import type { LiveShard } from "../model/shard-record.js";
+import type { LiveShard } from "../../model/shard-record.js";
 
 /** Shards of one size class are merged when there are this many. */
 const shardsPerClass = 6;

@@ -1,6 +1,6 @@
-import { TrawlError } from "../base/errors.js";
-import type { MetadataChange } from "../model/metadata-change.js";
-import type { Repository } from "../model/repository.js";
+import { TrawlError } from "../../base/errors.js";
+import type { MetadataChange } from "../../model/metadata-change.js";
+import type { Repository } from "../../model/repository.js";
 
 type Metadata = Repository["metadata"];
 

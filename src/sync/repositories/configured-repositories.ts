@@ -1,6 +1,6 @@
-import { TrawlError } from "../base/errors.js";
-import type { Catalog } from "../catalog/catalog.js";
-import type { Repository, RepositoryConfig } from "../model/repository.js";
+import { TrawlError } from "../../base/errors.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { Repository, RepositoryConfig } from "../../model/repository.js";
 
 /** A list that names fewer than this share of the repositories that were configured is taken for a mistake. */
 const remainingShareMin = 0.5;

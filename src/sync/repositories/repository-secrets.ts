@@ -1,6 +1,6 @@
-import type { RepositoryConfig } from "../model/repository.js";
-import { splitSecret } from "../git/mirror/url-secret.js";
-import { SecretFiles } from "../store/secret-files.js";
+import type { RepositoryConfig } from "../../model/repository.js";
+import { splitSecret } from "../../git/mirror/url-secret.js";
+import { SecretFiles } from "../../store/secret-files.js";
 
 /** Moves the secrets of URLs to files, so that the catalog has none. */
 export class RepositorySecrets {

@@ -1,0 +1,55 @@
+import { errorMessage } from "../../base/errors.js";
+import type { CatalogChange } from "../../catalog/catalog.js";
+import type { ShardRecord } from "../../model/shard-record.js";
+import type { IndexTasks } from "../queue/index-tasks.js";
+import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+
+/** Makes shards live, and deletes those that are not. */
+export class ShardFlips {
+  /** The next shard id, shared with the workers. */
+  readonly shardIds = new Int32Array(new SharedArrayBuffer(4));
+  readonly #services: SyncServices;
+  readonly #tasks: IndexTasks;
+
+  constructor(services: SyncServices, tasks: IndexTasks) {
+    this.#services = services;
+    this.#tasks = tasks;
+  }
+
+  /** New shards get ids from this one on: something with a smaller one may still be stored. */
+  reserveShardIds(nextShardId: number): void {
+    this.shardIds[0] = nextShardId;
+  }
+
+  /** One catalog flip. Of the shards written for it, those that it does not use are deleted. */
+  async flip(written: readonly ShardRecord[], makeChange: () => CatalogChange): Promise<void> {
+    let used: readonly ShardRecord[] = [];
+    try {
+      ({ addedShards: used = [] } = await this.#services.catalog.commit(makeChange));
+    } finally {
+      this.retire(written.map((record) => record.id).filter((id) => !used.some((record) => record.id === id)));
+    }
+  }
+
+  /** Deletes retired shards. */
+  retire(shardIds: readonly number[]): void {
+    if (shardIds.length === 0 || this.#tasks.suspended !== undefined) return;
+    const { pool, settings, log } = this.#services;
+    this.#tasks.track(
+      pool.remove({ kind: "remove", shardIds }).catch((error: unknown) => {
+        reportStoreLoss(settings, error);
+        log.warn(
+          { shards: shardIds, error: errorMessage(error) },
+          "retired shards could not be deleted; the next start tries again",
+        );
+      }),
+    );
+  }
+}
+
+/** The shards with all other repositories hidden; those that show none are left out. */
+export function withOnly(shards: readonly ShardRecord[], isShown: (repositoryId: number) => boolean): ShardRecord[] {
+  return shards
+    .map((record) => ({ ...record, repositoryIds: record.repositoryIds.map((id) => (isShown(id) ? id : 0)) }))
+    .filter((record) => record.repositoryIds.some((id) => id !== 0));
+}

@@ -1,0 +1,83 @@
+import { deserializeError, type TrawlError } from "../../base/errors.js";
+import type { LiveShard } from "../../model/shard-record.js";
+import type { CheckTask } from "../../protocol/messages.js";
+import type { IndexTasks } from "../queue/index-tasks.js";
+import type { SyncQueue } from "../queue/sync-queue.js";
+import type { SyncServices } from "../sync-settings.js";
+
+/** Verifies shards, and has damaged ones built again from their mirrors. */
+export class ShardRepairs {
+  readonly #services: SyncServices;
+  readonly #tasks: IndexTasks;
+  readonly #queue: SyncQueue;
+  /** Live shards that failed their checks and wait to be built again. */
+  readonly #damaged = new Set<number>();
+  #scrubbed = 0;
+
+  constructor(services: SyncServices, tasks: IndexTasks, queue: SyncQueue) {
+    this.#services = services;
+    this.#tasks = tasks;
+    this.#queue = queue;
+  }
+
+  /** A shard failed its checks: its repositories are built again from their mirrors. */
+  repair(shardId: number): void {
+    const shard = this.#services.catalog.shard(shardId);
+    if (shard === undefined || this.#damaged.has(shardId)) return;
+    this.#damaged.add(shardId);
+    this.#services.metrics.shardsDamaged.inc();
+    this.count();
+    for (const id of shard.record.repositoryIds) if (id !== 0) this.#queue.enqueue(id, true);
+    this.#tasks.pump();
+  }
+
+  /** Builds a damaged shard's repositories again and waits for it. */
+  async rebuild(shardId: number): Promise<void> {
+    const ids = this.#services.catalog.shard(shardId)?.record.repositoryIds.filter((id) => id !== 0) ?? [];
+    for (const id of ids) this.#queue.schedule(id).rebuild = true;
+    await Promise.all(ids.map((id) => this.#queue.sync(id)));
+  }
+
+  /** Verifies every live shard; yields what is damaged. */
+  async *check(): AsyncGenerator<{ readonly shardId: number; readonly error: TrawlError | undefined }> {
+    const { catalog, pool } = this.#services;
+    for (const { record } of [...catalog.shards()]) {
+      const { failures } = await pool.check({
+        kind: "check",
+        shards: [record],
+        part: "whole",
+        stop: this.#tasks.stopWord,
+      });
+      if (catalog.shard(record.id) === undefined) continue;
+      const [failure] = failures;
+      yield { shardId: record.id, error: failure === undefined ? undefined : deserializeError(failure.error) };
+    }
+  }
+
+  /** Verifies the next live shard in turn. */
+  scrub(): void {
+    if (this.#tasks.suspended !== undefined) return;
+    const shards = this.#services.catalog.shards();
+    const shard = shards[this.#scrubbed++ % Math.max(1, shards.length)];
+    if (shard !== undefined) this.#tasks.track(this.verify([shard], "whole"));
+  }
+
+  /** Those that are missing, foreign or damaged are built again. */
+  async verify(shards: readonly LiveShard[], part: CheckTask["part"]): Promise<void> {
+    const { pool, log } = this.#services;
+    const stored = shards.map(({ record: { id, checksum } }) => ({ id, checksum }));
+    const { failures } = await pool.check({ kind: "check", shards: stored, part, stop: this.#tasks.stopWord });
+    for (const failure of failures) {
+      log.error({ shard: failure.shardId }, failure.error.message);
+      this.repair(failure.shardId);
+    }
+  }
+
+  /** Counts those as repaired that are no longer live. To be called after each change of the live shards. */
+  count(): void {
+    const { catalog, metrics } = this.#services;
+    for (const id of this.#damaged)
+      if (catalog.shard(id) === undefined && this.#damaged.delete(id)) metrics.shardsRepaired.inc();
+    metrics.indexCorruptShards.set(this.#damaged.size);
+  }
+}

@@ -1,0 +1,55 @@
+import { TrawlError } from "../../base/errors.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { SyncActivities } from "../activity.js";
+import type { IndexTasks } from "./index-tasks.js";
+import type { MirrorFolders } from "../housekeeping/mirror-folders.js";
+
+/** Which repositories are in a task: each is in one at a time, which alone may touch its mirror and its shards. */
+export class RepositoryLocks {
+  readonly #catalog: Catalog;
+  readonly #tasks: IndexTasks;
+  readonly #activities: SyncActivities;
+  readonly #mirrors: MirrorFolders;
+  readonly #busy = new Set<number>();
+
+  constructor(catalog: Catalog, tasks: IndexTasks, activities: SyncActivities, mirrors: MirrorFolders) {
+    this.#catalog = catalog;
+    this.#tasks = tasks;
+    this.#activities = activities;
+    this.#mirrors = mirrors;
+  }
+
+  isBusy(id: number): boolean {
+    return this.#busy.has(id);
+  }
+
+  /** Caller guarantees: none of them is busy. */
+  lock(ids: readonly number[]): void {
+    for (const id of ids) this.#busy.add(id);
+  }
+
+  /** The mirror of a repository that was removed meanwhile is deleted. */
+  release(ids: readonly number[]): void {
+    for (const id of ids) {
+      this.#busy.delete(id);
+      this.#activities.end(id);
+      if (this.#catalog.repository(id) === undefined) this.#tasks.track(this.#mirrors.remove(id));
+    }
+  }
+
+  /**
+   * Runs `work` while no task touches the repository or its mirror. Rejects with `shutting-down` when it comes to that
+   * first.
+   */
+  async exclusively<T>(id: number, work: () => Promise<T>): Promise<T> {
+    while (this.#busy.has(id) && this.#tasks.count > 0) await this.#tasks.oneEnded();
+    if (this.#tasks.isStopping) throw new TrawlError("shutting-down", "the daemon is stopping");
+    this.lock([id]);
+    try {
+      return await work();
+    } finally {
+      this.release([id]);
+      this.#tasks.pump();
+    }
+  }
+}

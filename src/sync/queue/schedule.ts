@@ -1,0 +1,54 @@
+import type { PendingCall } from "../../base/deadline.js";
+import type { TrawlError } from "../../base/errors.js";
+
+export type SyncResult = "unchanged" | "indexed";
+
+interface Waiter {
+  readonly resolve: (result: SyncResult) => void;
+  readonly reject: (error: TrawlError) => void;
+}
+
+/** When one repository is synced next, what of it, and who waits for that. */
+export class Schedule {
+  /** Syncs in a row that changed nothing, or failed. */
+  quietCount = 0;
+  timer: PendingCall | undefined = undefined;
+  /** True until all of it has been indexed anew. */
+  rebuild = false;
+  /** True until a task has begun to fetch everything anew. */
+  recreate = false;
+  /** Those who wait for the next task to begin, and those who wait for the running one to end. */
+  readonly #waiters: Waiter[] = [];
+  readonly #attending: Waiter[] = [];
+
+  /** Resolves when a task that begins after this call has ended. */
+  wait(): Promise<SyncResult> {
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  get hasWaiters(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  /** A task begins: whoever waits is told how it ends. */
+  attend(): void {
+    this.#attending.push(...this.#waiters.splice(0));
+  }
+
+  /** The task did not come to an end: they wait for the next one. */
+  waitAgain(): void {
+    this.#waiters.push(...this.#attending.splice(0));
+  }
+
+  resolveAttending(result: SyncResult): void {
+    for (const waiter of this.#attending.splice(0)) waiter.resolve(result);
+  }
+
+  rejectAttending(error: TrawlError): void {
+    for (const waiter of this.#attending.splice(0)) waiter.reject(error);
+  }
+
+  rejectWaiters(error: TrawlError): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(error);
+  }
+}

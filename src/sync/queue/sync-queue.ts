@@ -1,0 +1,196 @@
+import { callAfter } from "../../base/deadline.js";
+import { TrawlError } from "../../base/errors.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { Repository } from "../../model/repository.js";
+import type { IndexTasks } from "./index-tasks.js";
+import type { RepositoryLocks } from "./repository-locks.js";
+import { Schedule, type SyncResult } from "./schedule.js";
+
+/** At most this many repositories are synced by one task. */
+const batchCountMax = 64;
+
+/** Repositories that wait for a sync, now or later, and which of them come next. */
+export class SyncQueue {
+  readonly #catalog: Catalog;
+  readonly #tasks: IndexTasks;
+  readonly #locks: RepositoryLocks;
+  readonly #schedules = new Map<number, Schedule>();
+  /** Repositories that wait for a task: those that somebody waits for, and the rest. */
+  readonly #urgent = new Set<number>();
+  readonly #queued = new Set<number>();
+  /** Repositories that get a task of their own until one succeeds: a thread was lost in their last one. */
+  readonly #alone = new Set<number>();
+  /** Of those, the ones whose remote takes its time: they have threads of their own, so that nobody waits for it. */
+  readonly #slow = new Set<number>();
+
+  constructor(catalog: Catalog, tasks: IndexTasks, locks: RepositoryLocks) {
+    this.#catalog = catalog;
+    this.#tasks = tasks;
+    this.#locks = locks;
+  }
+
+  /** Repositories that wait for their sync. */
+  get waitingCount(): number {
+    return this.#urgent.size + this.#queued.size;
+  }
+
+  schedule(id: number): Schedule {
+    let schedule = this.#schedules.get(id);
+    if (schedule === undefined) {
+      schedule = new Schedule();
+      this.#schedules.set(id, schedule);
+    }
+    return schedule;
+  }
+
+  /** Fetches and indexes now; resolves once what was fetched is searchable. */
+  sync(id: number): Promise<SyncResult> {
+    if (this.#tasks.suspended !== undefined) return Promise.reject(this.#tasks.suspended);
+    if (this.#catalog.repository(id)?.removedAt !== "") return Promise.reject(wasRemoved());
+    const done = this.schedule(id).wait();
+    this.#urgent.add(id);
+    this.#tasks.pump();
+    return done;
+  }
+
+  /**
+   * Like `sync`, but returns immediately. However often it is asked for before it begins, it is done once; asked for
+   * while one runs, another one follows, since what is new may have come too late for the first.
+   */
+  request(id: number): void {
+    if (this.#catalog.repository(id)?.removedAt !== "" || this.#tasks.isStopping) return;
+    this.#urgent.add(id);
+    this.#tasks.pump();
+  }
+
+  /** Caller guarantees: calls `pump` afterwards. */
+  enqueue(id: number, rebuild: boolean): void {
+    const schedule = this.schedule(id);
+    schedule.timer?.cancel();
+    schedule.rebuild ||= rebuild;
+    this.#queued.add(id);
+  }
+
+  enqueueAfter(repository: Repository, delayMs: number): void {
+    if (repository.removedAt !== "" || this.#tasks.suspended !== undefined) return;
+    const schedule = this.schedule(repository.id);
+    schedule.timer?.cancel();
+    schedule.timer = callAfter(delayMs, () => {
+      this.enqueue(repository.id, false);
+      this.#tasks.pump();
+    });
+  }
+
+  /** Those who wait for it wait on. It is not released yet, so no task takes it before this one is over. */
+  tryAgain(id: number, isAlone: boolean): void {
+    if (this.#catalog.repository(id)?.removedAt !== "") return;
+    const schedule = this.schedule(id);
+    if (this.#tasks.suspended !== undefined) {
+      schedule.rejectAttending(this.#tasks.suspended);
+      return;
+    }
+    schedule.waitAgain();
+    if (isAlone) this.#alone.add(id);
+    if (schedule.hasWaiters) this.#urgent.add(id);
+    else this.#queued.add(id);
+  }
+
+  /** Its remote takes its time: it goes on where nobody waits for it. */
+  defer(id: number): void {
+    this.#slow.add(id);
+    this.tryAgain(id, true);
+  }
+
+  /** A task of it succeeded. */
+  recordSuccess(id: number): void {
+    this.#alone.delete(id);
+    this.#slow.delete(id);
+  }
+
+  /** No task of this repository begins any more. */
+  remove(id: number): void {
+    const schedule = this.schedule(id);
+    schedule.timer?.cancel();
+    rejectAll(schedule, wasRemoved());
+    this.#schedules.delete(id);
+    this.#alone.delete(id);
+    this.#slow.delete(id);
+    this.#urgent.delete(id);
+    this.#queued.delete(id);
+  }
+
+  /**
+   * The next repositories to sync: one that is waited for alone, of the rest as many as leave each worker several
+   * batches.
+   */
+  takeBatch(workerCount: number): Repository[] {
+    const urgent = this.#nextUrgent();
+    if (urgent !== undefined) return this.#take([urgent]);
+    const free = [...this.#queued].filter((id) => !this.#locks.isBusy(id) && !this.#slow.has(id));
+    if (this.#alone.has(free[0])) return this.#take(free.slice(0, 1));
+    const together = free.filter((id) => !this.#alone.has(id));
+    const count = Math.min(batchCountMax, Math.ceil(together.length / (workerCount * 4)));
+    return this.#take(together.slice(0, count));
+  }
+
+  /** One that waits and whose remote is slow; undefined when there is none. */
+  takeSlow(): Repository[] | undefined {
+    const isWaiting = (id: number): boolean => this.#urgent.has(id) || this.#queued.has(id);
+    const id = findFirst(this.#slow, (slow) => !this.#locks.isBusy(slow) && isWaiting(slow));
+    return id === undefined ? undefined : this.#take([id]);
+  }
+
+  /** One that somebody waits for; undefined when there is none. */
+  takeUrgent(): Repository[] | undefined {
+    const id = this.#nextUrgent();
+    return id === undefined ? undefined : this.#take([id]);
+  }
+
+  #nextUrgent(): number | undefined {
+    return findFirst(this.#urgent, (id) => !this.#locks.isBusy(id) && !this.#slow.has(id));
+  }
+
+  #take(ids: readonly number[]): Repository[] {
+    for (const id of ids) {
+      this.#urgent.delete(id);
+      this.#queued.delete(id);
+    }
+    const repositories = ids.flatMap((id) => this.#catalog.repository(id) ?? []);
+    this.#locks.lock(repositories.map(({ id }) => id));
+    return repositories;
+  }
+
+  /** Nothing begins any more; whoever waits for a task to begin is told why. */
+  suspend(error: TrawlError): void {
+    this.#endWaiting((schedule) => schedule.rejectWaiters(error));
+  }
+
+  /** The same for whoever waits for a running task to end. */
+  close(): void {
+    this.#endWaiting((schedule) => rejectAll(schedule, new TrawlError("shutting-down", "the daemon is stopping")));
+  }
+
+  #endWaiting(end: (schedule: Schedule) => void): void {
+    this.#urgent.clear();
+    this.#queued.clear();
+    for (const schedule of this.#schedules.values()) {
+      schedule.timer?.cancel();
+      end(schedule);
+    }
+  }
+}
+
+/** There may be thousands of values, and the first of them will mostly do. */
+export function findFirst(values: Iterable<number>, isGood: (value: number) => boolean): number | undefined {
+  for (const value of values) if (isGood(value)) return value;
+  return undefined;
+}
+
+function rejectAll(schedule: Schedule, error: TrawlError): void {
+  schedule.rejectWaiters(error);
+  schedule.rejectAttending(error);
+}
+
+function wasRemoved(): TrawlError {
+  return new TrawlError("not-found", "the repository was removed");
+}

@@ -1,0 +1,147 @@
+import { TrawlError } from "../../base/errors.js";
+import { checkCredential, isSameOrigin } from "../../git/mirror/url-secret.js";
+import type { MetadataChange } from "../../model/metadata-change.js";
+import type { Repository, RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import { changedMetadata, withChange } from "./metadata.js";
+import type { Quarantines } from "../runner/quarantines.js";
+import type { RepositoryRemoval } from "../housekeeping/repository-removal.js";
+import type { RepositorySecrets } from "./repository-secrets.js";
+import type { SyncResult } from "../queue/schedule.js";
+import type { SyncQueue } from "../queue/sync-queue.js";
+
+/** What people order for one repository: add, change, sync, remove. */
+export class RepositoryCommands {
+  readonly #catalog: Catalog;
+  readonly #queue: SyncQueue;
+  readonly #secrets: RepositorySecrets;
+  readonly #quarantines: Quarantines;
+  readonly #removal: RepositoryRemoval;
+
+  constructor(
+    catalog: Catalog,
+    queue: SyncQueue,
+    secrets: RepositorySecrets,
+    quarantines: Quarantines,
+    removal: RepositoryRemoval,
+  ) {
+    this.#catalog = catalog;
+    this.#queue = queue;
+    this.#secrets = secrets;
+    this.#quarantines = quarantines;
+    this.#removal = removal;
+  }
+
+  /**
+   * Adds a repository and waits until it is searchable. Rejects with `conflict`, or with what its first sync failed
+   * with.
+   */
+  async add(config: RepositoryConfig): Promise<Repository> {
+    // Before anything is kept of it: a name that is taken has a secret of its own.
+    this.#catalog.requireFree(config.name);
+    const { config: without } = await this.#secrets.moved(config);
+    const {
+      repositories: [repository],
+    } = await this.#catalog.commit(() => ({ repositories: [this.#catalog.newRepository(without, false)] as const }));
+    await this.#queue.sync(repository.id);
+    return this.#catalog.repository(repository.id) ?? repository;
+  }
+
+  /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
+  async setFacts(name: string, facts: Partial<RepositoryAttributes>): Promise<void> {
+    await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...facts }] }));
+  }
+
+  /**
+   * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of
+   * another host. Rejects like `setFacts`, and with what the fetch failed with.
+   */
+  async setRemote(name: string, url: string | undefined, credential: string | undefined): Promise<SyncResult> {
+    const known = this.#addedByHand(name);
+    const isKept = url === undefined || isSameOrigin(known.url, url);
+    const wanted = { name, url: url ?? known.url, credential: credential ?? "" };
+    checkCredential(wanted.url, wanted.credential);
+    const { config } = await this.#secrets.moved(wanted);
+    const remote = {
+      url: config.url,
+      credential: credential === undefined && config.credential === "" && isKept ? known.credential : config.credential,
+    };
+    const {
+      repositories: [{ id }],
+    } = await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...remote }] as const }));
+    if (remote.credential !== known.credential) await this.#secrets.forget(known.credential);
+    return await this.#queue.sync(id);
+  }
+
+  /**
+   * Changes one pair of a repository's metadata. Rejects with `conflict` for one that the configuration file says, for
+   * a key that is added twice, and with `not-found` for a key that is not there.
+   */
+  async changeMetadata(name: string, change: MetadataChange): Promise<void> {
+    await this.#catalog.commit(() => {
+      const repository = this.#named(name);
+      const metadata = changedMetadata(repository, change);
+      const addedMetadata = repository.configured
+        ? withChange(repository.addedMetadata, change)
+        : repository.addedMetadata;
+      return { repositories: [{ ...repository, metadata, addedMetadata }] };
+    });
+  }
+
+  /** Takes a name from the readers of repositories; those of the configuration file stay as it says. */
+  async removeReader(name: string): Promise<void> {
+    const isOther = (reader: string): boolean => reader.toLowerCase() !== name.toLowerCase();
+    await this.#catalog.commit(() => ({
+      repositories: [...this.#catalog.repositories()]
+        .filter(({ configured, readers }) => !configured && !readers.every(isOther))
+        .map((repository) => ({ ...repository, readers: repository.readers.filter(isOther) })),
+    }));
+  }
+
+  /** Removes a repository with its documents and its mirror. */
+  async remove(name: string): Promise<void> {
+    await this.#removal.remove(this.#named(name));
+  }
+
+  /** Fetches and indexes now; resolves once what was fetched is searchable. */
+  async sync(name: string): Promise<SyncResult> {
+    return await this.#queue.sync(this.#named(name).id);
+  }
+
+  /** Like `sync`, but returns immediately: see SyncQueue.request. */
+  request(repositoryId: number): void {
+    this.#queue.request(repositoryId);
+  }
+
+  /** Indexes all of it anew, from its mirror. Does not wait, like `request`. */
+  requestIndexing(repositoryId: number): void {
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#queue.schedule(repositoryId).rebuild = true;
+    this.#quarantines.lift(repositoryId);
+    this.request(repositoryId);
+  }
+
+  /** Empties its mirror and fetches everything; what can be searched stays meanwhile. Does not wait, like `request`. */
+  requestCloning(repositoryId: number): void {
+    if (this.#catalog.repository(repositoryId) !== undefined) this.#queue.schedule(repositoryId).recreate = true;
+    this.#quarantines.lift(repositoryId);
+    this.request(repositoryId);
+  }
+
+  #addedByHand(name: string): Repository {
+    const repository = this.#named(name);
+    if (!repository.configured) return repository;
+    throw new TrawlError(
+      "conflict",
+      `${JSON.stringify(name)} is listed in the configuration file or on the command line: change it there`,
+    );
+  }
+
+  #named(name: string): Repository {
+    const repository = this.#catalog.repositoryByName(name);
+    if (repository !== undefined) return repository;
+    throw new TrawlError(
+      "not-found",
+      `there is no repository named ${JSON.stringify(name)}; \`trawl repo list\` shows those there are`,
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import { redactUrl } from "../../git/mirror/remote-url.js";
+import { quarantineSentences } from "../../model/quarantine.js";
+import { attributesIn, type Repository } from "../../model/repository.js";
+import { repositoryState, type RepositoryStatus } from "../../model/repository-status.js";
+import type { SyncActivities } from "../activity.js";
+import type { LossJudge } from "../runner/loss.js";
+
+/** What `trawl repo list` shows of a repository. */
+export function repositoryStatus(
+  repository: Repository,
+  activities: SyncActivities,
+  judge: LossJudge,
+  removalGraceMs: number,
+): RepositoryStatus {
+  const { removedAt } = repository;
+  return {
+    name: repository.name,
+    url: redactUrl(repository.url),
+    state: repositoryState(repository),
+    activity: activities.current(repository.id),
+    error: repository.lastError,
+    deletedAfter: removedAt === "" ? "" : new Date(Date.parse(removedAt) + removalGraceMs).toISOString(),
+    lastFetched: repository.lastFetched,
+    branches: repository.indexedBranches.map(({ name, commit }) => ({ name, commit })),
+    documentCount: repository.documentCount,
+    contentBytes: repository.contentBytes,
+    skippedCounts: repository.skippedCounts,
+    quarantine: quarantineSentences(judge.current(repository)),
+    ...attributesIn(repository),
+  };
+}

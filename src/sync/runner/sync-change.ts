@@ -1,0 +1,71 @@
+import type { Catalog, CatalogChange } from "../../catalog/catalog.js";
+import type { Repository } from "../../model/repository.js";
+import type { SyncOutcome, SyncTaskResult } from "../../protocol/messages.js";
+import type { LossJudge } from "./loss.js";
+import { withOnly } from "../housekeeping/shard-flips.js";
+
+type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
+
+/**
+ * What a finished sync changes in the catalog. Repositories that failed, or were removed meanwhile, are hidden in the
+ * shards that hold a part of them.
+ */
+export function toCatalogChange(catalog: Catalog, judge: LossJudge, result: SyncTaskResult): CatalogChange {
+  const changed = result.outcomes.filter(
+    (outcome) => outcome.kind === "changed" && catalog.repository(outcome.repositoryId) !== undefined,
+  ) as ChangedOutcome[];
+  const changedIds = new Set(changed.map((outcome) => outcome.repositoryId));
+  const replaced = new Set(changed.filter((outcome) => outcome.replaces).map((outcome) => outcome.repositoryId));
+  return {
+    repositories: changed.flatMap((outcome) => updatedRecord(catalog, judge, outcome)),
+    addedShards: withOnly(result.shards, (id) => changedIds.has(id)),
+    ...withoutReplaced(catalog, replaced),
+    tombstones: mergeTombstones(changed),
+  };
+}
+
+/** Shards that hold nothing but replaced repositories go; in the others these are hidden. */
+function withoutReplaced(
+  catalog: Catalog,
+  replaced: ReadonlySet<number>,
+): { readonly removedShardIds: number[]; readonly hidden: Map<number, number[]> } {
+  const hidden = new Map<number, number[]>();
+  const removedShardIds: number[] = [];
+  for (const { record } of catalog.shards()) {
+    const gone = record.repositoryIds.filter((id) => replaced.has(id));
+    if (gone.length === 0) continue;
+    if (record.repositoryIds.every((id) => id === 0 || replaced.has(id))) removedShardIds.push(record.id);
+    else hidden.set(record.id, gone);
+  }
+  return { removedShardIds, hidden };
+}
+
+function mergeTombstones(changed: readonly ChangedOutcome[]): Map<number, number[]> {
+  const tombstones = new Map<number, number[]>();
+  for (const outcome of changed) {
+    for (const [shardId, documents] of outcome.tombstones)
+      tombstones.set(shardId, [...(tombstones.get(shardId) ?? []), ...documents]);
+  }
+  return tombstones;
+}
+
+function updatedRecord(catalog: Catalog, judge: LossJudge, outcome: ChangedOutcome): Repository[] {
+  const repository = catalog.repository(outcome.repositoryId);
+  if (repository === undefined) return [];
+  const { defaultBranch, indexedBranches, documentCount, contentBytes, skippedCounts, fetched } = outcome;
+  return [
+    {
+      ...repository,
+      defaultBranch,
+      indexedBranches,
+      documentCount,
+      contentBytes,
+      skippedCounts,
+      generation: repository.generation + 1,
+      lastFetched: fetched,
+      lastChanged: fetched,
+      lastError: "",
+      quarantine: judge.afterSync(repository),
+    },
+  ];
+}

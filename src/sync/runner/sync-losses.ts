@@ -1,0 +1,69 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { IngestLoss } from "../../pool/pools.js";
+import type { SyncInput } from "../../protocol/messages.js";
+import type { LossJudge } from "./loss.js";
+import type { Quarantines } from "./quarantines.js";
+import type { ShardFlips } from "../housekeeping/shard-flips.js";
+import type { SyncOutcomes } from "./sync-outcomes.js";
+import type { SyncQueue } from "../queue/sync-queue.js";
+import type { SyncServices } from "../sync-settings.js";
+
+/**
+ * The thread of a sync is gone. Repositories that it was not about go on in another task; what it did not get past is
+ * not tried again.
+ */
+export class SyncLosses {
+  readonly #services: SyncServices;
+  readonly #judge: LossJudge;
+  readonly #queue: SyncQueue;
+  readonly #flips: ShardFlips;
+  readonly #outcomes: SyncOutcomes;
+  readonly #quarantines: Quarantines;
+
+  constructor(
+    services: SyncServices,
+    judge: LossJudge,
+    queue: SyncQueue,
+    flips: ShardFlips,
+    outcomes: SyncOutcomes,
+    quarantines: Quarantines,
+  ) {
+    this.#services = services;
+    this.#judge = judge;
+    this.#queue = queue;
+    this.#flips = flips;
+    this.#outcomes = outcomes;
+    this.#quarantines = quarantines;
+  }
+
+  async settle(inputs: readonly SyncInput[], loss: IngestLoss): Promise<void> {
+    this.#flips.retire(loss.doing.shardIds);
+    const ids = inputs.map(({ repository }) => repository.id);
+    const suspects = this.#judge.suspects(ids, loss);
+    for (const { repository, recreate } of inputs) {
+      const { id } = repository;
+      if (recreate) this.#queue.schedule(id).recreate = true;
+      if (suspects.length === 1 && suspects[0] === id) await this.#settleSuspect(id, loss);
+      else this.#queue.tryAgain(id, suspects.includes(id));
+    }
+  }
+
+  async #settleSuspect(id: number, loss: IngestLoss): Promise<void> {
+    const repository = this.#services.catalog.repository(id);
+    if (repository === undefined) return;
+    const verdict = this.#judge.judge(repository, loss);
+    const { path, oid, phase } = loss.doing;
+    this.#services.log.error(
+      { repository: repository.name, phase, path, blob: oid, reason: loss.reason, verdict: verdict.kind },
+      loss.message,
+    );
+    if (verdict.kind === "failed") return this.#outcomes.recordFailure(id, loss);
+    try {
+      if (verdict.kind === "quarantine") await this.#quarantines.set(id, verdict.quarantine);
+      this.#queue.tryAgain(id, true);
+    } catch (error) {
+      const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
+      this.#outcomes.recordFailure(id, failure);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { deserializeError, TrawlError } from "../../base/errors.js";
+import { oneLine } from "../../base/text.js";
+import type { Repository } from "../../model/repository.js";
+import type { SyncOutcome } from "../../protocol/messages.js";
+import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";
+import type { SyncQueue } from "../queue/sync-queue.js";
+import { reportStoreLoss, type SyncServices } from "../sync-settings.js";
+
+/** The error of a repository is no longer than this. */
+const errorCharsMax = 1_000;
+
+/** After a failed sync the next try waits at least this long, and twice as long each time it fails again. */
+const retryMsMin = 10_000;
+
+type DoneOutcome = Extract<SyncOutcome, { kind: "changed" | "unchanged" }>;
+type ChangedOutcome = Extract<SyncOutcome, { kind: "changed" }>;
+
+/** What follows from the end of a sync: who is told, what is recorded, and when the next one comes. */
+export class SyncOutcomes {
+  readonly #services: SyncServices;
+  readonly #queue: SyncQueue;
+  readonly #maintenance: MirrorMaintenance;
+  /** Repositories whose running task fetches everything anew. */
+  readonly #recreating = new Set<number>();
+  /** Repositories that were fetched anew because their mirrors lacked objects: once in the life of the process. */
+  readonly #refetched = new Set<number>();
+
+  constructor(services: SyncServices, queue: SyncQueue, maintenance: MirrorMaintenance) {
+    this.#services = services;
+    this.#queue = queue;
+    this.#maintenance = maintenance;
+  }
+
+  /** A task begins to fetch everything of it anew. When it fails, the next one does so. */
+  recordRecreation(id: number): void {
+    this.#recreating.add(id);
+  }
+
+  settle(outcome: SyncOutcome, startedMs: number): void {
+    const id = outcome.repositoryId;
+    const repository = this.#services.catalog.repository(id);
+    if (repository === undefined) return;
+    if (outcome.kind === "failed") return this.recordFailure(id, deserializeError(outcome.error));
+    if (outcome.kind === "deferred") return this.#queue.defer(id);
+    if (outcome.kind === "lacking") {
+      this.#refetch(repository);
+      return this.#queue.tryAgain(id, false);
+    }
+    this.#settleSuccess(repository, outcome, startedMs);
+  }
+
+  #settleSuccess(repository: Repository, outcome: DoneOutcome, startedMs: number): void {
+    const { catalog, metrics } = this.#services;
+    const { id } = repository;
+    const schedule = this.#queue.schedule(id);
+    this.#queue.recordSuccess(id);
+    this.#recreating.delete(id);
+    const result = outcome.kind === "changed" ? "indexed" : "unchanged";
+    if (outcome.kind === "unchanged") catalog.recordFetched(id, outcome.fetched);
+    if (outcome.kind === "changed" && outcome.replaces) schedule.rebuild = false;
+    if (outcome.kind === "changed") this.#maintenance.recordGrowth(id);
+    schedule.quietCount = outcome.kind === "changed" ? 0 : schedule.quietCount + 1;
+    metrics.syncs.inc({ outcome: result });
+    metrics.syncSeconds.observe((performance.now() - startedMs) / 1000);
+    if (outcome.kind === "changed") this.#recordIndexed(repository, outcome, startedMs);
+    schedule.resolveAttending(result);
+    if (outcome.kind === "changed" && outcome.lacksObjects && this.mayRefetch(id)) {
+      this.#refetch(repository);
+      return this.#queue.enqueue(id, true);
+    }
+    this.#queue.enqueueAfter(repository, this.#intervalMs(repository, schedule.quietCount));
+  }
+
+  #recordIndexed(repository: Repository, { reads, replaces }: ChangedOutcome, startedMs: number): void {
+    const { log, metrics } = this.#services;
+    metrics.syncReadBlobs.inc(reads.blobCount);
+    metrics.syncReadBytes.inc(reads.byteCount);
+    log.info(
+      {
+        repository: repository.name,
+        documents: repository.documentCount,
+        contentBytes: repository.contentBytes,
+        whole: replaces,
+        blobsRead: reads.blobCount,
+        ms: Math.round(performance.now() - startedMs),
+      },
+      "indexed",
+    );
+  }
+
+  /** Whether everything of it may be fetched anew because its mirror lacks objects. */
+  mayRefetch(id: number): boolean {
+    return !this.#refetched.has(id);
+  }
+
+  /** What was searchable stays so, with what could be read of the mirror; the rest may come from the remote. */
+  #refetch(repository: Repository): void {
+    this.#services.log.warn(
+      { repository: repository.name, missing: repository.skippedCounts["missing"] },
+      "objects are missing from its mirror: everything is fetched anew",
+    );
+    this.#refetched.add(repository.id);
+    const schedule = this.#queue.schedule(repository.id);
+    schedule.recreate = true;
+    schedule.rebuild = true;
+  }
+
+  recordFailure(id: number, failure: TrawlError): void {
+    const { catalog, settings, log, metrics } = this.#services;
+    // git's words have several lines, and may have characters that no terminal should get.
+    const error = new TrawlError(failure.code, oneLine(failure.message, errorCharsMax));
+    const repository = catalog.repository(id);
+    if (repository === undefined) return;
+    const schedule = this.#queue.schedule(id);
+    schedule.quietCount++;
+    if (this.#recreating.delete(id)) schedule.recreate = true;
+    metrics.syncs.inc({ outcome: "failed" });
+    if (error.code !== "cancelled") log.warn({ repository: repository.name, code: error.code }, error.message);
+    if (error.code !== "cancelled") catalog.recordFailed(id, error.message);
+    reportStoreLoss(settings, error);
+    schedule.rejectAttending(error);
+    const delayMs = Math.min(settings.intervalMsMax, retryMsMin * 2 ** Math.min(schedule.quietCount - 1, 20));
+    this.#queue.enqueueAfter(repository, delayMs);
+  }
+
+  /** Doubles with each sync that found nothing, unless the interval is fixed. */
+  #intervalMs(repository: Repository, quietCount: number): number {
+    if (repository.intervalSeconds > 0) return repository.intervalSeconds * 1000;
+    const { intervalMsMin, intervalMsMax } = this.#services.settings;
+    return Math.min(intervalMsMax, intervalMsMin * 2 ** Math.min(Math.max(0, quietCount - 1), 20));
+  }
+}

@@ -1,0 +1,88 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import type { Repository } from "../../model/repository.js";
+import { IngestLoss } from "../../pool/pools.js";
+import type { SyncInput } from "../../protocol/messages.js";
+import type { IndexTasks } from "../queue/index-tasks.js";
+import type { LossJudge } from "./loss.js";
+import type { Quarantines } from "./quarantines.js";
+import type { RepositoryLocks } from "../queue/repository-locks.js";
+import type { ShardFlips } from "../housekeeping/shard-flips.js";
+import type { ShardRepairs } from "../housekeeping/shard-repairs.js";
+import { toCatalogChange } from "./sync-change.js";
+import { SyncLosses } from "./sync-losses.js";
+import type { SyncOutcomes } from "./sync-outcomes.js";
+import type { SyncQueue } from "../queue/sync-queue.js";
+import type { SyncServices } from "../sync-settings.js";
+
+/** What a sync works with. */
+export interface SyncRunnerParts {
+  readonly tasks: IndexTasks;
+  readonly locks: RepositoryLocks;
+  readonly queue: SyncQueue;
+  readonly flips: ShardFlips;
+  readonly repairs: ShardRepairs;
+  readonly outcomes: SyncOutcomes;
+  readonly judge: LossJudge;
+  readonly quarantines: Quarantines;
+}
+
+/** One sync of some repositories: a worker fetches and indexes, then the catalog flips, then its outcomes are settled. */
+export class SyncRunner {
+  readonly #services: SyncServices;
+  readonly #parts: SyncRunnerParts;
+  readonly #losses: SyncLosses;
+
+  constructor(services: SyncServices, parts: SyncRunnerParts) {
+    const { judge, queue, flips, outcomes, quarantines } = parts;
+    this.#services = services;
+    this.#parts = parts;
+    this.#losses = new SyncLosses(services, judge, queue, flips, outcomes, quarantines);
+  }
+
+  /** Caller guarantees: the repositories are locked; they are released at the end. */
+  async run(repositories: readonly Repository[], isPatient: boolean): Promise<void> {
+    const { pool, settings, catalog } = this.#services;
+    const { tasks, flips, judge, outcomes, locks, repairs } = this.#parts;
+    const startedMs = performance.now();
+    const inputs = repositories.map((repository) => this.#toInput(repository));
+    try {
+      const result = await pool.sync({
+        kind: "sync",
+        shardIds: flips.shardIds,
+        limits: settings.limits,
+        fetch: settings.fetch,
+        isPatient,
+        stop: tasks.stopWord,
+        repositories: inputs,
+      });
+      await flips.flip(result.shards, () => toCatalogChange(catalog, judge, result));
+      for (const outcome of result.outcomes) outcomes.settle(outcome, startedMs);
+    } catch (error) {
+      const failure = error instanceof TrawlError ? error : new TrawlError("internal", errorMessage(error));
+      if (failure instanceof IngestLoss && !tasks.isStopping) await this.#losses.settle(inputs, failure);
+      else for (const { id } of repositories) outcomes.recordFailure(id, failure);
+    } finally {
+      locks.release(repositories.map(({ id }) => id));
+      repairs.count();
+    }
+  }
+
+  #toInput(repository: Repository): SyncInput {
+    const { queue, outcomes, quarantines } = this.#parts;
+    const schedule = queue.schedule(repository.id);
+    const { rebuild, recreate } = schedule;
+    schedule.recreate = false;
+    if (recreate) outcomes.recordRecreation(repository.id);
+    schedule.attend();
+    const shards = this.#services.catalog
+      .shardsForRepository(repository.id)
+      .map(({ record: { id, checksum }, tombstones }) => ({ id, checksum, tombstones }));
+    return {
+      repository: quarantines.isOutdated(repository) ? { ...repository, quarantine: undefined } : repository,
+      shards,
+      rebuild,
+      recreate,
+      mayRefetch: outcomes.mayRefetch(repository.id),
+    };
+  }
+}
