@@ -1,0 +1,29 @@
+import { serializeError, TrawlError } from "../../base/errors.js";
+import type { CheckTask, CheckTaskResult, ShardFailure } from "../../protocol/messages.js";
+import { ShardReader } from "../../shard/shard-reader.js";
+import { stepAllowanceMs, timeAllowance } from "./allowances.js";
+import type { IngestThread } from "./ingest-thread.js";
+
+/** Verifies stored shards. */
+export async function runCheck({ store, activity }: IngestThread, task: CheckTask): Promise<CheckTaskResult> {
+  const failures: ShardFailure[] = [];
+  for (const { id: shardId, checksum } of task.shards) {
+    if (Atomics.load(task.stop, 0) !== 0) throw new TrawlError("cancelled", "the check was stopped");
+    const snapshot = store.read();
+    try {
+      const bytes = snapshot.get(shardId);
+      if (bytes === undefined) throw new TrawlError("corrupt-shard", `shard ${shardId} is missing from the store`);
+      const reader = new ShardReader(shardId, bytes);
+      reader.requireChecksum(checksum);
+      activity.allow(stepAllowanceMs + timeAllowance(bytes.length));
+      if (task.part === "headers") continue;
+      reader.verify("index");
+      reader.verify("content");
+    } catch (error) {
+      failures.push({ shardId, error: serializeError(error) });
+    } finally {
+      snapshot.close();
+    }
+  }
+  return { failures };
+}

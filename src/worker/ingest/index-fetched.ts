@@ -1,0 +1,101 @@
+import { TrawlError } from "../../base/errors.js";
+import { stopWhenSet } from "../../base/stop-signal.js";
+import { contentLimitsFor } from "../../indexer/classify.js";
+import type { Mirror } from "../../git/mirror/mirror.js";
+import type { IndexContext } from "../../indexer/index-repository.js";
+import type { ShardOutput } from "../../indexer/shard-output.js";
+import { detachedName, type Repository } from "../../model/repository.js";
+import type { SyncInput, SyncOutcome, SyncTask } from "../../protocol/messages.js";
+import { stepAllowanceMs, timeAllowance } from "./allowances.js";
+import { indexChanges, indexWhole } from "./index-branches.js";
+import type { IngestThread } from "./ingest-thread.js";
+import { postProgress } from "./progress.js";
+import type { Fetched } from "./running-fetch.js";
+import { areIndexed, stateName, wantedBranches } from "./wanted-branches.js";
+
+/** Indexes what a fetch brought, if that differs from what is indexed. */
+export async function indexFetched(
+  thread: IngestThread,
+  given: SyncInput,
+  { mirror, state, remade, date }: Fetched,
+  task: SyncTask,
+  output: ShardOutput,
+): Promise<SyncOutcome> {
+  const { repository } = given;
+  const input = remade ? { ...given, rebuild: true } : given;
+  const mayRefetch = given.mayRefetch && !remade;
+  const lacking = { kind: "lacking", repositoryId: repository.id } as const;
+  const defaultBranch = state.defaultBranch ?? (state.headCommit === null ? "" : detachedName);
+  const wanted = wantedBranches(state, repository.branches);
+  if (
+    !input.rebuild &&
+    repository.generation > 0 &&
+    areIndexed(repository.indexedBranches, wanted, repository.defaultBranch, defaultBranch)
+  ) {
+    // A restart may have come before all was fetched anew.
+    if (mayRefetch && lacksObjects(repository, mirror)) return lacking;
+    return { kind: "unchanged", repositoryId: repository.id, fetched: date };
+  }
+  const name = stateName(wanted);
+  requireNoQuarantine(repository, name);
+  thread.activity.enter("comparing", repository.id, name, stepAllowanceMs);
+  const context = makeContext(thread, mirror.directory, repository, task, output);
+  const result = (await indexChanges(thread, input, wanted, context)) ?? (await indexWhole(thread, wanted, context));
+  if (result === undefined) {
+    if (mayRefetch && !mirror.isIncomplete) return lacking;
+    throw new TrawlError(
+      "git",
+      "none of the directories of the indexed branches can be read: the repository is damaged",
+    );
+  }
+  const { branches, counts, replaces, tombstones } = result;
+  const lacks = lacksObjects(counts, mirror);
+  if (lacks && mayRefetch && !input.rebuild && repository.generation > 0) return lacking;
+  return {
+    kind: "changed",
+    repositoryId: repository.id,
+    fetched: date,
+    defaultBranch,
+    indexedBranches: branches,
+    ...counts,
+    reads: context.reads,
+    replaces,
+    tombstones,
+    lacksObjects: lacks,
+  };
+}
+
+/** Whether the mirror, and not its source, lacks what is missing. */
+function lacksObjects({ skippedCounts }: Pick<Repository, "skippedCounts">, mirror: Mirror): boolean {
+  return (skippedCounts["missing"] ?? 0) > 0 && !mirror.isIncomplete;
+}
+
+function requireNoQuarantine({ quarantine }: Repository, name: string): void {
+  if (quarantine?.state !== name) return;
+  throw new TrawlError(
+    "quarantined",
+    `not indexed until its branches or its configuration change: ${quarantine.stateReason}`,
+  );
+}
+
+function makeContext(
+  { kernel, activity }: IngestThread,
+  mirror: string,
+  repository: Repository,
+  task: SyncTask,
+  output: ShardOutput,
+): IndexContext {
+  return {
+    mirror,
+    repositoryId: repository.id,
+    output,
+    kernel,
+    limits: contentLimitsFor(task.limits),
+    stop: stopWhenSet(task.stop),
+    reads: { blobCount: 0, byteCount: 0 },
+    onProgress: (done, total) =>
+      postProgress({ kind: "progress", repositoryId: repository.id, phase: "indexing", done, total }),
+    onFile: (oid, path, byteCount) => activity.enterFile(oid, path, timeAllowance(byteCount)),
+    quarantined: new Set(repository.quarantine?.files.map(({ oid }) => oid)),
+  };
+}

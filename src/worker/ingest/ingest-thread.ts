@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import type { ShardSink } from "../../indexer/shard-output.js";
+import type { Kernel } from "../../native/kernel/kernel.js";
+import { loadKernel } from "../../native/kernel/load.js";
+import type { WorkerSettings } from "../../protocol/messages.js";
+import { TaskActivity } from "../../protocol/task-activity.js";
+import { ShardStore } from "../../store/shard-store.js";
+import { stepAllowanceMs, timeAllowance } from "./allowances.js";
+
+/** What the tasks of one ingest thread work with. */
+export class IngestThread {
+  readonly dataFolder: string;
+  readonly kernel: Kernel;
+  readonly store: ShardStore;
+  /** The store, in which this thread is not ended while it writes. */
+  readonly guardedStore: ShardSink & Pick<ShardStore, "remove">;
+  /** What the running task does. */
+  activity = new TaskActivity();
+
+  constructor(settings: WorkerSettings) {
+    this.dataFolder = settings.dataFolder;
+    this.kernel = loadKernel(settings.kernel);
+    this.store = new ShardStore(join(settings.dataFolder, "shards"));
+    this.guardedStore = {
+      onBuild: (contentBytes) => this.activity.allow(stepAllowanceMs + timeAllowance(contentBytes)),
+      put: (shards) => {
+        for (const { id } of shards) this.activity.recordShard(id);
+        return this.#writing(() => this.store.put(shards));
+      },
+      remove: (ids) => this.#writing(() => this.store.remove(ids)),
+    };
+  }
+
+  async #writing(write: () => Promise<void>): Promise<void> {
+    this.activity.beginWrite();
+    try {
+      await write();
+    } finally {
+      this.activity.endWrite();
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { readSecret, readSecretFile } from "../../base/secret-source.js";
+import { Mirror } from "../../git/mirror/mirror.js";
+import { parseRemoteUrl, type RemoteUrl } from "../../git/mirror/remote-url.js";
+import { withSecret } from "../../git/mirror/url-secret.js";
+import type { Repository } from "../../model/repository.js";
+import type { FetchSettings } from "../../protocol/messages.js";
+import { SecretFiles } from "../../store/secret-files.js";
+import { postProgress } from "./progress.js";
+
+/** A remote must list its refs in this time. */
+const listTimeoutMs = 60_000;
+
+export function openMirror(dataFolder: string, repository: Repository, fetch: FetchSettings): Promise<Mirror> {
+  const directory = join(dataFolder, "mirrors", `${repository.id}.git`);
+  const access = {
+    home: fetch.home || null,
+    sshCommand: fetch.sshCommand || null,
+    credentialHelper: fetch.credentialHelper || null,
+    followRedirects: fetch.followRedirects,
+  };
+  return Mirror.open(directory, remoteUrl(dataFolder, repository), {
+    access,
+    listTimeoutMs,
+    fetchTimeoutMs: fetch.timeoutMs,
+    silenceMs: fetch.silenceMs,
+    fetchBytesMax: fetch.bytesMax,
+    memoryBytesMax: fetch.memoryBytesMax,
+    reserveBytes: fetch.reserveBytes,
+    onProgress: ({ percent }) =>
+      postProgress({
+        kind: "progress",
+        repositoryId: repository.id,
+        phase: "fetching",
+        done: percent ?? 0,
+        total: percent === null ? 0 : 100,
+      }),
+  });
+}
+
+/** The secret is read at each fetch, so that a new one needs no restart. */
+function remoteUrl(dataFolder: string, { name, url, credential }: Repository): RemoteUrl {
+  const remote = parseRemoteUrl(url);
+  if (credential === "") return remote;
+  const stored = SecretFiles.path(join(dataFolder, "secrets"), credential);
+  return withSecret(remote, stored === undefined ? readSecret(credential, name) : readSecretFile(stored, name));
+}

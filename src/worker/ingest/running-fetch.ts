@@ -1,0 +1,97 @@
+import { callAfter, monotonicMs, type PendingCall } from "../../base/deadline.js";
+import { TrawlError } from "../../base/errors.js";
+import { stopWhenSet, type StopSignal } from "../../base/stop-signal.js";
+import type { Mirror } from "../../git/mirror/mirror.js";
+import type { RefState } from "../../git/mirror/refs.js";
+import { detachedName, type Repository } from "../../model/repository.js";
+import type { FetchSettings, SyncInput, SyncTask } from "../../protocol/messages.js";
+import { openMirror } from "./open-mirror.js";
+
+/** A repository whose mirror is as its remote was at a moment. */
+export interface Fetched {
+  readonly mirror: Mirror;
+  readonly state: RefState;
+  /** Whether the mirror may hold more of the same commits than before. */
+  readonly remade: boolean;
+  /** ISO 8601. */
+  readonly date: string;
+}
+
+export type FetchOutcome =
+  | { readonly kind: "fetched"; readonly fetched: Fetched }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** A fetch beside the indexing of other repositories. */
+export class RunningFetch {
+  readonly #outcome: Promise<FetchOutcome>;
+  readonly #startedMs = monotonicMs();
+  #isOver = false;
+
+  constructor(dataFolder: string, input: SyncInput, task: SyncTask) {
+    const isStopped = stopWhenSet(task.stop);
+    this.#outcome = tryToFetch(dataFolder, input, task, () => this.#isOver || isStopped());
+  }
+
+  /** Undefined when it has not ended so long after its start; then it is stopped. */
+  async within(patienceMs: number): Promise<FetchOutcome | undefined> {
+    if (patienceMs === Infinity) return await this.#outcome;
+    let timer: PendingCall | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = callAfter(Math.max(0, this.#startedMs + patienceMs - monotonicMs()), () => resolve(undefined));
+    });
+    const outcome = await Promise.race([this.#outcome, late]);
+    timer?.cancel();
+    this.#isOver = outcome === undefined;
+    return outcome;
+  }
+
+  /** Stops it; resolves when it touches the mirror no more. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#outcome;
+  }
+}
+
+async function tryToFetch(
+  dataFolder: string,
+  input: SyncInput,
+  task: SyncTask,
+  stop: StopSignal,
+): Promise<FetchOutcome> {
+  try {
+    return { kind: "fetched", fetched: await fetchOne(dataFolder, input, task.fetch, stop) };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+async function fetchOne(
+  dataFolder: string,
+  { repository, rebuild, recreate }: SyncInput,
+  fetch: FetchSettings,
+  stop: StopSignal,
+): Promise<Fetched> {
+  const mirror = await openMirror(dataFolder, repository, fetch);
+  const known = rebuild && !recreate ? await stateToRebuild(repository, mirror, stop) : undefined;
+  const date = new Date().toISOString();
+  if (known !== undefined) return { mirror, state: known, remade: false, date };
+  const state = recreate ? await mirror.refetch(stop) : await mirror.sync(stop);
+  return { mirror, state, remade: recreate || state.remade, date };
+}
+
+/**
+ * The mirror as it is, so that a damaged shard is built again while the remote is away. Undefined when the mirror does
+ * not know what is indexed: it was lost too and has just been made, and what it lacks must not be taken for deleted.
+ */
+async function stateToRebuild(repository: Repository, mirror: Mirror, stop: StopSignal): Promise<RefState | undefined> {
+  const state = await mirror.state(stop).catch((error: unknown) => {
+    if (error instanceof TrawlError && error.code === "git") return undefined;
+    throw error;
+  });
+  const isKnown =
+    state !== undefined &&
+    repository.indexedBranches.every(({ name }) =>
+      name === detachedName ? state.headCommit !== null : state.branches.has(name),
+    );
+  return isKnown ? state : undefined;
+}
