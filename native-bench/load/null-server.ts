@@ -1,7 +1,10 @@
 import { silentLog } from "../../src/base/log.js";
 import { callAfter, monotonicMs } from "../../src/base/deadline.js";
 import { sseHeaders } from "../../src/http/stream/sse.js";
-import { HttpServer, plainText, type ByteStream, type HttpResponse } from "../../src/http/server/uws.js";
+import type { ByteStream } from "../../src/http/server/byte-stream.js";
+import { plainText } from "../../src/http/server/headers.js";
+import type { HttpResponse } from "../../src/http/server/response.js";
+import { HttpServer } from "../../src/http/server/uws.js";
 
 /** How long answers take. */
 export interface NullBehaviour {

@@ -20,7 +20,7 @@ import { linksMarkdown } from "../../src/browse/markdown.js";
 import { Operations } from "../../src/graphql/execution/operations.js";
 import { createSchema } from "../../src/graphql/execution/schema.js";
 import { parseCodeHost, escapePath, nameOfCloneUrl } from "../../src/browse/urls.js";
-import { ClientAddresses } from "../../src/http/server/client-address.js";
+import { ClientAddresses } from "../../src/http/access/client-address.js";
 import { acceptedFormat, isKnown, wantedBytes } from "../../src/http/routes/conditional.js";
 import { readPagePath } from "../../src/http/routes/page-path.js";
 import { Router } from "../../src/http/server/router.js";
@@ -53,7 +53,7 @@ interface Reader {
 /** Some ten times what the slowest reader takes on a quiet machine. */
 const cpuMsUsual = 50;
 
-/** Of src/http/server/request-check.ts. */
+/** Of src/http/access/request-check.ts. */
 const headerLength = 16 << 10;
 /** Of the whole head of a request, the query of its URL included. */
 const urlQueryLength = 64 << 10;

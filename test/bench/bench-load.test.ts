@@ -12,7 +12,8 @@ import { parseQueries } from "../../native-bench/load/queries-file.js";
 import type { ClassResult, LoadResult, SecondRow } from "../../native-bench/load/result.js";
 import { runLoad } from "../../native-bench/load/run-load.js";
 import { silentLog } from "../../src/base/log.js";
-import { HttpServer, plainText } from "../../src/http/server/uws.js";
+import { plainText } from "../../src/http/server/headers.js";
+import { HttpServer } from "../../src/http/server/uws.js";
 
 const atOnce: NullBehaviour = { delayMs: () => 0, stall: undefined };
 

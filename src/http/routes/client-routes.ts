@@ -1,8 +1,11 @@
 import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import { buildVersion } from "../../model/versions.js";
 import type { Viewer } from "../../model/viewer.js";
-import type { ViewerHandler } from "../server/guard.js";
-import { plainText, type Handler, type Headers, type HttpResponse, type HttpServer } from "../server/uws.js";
+import type { ViewerHandler } from "../access/guard.js";
+import type { Handler } from "../server/handler.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpResponse } from "../server/response.js";
+import type { HttpServer } from "../server/uws.js";
 
 /** The release of the `src` command that this interface was tried with. */
 const srcVersion = "7.6.0";

@@ -5,9 +5,11 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { CommitSource } from "../../browse/git-sources.js";
 import { toRepositorySource, type RepositorySource } from "../../browse/repository-source.js";
 import type { Viewer } from "../../model/viewer.js";
-import { retryAfter } from "../server/permits.js";
+import { retryAfter } from "../access/permits.js";
 import type { PagePath } from "./page-path.js";
-import { plainText, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** What is needed to show repositories. */
 export interface ContentServices {

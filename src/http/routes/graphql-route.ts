@@ -5,10 +5,13 @@ import { FairSemaphore, shareLimits } from "../../base/fair-semaphore.js";
 import type { GraphqlExecutor, GraphqlRequest } from "../../graphql/execution/executor.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
-import { guardedBody } from "../server/guard.js";
-import { takePermit } from "../server/permits.js";
+import { guardedBody } from "../access/guard.js";
+import { takePermit } from "../access/permits.js";
 import { acceptedEncoding } from "../stream/sse.js";
-import { plainText, type BodyAdmission, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+import type { BodyAdmission } from "../server/handler.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** A request's body, before and after gzip. Reading 1 MiB of JSON takes 3 to 10 ms of the main thread. */
 export const graphqlBytesMax = 1 << 20;

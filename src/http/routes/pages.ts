@@ -6,10 +6,13 @@ import type { RepositorySource } from "../../browse/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
 import { escapeRegexp } from "../../regexp/syntax/escape.js";
 import { resolveCommit, findRepository, withContext, type ContentServices, type Visit } from "./content.js";
-import { admit, refuse, refusePage } from "../server/guard.js";
+import { admit, refuse, refusePage } from "../access/guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";
 import type { RawHandler } from "./raw-route.js";
-import { plainText, type Handler, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+import type { Handler } from "../server/handler.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** Commits, branches, tags or people that a page lists. */
 const listLengthMax = 1000;

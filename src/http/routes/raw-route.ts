@@ -6,9 +6,11 @@ import { clientKey } from "../../model/client.js";
 import { sendOutput, type OutputRange, type ReadingLimits } from "../stream/child-output.js";
 import { acceptedFormat, isKnown, wantedBytes } from "./conditional.js";
 import { findEntry, mirrorPath, withContext, type ContentServices, type FoundEntry, type Visit } from "./content.js";
-import { takePermit } from "../server/permits.js";
+import { takePermit } from "../access/permits.js";
 import type { PagePath } from "./page-path.js";
-import { plainText, type Headers, type HttpRequest, type HttpResponse } from "../server/uws.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** Files that are sent at the same time. Each is a child, and 64 KiB here. */
 const filesMax = 64;

@@ -12,19 +12,22 @@ import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
 import { blameHandler, blamePattern } from "./blame-route.js";
 import { addClientRoutes, type ClientServices } from "./client-routes.js";
 import type { ContentServices } from "./content.js";
-import { headersOfEvery } from "../server/cors.js";
+import { headersOfEvery } from "../access/cors.js";
 import { refuseHead, startEvents, type EventServices } from "../stream/event-response.js";
 import { graphqlBytesMax, graphqlAdmission } from "./graphql-route.js";
-import { guarded, guardedPage, type ViewerHandler } from "../server/guard.js";
+import { guarded, guardedPage, type ViewerHandler } from "../access/guard.js";
 import { pageHandler } from "./pages.js";
 import { rawHandler } from "./raw-route.js";
 import { ByteBudget } from "../server/request-body.js";
-import { requestCheck } from "../server/request-check.js";
+import { requestCheck } from "../access/request-check.js";
 import { addSignInRoutes, type SignInServices } from "./sign-in-routes.js";
 import { parseStreamParams } from "../stream/stream-params.js";
-import type { TrustedHosts } from "../server/trusted-hosts.js";
+import type { TrustedHosts } from "../access/trusted-hosts.js";
 import { addWebhookRoute, type WebhookServices } from "./webhook-route.js";
-import { plainText, type Handler, type HttpRequest, type HttpServer } from "../server/uws.js";
+import type { Handler } from "../server/handler.js";
+import { plainText } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpServer } from "../server/uws.js";
 import { WriteBudget } from "../stream/write-budget.js";
 
 /** Bodies of requests that are received or answered, together. */

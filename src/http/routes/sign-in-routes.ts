@@ -3,15 +3,12 @@ import type { Authenticator } from "../../account/sign-in/authenticator.js";
 import type { Origins } from "../../account/sign-in/origins.js";
 import type { SignIn, SignInOutcome } from "../../account/sign-in/sign-in.js";
 import { TrawlError } from "../../base/errors.js";
-import { admit } from "../server/guard.js";
-import {
-  plainText,
-  type Handler,
-  type Headers,
-  type HttpRequest,
-  type HttpResponse,
-  type HttpServer,
-} from "../server/uws.js";
+import { admit } from "../access/guard.js";
+import type { Handler } from "../server/handler.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
+import type { HttpServer } from "../server/uws.js";
 
 /** What signing in asks. */
 export interface SignInServices {

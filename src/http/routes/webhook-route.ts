@@ -2,7 +2,11 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import { plainText, type Handler, type HttpRequest, type HttpResponse, type HttpServer } from "../server/uws.js";
+import type { Handler } from "../server/handler.js";
+import { plainText } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
+import type { HttpServer } from "../server/uws.js";
 
 /** The longest delivery. Reading so much JSON takes 3 to 10 ms of the main thread. */
 const deliveryBytesMax = 1 << 20;

@@ -1,5 +1,5 @@
 import { uninitializedBytes, utf8Bytes } from "../../base/bytes.js";
-import { blockBytesMax } from "../server/uws.js";
+import { blockBytesMax } from "../server/byte-stream.js";
 
 /** Of one UTF-16 unit. */
 const utf8BytesPerUnitMax = 3;

@@ -1,7 +1,7 @@
 import { callEvery, monotonicMs } from "../../base/deadline.js";
 import type { GitChild } from "../../git/run/run.js";
 import { ReadingPace } from "./reading-pace.js";
-import { blockBytesMax, type ByteStream } from "../server/uws.js";
+import { blockBytesMax, type ByteStream } from "../server/byte-stream.js";
 
 /** How often it is looked whether a client reads, in the time after which one that does not is cut. */
 const stallChecks = 4;

@@ -1,7 +1,9 @@
 import type { Log } from "../../base/log.js";
 import type { MetricRegistry } from "../../base/metrics.js";
 import { SseStream, acceptedEncoding, sseHeaders, type StreamObserver } from "./sse.js";
-import { plainText, type HttpRequest, type HttpResponse } from "../server/uws.js";
+import { plainText } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 import type { WriteBudget } from "./write-budget.js";
 
 export interface EventServices {

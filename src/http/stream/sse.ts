@@ -3,7 +3,8 @@ import type { Log } from "../../base/log.js";
 import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
 import { BlockQueue } from "./block-queue.js";
 import { GzipBlocks } from "./gzip-blocks.js";
-import type { ByteStream, Headers } from "../server/uws.js";
+import type { ByteStream } from "../server/byte-stream.js";
+import type { Headers } from "../server/headers.js";
 import type { WriteBudget } from "./write-budget.js";
 
 /**

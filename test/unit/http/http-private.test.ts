@@ -2,7 +2,8 @@
 import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { addRoutes } from "../../../src/http/routes/routes.js";
-import { HttpServer, type BodyAdmission, type Handler, type Method } from "../../../src/http/server/uws.js";
+import type { BodyAdmission, Handler, Method } from "../../../src/http/server/handler.js";
+import { HttpServer } from "../../../src/http/server/uws.js";
 import { AccountSite } from "../../support/account-site.js";
 import { hollowServices } from "../../support/http-front.js";
 

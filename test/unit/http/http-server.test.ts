@@ -3,7 +3,8 @@ import t from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { sleep } from "../../../src/base/deadline.js";
 import { descriptorLimit, limitIn, openAnswersMax } from "../../../src/http/server/descriptor-share.js";
-import { HttpServer, plainText } from "../../../src/http/server/uws.js";
+import { plainText } from "../../../src/http/server/headers.js";
+import { HttpServer } from "../../../src/http/server/uws.js";
 import { until, waitMsMax } from "../../support/waiting.js";
 
 const noTuning = () => {};

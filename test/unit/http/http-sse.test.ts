@@ -13,7 +13,8 @@ import {
   sseHeaders,
   type StreamEncoding,
 } from "../../../src/http/stream/sse.js";
-import { HttpServer, blockBytesMax, type ByteStream } from "../../../src/http/server/uws.js";
+import { blockBytesMax, type ByteStream } from "../../../src/http/server/byte-stream.js";
+import { HttpServer } from "../../../src/http/server/uws.js";
 import { WriteBudget } from "../../../src/http/stream/write-budget.js";
 import { until } from "../../support/waiting.js";
 

@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import t, { type Test } from "tap";
 import { silentLog } from "../../../src/base/log.js";
 import { ByteBudget, RequestBody } from "../../../src/http/server/request-body.js";
-import { HttpServer, plainText } from "../../../src/http/server/uws.js";
+import { plainText } from "../../../src/http/server/headers.js";
+import { HttpServer } from "../../../src/http/server/uws.js";
 import { until, within } from "../../support/waiting.js";
 
 t.test("bytes that come in small pieces cost no more than others", (t) => {

@@ -1,6 +1,7 @@
 import { readCredential } from "../../account/sign-in/credential.js";
 import type { Origins } from "../../account/sign-in/origins.js";
-import type { Headers, RequestHead } from "./uws.js";
+import type { Headers } from "../server/headers.js";
+import type { RequestHead } from "../server/request.js";
 
 /** No answer may be framed, taken for another type, or loaded by a page of another site as an image or a script. */
 const securityHeaders: Headers = {

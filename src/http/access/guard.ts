@@ -4,7 +4,10 @@ import { refusalError, type FairSemaphore } from "../../base/fair-semaphore.js";
 import { clientKey } from "../../model/client.js";
 import type { Viewer } from "../../model/viewer.js";
 import { replyRefusal } from "./permits.js";
-import { plainText, type BodyAdmission, type Handler, type HttpRequest, type HttpResponse } from "./uws.js";
+import type { BodyAdmission, Handler } from "../server/handler.js";
+import { plainText } from "../server/headers.js";
+import type { HttpRequest } from "../server/request.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** A handler that is told who asks. */
 export type ViewerHandler = (request: HttpRequest, response: HttpResponse, viewer: Viewer) => Promise<void> | void;

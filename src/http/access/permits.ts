@@ -1,6 +1,7 @@
 import { refusalError, type FairSemaphore, type Release } from "../../base/fair-semaphore.js";
 import type { TrawlError } from "../../base/errors.js";
-import { plainText, type Headers, type HttpResponse } from "./uws.js";
+import { plainText, type Headers } from "../server/headers.js";
+import type { HttpResponse } from "../server/response.js";
 
 /** How long a refused client is asked to wait. */
 export const retryAfter: Headers = { "Retry-After": "1" };

@@ -2,7 +2,7 @@ import { RateLimiter, attemptsIn } from "../../account/sign-in/rate-limiter.js";
 import { monotonicMs } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
 import type { TrustedHosts } from "./trusted-hosts.js";
-import type { RequestHead } from "./uws.js";
+import type { RequestHead } from "../server/request.js";
 
 /**
  * Readers of paths and headers work in the main thread, so what they get is short. A query text has a limit of its own.

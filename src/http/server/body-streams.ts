@@ -1,0 +1,140 @@
+import { assert } from "../../base/assert.js";
+import type { ByteStream } from "./byte-stream.js";
+import type { NativeResponse } from "./uws-binding.js";
+
+const noBytes = new Uint8Array(0);
+
+/** The answer that a body belongs to. */
+interface Closable {
+  readonly closed: boolean;
+  onClosed(callback: () => void): void;
+}
+
+/** What both kinds of body have: the head that goes out with the first block, and who waits for the socket. */
+abstract class BodyStream implements ByteStream {
+  protected readonly res: NativeResponse;
+  protected readonly ended: () => void;
+  readonly #response: Closable;
+  #writeHead: (() => void) | undefined;
+  #writable: (() => void) | undefined;
+
+  constructor(res: NativeResponse, response: Closable, writeHead: () => void, ended: () => void) {
+    this.res = res;
+    this.ended = ended;
+    this.#response = response;
+    this.#writeHead = writeHead;
+    res.onWritable(() => this.resume());
+  }
+
+  abstract write(block: Uint8Array): boolean;
+  abstract end(): void;
+  protected abstract resume(): boolean;
+
+  get closed(): boolean {
+    return this.#response.closed;
+  }
+
+  onClosed(callback: () => void): void {
+    this.#response.onClosed(callback);
+  }
+
+  onWritable(callback: () => void): void {
+    this.#writable = callback;
+  }
+
+  cut(): void {
+    if (!this.closed) this.res.close();
+  }
+
+  protected tellWritable(): void {
+    this.#writable?.();
+  }
+
+  /** Within a cork. */
+  protected writeHeadOnce(): void {
+    this.#writeHead?.();
+    this.#writeHead = undefined;
+  }
+}
+
+/** A body whose length is not known before its end. */
+export class NativeStream extends BodyStream {
+  write(block: Uint8Array): boolean {
+    if (this.closed) return false;
+    let ready = false;
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      ready = this.res.write(block);
+    });
+    return ready;
+  }
+
+  end(): void {
+    if (this.closed) return;
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      this.res.end();
+    });
+    this.ended();
+  }
+
+  /**
+   * uWebSockets.js leaves the tail of the block that met a full socket in its own buffer, and moves it on only with the
+   * next write: a stream with nothing to say would keep it for ever. An empty cork moves it.
+   */
+  protected override resume(): true {
+    if (this.closed) return true;
+    this.res.cork(() => {});
+    this.tellWritable();
+    return true;
+  }
+}
+
+/**
+ * A body of known length. uWebSockets.js takes as much of a block as the socket does and no more, so the rest of a
+ * block waits here, copied.
+ */
+export class SizedStream extends BodyStream {
+  readonly #byteCount: number;
+  #waiting = noBytes;
+  #givenCount = 0;
+
+  constructor(res: NativeResponse, response: Closable, byteCount: number, writeHead: () => void, ended: () => void) {
+    assert(byteCount > 0, "an answer without a body is only a head");
+    super(res, response, writeHead, ended);
+    this.#byteCount = byteCount;
+  }
+
+  write(block: Uint8Array): boolean {
+    if (this.closed) return false;
+    assert(this.#waiting.length === 0, "a stream that is full is not written to");
+    this.#givenCount += block.length;
+    assert(this.#givenCount <= this.#byteCount, "a body is as long as its head says");
+    return this.#send(block);
+  }
+
+  /** The last byte ends the answer. One that lacks some can only be cut. */
+  end(): void {
+    if (this.#givenCount < this.#byteCount) this.cut();
+  }
+
+  #send(block: Uint8Array): boolean {
+    let isTaken = false;
+    let isWhole = false;
+    this.res.cork(() => {
+      this.writeHeadOnce();
+      const from = this.res.getWriteOffset();
+      [isTaken, isWhole] = this.res.tryEnd(block, this.#byteCount);
+      this.#waiting = isTaken || isWhole ? noBytes : block.slice(this.res.getWriteOffset() - from);
+    });
+    if (isWhole) this.ended();
+    return isTaken;
+  }
+
+  protected override resume(): boolean {
+    if (this.closed) return true;
+    if (this.#waiting.length > 0 && !this.#send(this.#waiting)) return false;
+    this.tellWritable();
+    return true;
+  }
+}

@@ -1,0 +1,49 @@
+import { TrawlError } from "../../base/errors.js";
+import type { Log } from "../../base/log.js";
+import { replaceListener } from "../../native/socket/socket.js";
+import type { ListenSocket, NativeApp, NativeModule } from "./uws-binding.js";
+
+/** The port that the server listens on. */
+export class Listener {
+  readonly #native: NativeModule;
+  readonly #app: NativeApp;
+  readonly #log: Log;
+  #socket: ListenSocket | undefined;
+
+  constructor(native: NativeModule, app: NativeApp, log: Log) {
+    this.#native = native;
+    this.#app = app;
+    this.#log = log;
+  }
+
+  /** Opens the port, or takes the socket `given`, and returns its number. See `HttpServer.listen`. */
+  open(host: string, port: number, given: number | undefined): number {
+    return (given === undefined ? undefined : this.#take(host, given)) ?? this.#open(host, port);
+  }
+
+  #take(host: string, given: number): number | undefined {
+    const taken = replaceListener(this.#open(host, 0), given);
+    if (taken !== undefined) return taken;
+    this.#log.error("the socket that the service manager has kept does not listen; the port is opened anew");
+    this.close();
+    return undefined;
+  }
+
+  #open(host: string, port: number): number {
+    let bound: number | undefined;
+    this.#app.listen(host, port, this.#native.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
+      if (!listenSocket) return;
+      this.#socket = listenSocket;
+      bound = this.#native.getSocketPort(listenSocket);
+    });
+    if (bound === undefined) {
+      throw new TrawlError("conflict", `cannot listen on ${host}:${port}: the address is in use or not of this host`);
+    }
+    return bound;
+  }
+
+  close(): void {
+    if (this.#socket) this.#native.closeSocket(this.#socket);
+    this.#socket = undefined;
+  }
+}
