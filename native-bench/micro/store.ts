@@ -93,7 +93,7 @@ function repeat(work: () => number): number {
  */
 export async function durableGroup(fixture: Fixture): Promise<BenchGroup> {
   const records = new RecordStore(folderIn(fixture, "catalog"));
-  const catalog = new Catalog(records, () => {});
+  const catalog = new Catalog(records);
   await resultWhileYielding(catalog.load());
   const store = new ShardStore(folderIn(fixture, "shards"));
   const file = openSync(join(fixture.workFolder, "file"), "w");

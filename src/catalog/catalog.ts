@@ -64,7 +64,6 @@ const countersKey = "counters";
  */
 export class Catalog {
   readonly #store: RecordStore;
-  readonly #onRetired: (shardIds: number[]) => void;
   readonly #repositories = new Map<number, Repository>();
   readonly #repositoryIdOfName = new Map<string, number>();
   readonly #shards = new Map<number, LiveShard>();
@@ -84,10 +83,12 @@ export class Catalog {
   /** Told when some who might read a repository may do so no longer. */
   onReadersChanged: (before: Repository, after: Repository) => void = () => undefined;
 
+  /** Told which shards no search can read any more. */
+  onRetired: (shardIds: number[]) => void = () => undefined;
+
   /** Empty until `load` is done. */
-  constructor(store: RecordStore, onRetired: (shardIds: number[]) => void) {
+  constructor(store: RecordStore) {
     this.#store = store;
-    this.#onRetired = onRetired;
   }
 
   /** Reads what is stored, in steps; once, and before anything else. */
@@ -268,7 +269,7 @@ export class Catalog {
 
   #retire(shardIds: number[]): void {
     for (const id of shardIds) this.#columns.release(id);
-    if (shardIds.length > 0) this.#onRetired(shardIds);
+    if (shardIds.length > 0) this.onRetired(shardIds);
   }
 
   /** Works out the records to write and the shards to show, without changing what is visible. */

@@ -5,7 +5,7 @@ import { eachInSteps, resultWhileYielding } from "../base/yielding.js";
 import type { RepositoryConfig } from "../model/repository.js";
 import type { RepositoryStatus } from "../model/repository-status.js";
 import { SecretFiles } from "../store/secret-files.js";
-import { SyncActivities } from "./activity.js";
+import type { SyncActivities } from "./activity.js";
 import { Compaction } from "./housekeeping/compaction.js";
 import { configureRepositories } from "./repositories/configure.js";
 import { IndexGauges } from "./housekeeping/index-gauges.js";
@@ -68,9 +68,8 @@ export class SyncManager {
   #startTimer: PendingCall | undefined;
 
   constructor(services: SyncServices) {
-    const { catalog, pool, settings, log, metrics } = services;
+    const { catalog, pool, settings, activities, log, metrics } = services;
     const tasks = new IndexTasks(log);
-    const activities = new SyncActivities(catalog);
     const mirrors = new MirrorFolders(services);
     const locks = new RepositoryLocks(catalog, tasks, activities, mirrors);
     const queue = new SyncQueue(catalog, tasks, locks);

@@ -4,6 +4,7 @@ import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { IngestPool } from "../pool/pools.js";
 import type { FetchSettings, IndexLimits } from "../protocol/messages.js";
+import type { SyncActivities } from "./activity.js";
 
 export interface SyncSettings {
   readonly dataFolder: string;
@@ -25,6 +26,7 @@ export interface SyncServices {
   readonly catalog: Catalog;
   readonly pool: IngestPool;
   readonly settings: SyncSettings;
+  readonly activities: SyncActivities;
   readonly log: Log;
   readonly metrics: Metrics;
 }

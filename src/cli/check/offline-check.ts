@@ -101,7 +101,7 @@ class OfflineCheck {
     if (state.kind === "absent") return undefined;
     const store = new RecordStore(folder);
     try {
-      const catalog = new Catalog(store, () => undefined);
+      const catalog = new Catalog(store);
       await resultWhileYielding(catalog.load());
       return catalog;
     } catch (error) {

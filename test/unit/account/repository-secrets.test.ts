@@ -102,7 +102,7 @@ t.test("the user and password of a URL are in a file of their own, and nowhere e
 t.test("a catalog of an older program is relieved of its secrets", async (t) => {
   const data = dataDirectory(t);
   const records = new RecordStore(join(data, "catalog"));
-  const catalog = new Catalog(records, () => undefined);
+  const catalog = new Catalog(records);
   await resultWhileYielding(catalog.load());
   const port = await serveHttp(t, source(t), () => `ada:${token}`);
   const config = resolveRepository({ name: "host/old", url: `http://ada:${token}@127.0.0.1:${port}/` });

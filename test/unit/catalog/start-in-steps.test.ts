@@ -54,7 +54,7 @@ async function filledStore(t: Test): Promise<RecordStore> {
 }
 
 t.test("the catalog is loaded in steps", async (t) => {
-  const catalog = new Catalog(await filledStore(t), () => undefined);
+  const catalog = new Catalog(await filledStore(t));
   t.equal(
     largestStep(catalog.load(), () => catalog.repositoryCount + catalog.shards().length),
     recordsOfStepMax,
@@ -98,7 +98,7 @@ function stepCount(work: Iterator<unknown, unknown>): number {
 }
 
 t.test("records that come and go are in the table that a change prepares", async (t) => {
-  const catalog = new Catalog(await filledStore(t), () => undefined);
+  const catalog = new Catalog(await filledStore(t));
   resultAtOnce(catalog.load());
   const record = (id: number): Repository => catalog.repository(id) as Repository;
   const added = testRepository(count + 1, "host/added", { stars: 100 });

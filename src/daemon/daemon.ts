@@ -1,0 +1,243 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Accounts } from "../account/identity/accounts.js";
+import type { TokenLifetimes } from "../account/identity/token-lifetimes.js";
+import type { Actor, AuditLog } from "../account/records/audit-log.js";
+import type { AccessTokenPolicy } from "../account/sign-in/authenticator.js";
+import { callAfter, type PendingCall } from "../base/deadline.js";
+import { errorMessage } from "../base/errors.js";
+import { lazy } from "../base/lazy.js";
+import type { Log } from "../base/log.js";
+import { LoopDelayMeter } from "../base/loop-delay.js";
+import { resultWhileYielding } from "../base/yielding.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { GraphqlExecutor } from "../graphql/execution/executor.js";
+import type { ControlServer } from "../http/server/control-server.js";
+import type { HttpServer } from "../http/server/uws.js";
+import { limitUnsentBytes, widenSendBuffers } from "../native/socket/socket.js";
+import type { Searcher } from "../search/searcher.js";
+import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
+import type { SyncManager } from "../sync/sync-manager.js";
+import type { Backups } from "./backup.js";
+import { differingOptions, resolveOptions } from "./config.js";
+import type { Controlled, ReloadResult } from "./controlled.js";
+import type { ResolvedOptions } from "./options.js";
+import { createGraphqlExecutor, createGraphqlServices } from "./parts/graphql-parts.js";
+import { createHttpServer } from "./parts/http-parts.js";
+import { createParts, type DaemonParts } from "./parts/parts.js";
+
+/** Open streams get this long to end after the order to stop. */
+const drainMs = 4_000;
+
+/** A line of the log names this many repositories. */
+const namedRepositoriesMax = 20;
+
+/** Once the port is open this long, what the first searches do not need is made before somebody asks for it. */
+const warmUpDelayMs = 1_000;
+
+/** What a socket may hold that its client has not taken: enough for any network, little enough to notice a slow one. */
+const unsentBytesMax = 128 * 1024;
+
+/**
+ * At the end of the daemon a socket takes all that a search may hold for its client, and the kernel delivers it to the
+ * slowest.
+ */
+const lastBytesMax = 1024 * 1024;
+
+/** Who makes the first account. */
+const programItself: Actor = { who: "trawld", sudoBy: undefined, from: "start" };
+
+/** One daemon: its start, its reload and its stop. Caller guarantees: the data directory is prepared, and `control` listens on it. */
+export class Daemon implements Controlled {
+  readonly #options: ResolvedOptions;
+  readonly #parts: DaemonParts;
+  readonly catalog: Catalog;
+  readonly searcher: Searcher;
+  readonly sync: SyncManager;
+  readonly accounts: Accounts;
+  readonly audit: AuditLog;
+  readonly accessTokens: AccessTokenPolicy;
+  readonly tokenLifetimes: TokenLifetimes;
+  readonly backups: Backups;
+  /** Resolves with the reason when nobody knows any more what the disk has of a store. */
+  readonly storeLost: Promise<string>;
+  readonly #server: HttpServer;
+  readonly #control: ControlServer;
+  /** Reading the schema takes 0.1 s, which a start with searches waiting does not have. */
+  readonly #graphql: () => GraphqlExecutor;
+  #warmUpCall: PendingCall | undefined;
+  #isStopping = false;
+  #loopDelay: LoopDelayMeter | undefined;
+  /** 0 until it is open. */
+  #port = 0;
+
+  constructor(
+    options: ResolvedOptions,
+    webhookSecrets: ReadonlyMap<string, string>,
+    control: ControlServer,
+    snapshots: CatalogSnapshots,
+    log: Log,
+  ) {
+    const parts = createParts(options, snapshots, log);
+    const services = createGraphqlServices(options, parts);
+    const graphql = lazy(() => createGraphqlExecutor(options, services, parts));
+    this.#options = options;
+    this.#parts = parts;
+    this.#control = control;
+    this.#graphql = graphql;
+    this.#server = createHttpServer(options, parts, { webhookSecrets, services, graphql });
+    this.catalog = parts.catalog;
+    this.searcher = parts.searcher;
+    this.sync = parts.sync;
+    this.accounts = parts.accounts;
+    this.audit = parts.audit;
+    this.accessTokens = options.auth.accessTokens;
+    this.tokenLifetimes = parts.tokenLifetimes;
+    this.backups = parts.backups;
+    this.storeLost = parts.stores.lost;
+  }
+
+  /**
+   * Reads what is stored, with the control socket and the watchdog served meanwhile: 10,000 repositories and as many
+   * users take half a second.
+   */
+  async load(): Promise<void> {
+    await resultWhileYielding(this.catalog.load());
+    await resultWhileYielding(this.accounts.load());
+    this.catalog.reserveRepositoryId(await largestMirrorId(this.#options.data));
+    const storedIds = await resultWhileYielding(this.#parts.stores.shards.idsInSteps());
+    this.sync.shards.reserveShardIds(Math.max(this.catalog.nextShardId, (storedIds.at(-1) ?? 0) + 1));
+    this.sync.shards.retire(storedIds.filter((id) => this.catalog.shard(id) === undefined));
+    this.#repairMissing(new Set(storedIds));
+  }
+
+  #repairMissing(storedIds: ReadonlySet<number>): void {
+    const missing = this.catalog
+      .shards()
+      .map(({ record }) => record)
+      .filter(({ id }) => !storedIds.has(id));
+    if (missing.length === 0) return;
+    const names = new Set(
+      missing.flatMap(({ repositoryIds }) => repositoryIds).flatMap((id) => this.catalog.repository(id)?.name ?? []),
+    );
+    this.#parts.log.error(
+      {
+        shards: missing.map(({ id }) => id),
+        repositories: [...names].slice(0, namedRepositoriesMax),
+        repositoryCount: names.size,
+      },
+      `${missing.length} shards are missing from the store; their repositories are indexed again from their mirrors`,
+    );
+    for (const { id } of missing) this.sync.repairs.repair(id);
+  }
+
+  /** Known once the port is open. */
+  get externalUrl(): string {
+    return this.searcher.baseUrl;
+  }
+
+  /** Opens the port, or takes the socket that listens already, and begins to sync; returns the address. */
+  async start(listener: number | undefined): Promise<{ readonly url: string; readonly port: number }> {
+    await this.accounts.start(programItself, !this.#options.auth.allowSignup);
+    const port = this.#server.listen(
+      this.#options.listenHost,
+      this.#options.listenPort,
+      (bound) => this.#tuneListener(bound),
+      listener,
+    );
+    this.#port = port;
+    const url = `http://${urlHost(this.#options)}:${port}`;
+    this.searcher.baseUrl = this.#options.externalUrl || url;
+    // Nobody can be asked at a start: what the configuration no longer lists is hidden, and can come back.
+    await this.sync.moveSecrets();
+    await this.#configureRepositories(this.#options, true);
+    this.sync.start();
+    this.#warmUpCall = callAfter(warmUpDelayMs, () => void this.#warmUp());
+    this.#loopDelay = new LoopDelayMeter((worstSeconds) => this.#recordLoopDelay(worstSeconds));
+    return { url, port };
+  }
+
+  #recordLoopDelay(worstSeconds: number): void {
+    this.#parts.registry.metrics.eventLoopDelaySeconds.observe(worstSeconds);
+    this.#parts.registry.metrics.eventLoopDelayMaxSeconds.set(this.#loopDelay?.worstSeconds() ?? worstSeconds);
+  }
+
+  /** In several turns of the event loop, as each of these takes some 10 ms. */
+  async #warmUp(): Promise<void> {
+    void this.#parts.snapshots.takeIfChanged();
+    const parts = [
+      () => this.#parts.threads.read.warm(),
+      () => void this.#graphql(),
+      () => void this.#graphql().warmUp(),
+    ];
+    for (const begin of parts) {
+      await setImmediate();
+      if (this.#isStopping) return;
+      begin();
+    }
+  }
+
+  /** Reads the configuration again. Rejects with what is wrong, and then nothing has changed. */
+  async reload(mayRemoveMost: boolean): Promise<ReloadResult> {
+    try {
+      const fresh = resolveOptions(this.#options.typed);
+      await this.#configureRepositories(fresh, mayRemoveMost);
+      this.#parts.contexts.configured = fresh.contexts;
+      const result = {
+        repositories: fresh.repositories.length,
+        contexts: fresh.contexts.length,
+        needRestart: differingOptions(this.#options, fresh),
+      };
+      this.#parts.log.info(
+        result,
+        "configuration read again; options other than repositories and contexts need a restart",
+      );
+      return result;
+    } catch (error) {
+      this.#parts.log.error(`the configuration stays as it was: ${errorMessage(error)}`);
+      throw error;
+    }
+  }
+
+  /** Without a configuration file and without repositories on the command line there is no list that could lack one. */
+  async #configureRepositories({ typed, repositories }: ResolvedOptions, mayRemoveMost: boolean): Promise<void> {
+    if (typed.configFile === undefined && typed.repositories.length === 0) return;
+    await this.sync.configure(repositories, mayRemoveMost);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#warmUpCall?.cancel();
+    this.#loopDelay?.close();
+    this.#parts.watch.close();
+    const streams = this.#server.stop(drainMs);
+    if (this.#port !== 0) widenSendBuffers(this.#port, lastBytesMax);
+    await this.searcher.stop();
+    await Promise.all([streams, this.#control.close(), this.sync.close()]);
+    const { search, ingest, read } = this.#parts.threads;
+    await Promise.all([search.close(), ingest.close(), read.close()]);
+    await this.accounts.close();
+    await this.audit.close();
+    await this.#parts.snapshots.close();
+    await this.#parts.stores.records.close();
+  }
+
+  #tuneListener(port: number): void {
+    if (this.#options.kernel === "native" && !limitUnsentBytes(port, unsentBytesMax)) {
+      this.#parts.log.warn("the system does not bound unsent bytes; very slow clients may be cut");
+    }
+  }
+}
+
+function urlHost({ listenHost }: ResolvedOptions): string {
+  return listenHost.includes(":") ? `[${listenHost}]` : listenHost;
+}
+
+/** The largest repository id for which there is a mirror, 0 without one. */
+async function largestMirrorId(dataFolder: string): Promise<number> {
+  return (await readdir(join(dataFolder, "mirrors"))).reduce(
+    (max, folder) => Math.max(max, Number.parseInt(folder, 10) || 0),
+    0,
+  );
+}

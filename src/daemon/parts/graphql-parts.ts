@@ -1,0 +1,47 @@
+import { lazy } from "../../base/lazy.js";
+import { GitCache } from "../../browse/git-reads.js";
+import type { GraphqlServices } from "../../browse/request-context.js";
+import { GraphqlExecutor } from "../../graphql/execution/executor.js";
+import { createSchema } from "../../graphql/execution/schema.js";
+import type { ResolvedOptions } from "../options.js";
+import type { DaemonParts } from "./parts.js";
+import { siteId } from "./program.js";
+import { visibleConfiguration } from "./visible-configuration.js";
+
+/** What the resolvers of all requests share. */
+export function createGraphqlServices(options: ResolvedOptions, parts: DaemonParts): GraphqlServices {
+  const { catalog, searcher, sync, accounts, audit, contexts, tokenLifetimes, threads, log } = parts;
+  return {
+    repositoryCommands: sync.commands,
+    catalog,
+    searcher,
+    accounts,
+    accessTokens: options.auth.accessTokens,
+    tokenLifetimes,
+    audit,
+    contexts,
+    reads: threads.read,
+    gitCache: new GitCache(),
+    log,
+    activityOf: (repositoryId) => sync.activities.current(repositoryId),
+    externalUrl: () => searcher.baseUrl,
+    configuration: lazy(() => visibleConfiguration(options)),
+    siteId: siteId(options.data),
+  };
+}
+
+/** Reads the schema, which takes 0.1 s. */
+export function createGraphqlExecutor(
+  { rateLimits, graphql }: ResolvedOptions,
+  services: GraphqlServices,
+  { log, registry }: DaemonParts,
+): GraphqlExecutor {
+  const limits = {
+    aliases: rateLimits.graphQLMaxAliases,
+    fields: rateLimits.graphQLMaxFieldCount,
+    depth: rateLimits.graphQLMaxDepth,
+    duplicateFields: rateLimits.graphQLMaxDuplicateFieldCount,
+    uniqueFields: rateLimits.graphQLMaxUniqueFieldCount,
+  };
+  return new GraphqlExecutor(createSchema(), services, limits, graphql.timeoutSeconds * 1000, log, registry.metrics);
+}

@@ -1,0 +1,146 @@
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { Authenticator } from "../../account/sign-in/authenticator.js";
+import { Origins } from "../../account/sign-in/origins.js";
+import { SignIn } from "../../account/sign-in/sign-in.js";
+import type { Log } from "../../base/log.js";
+import { RequestContext, type GraphqlServices } from "../../browse/request-context.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { GraphqlExecutor } from "../../graphql/execution/executor.js";
+import { RepositoryAddresses } from "../../graphql/sources/repository-addresses.js";
+import { ClientAddresses } from "../../http/access/client-address.js";
+import { TrustedHosts } from "../../http/access/trusted-hosts.js";
+import { addRoutes } from "../../http/routes/routes.js";
+import { descriptorLimit, openAnswersMax } from "../../http/server/descriptor-share.js";
+import { HttpServer } from "../../http/server/uws.js";
+import { anonymous, operatorViewer, type Viewer } from "../../model/viewer.js";
+import type { ResolvedOptions } from "../options.js";
+import { readiness } from "../readiness.js";
+import type { DaemonParts } from "./parts.js";
+
+const dayMs = 86_400_000;
+
+type Routes = Parameters<typeof addRoutes>[1];
+
+/** What the routes need beside the parts. */
+export interface RouteSources {
+  readonly webhookSecrets: ReadonlyMap<string, string>;
+  readonly services: GraphqlServices;
+  readonly graphql: () => GraphqlExecutor;
+}
+
+/** The server with all of its routes; it does not listen yet. */
+export function createHttpServer(options: ResolvedOptions, parts: DaemonParts, sources: RouteSources): HttpServer {
+  const { log, registry } = parts;
+  const server = new HttpServer(log, (method, status) =>
+    registry.metrics.httpRequests.inc({ method, status: String(status) }),
+  );
+  server.setOpenMax(countOpenAnswers(options, log));
+  server.setClientAddresses(new ClientAddresses(options.trustedProxies));
+  addRoutes(server, {
+    ...signInRoutes(options, parts),
+    ...contentRoutes(options, parts, sources),
+    webhooks: webhooks(parts, sources.webhookSecrets),
+    sharePercent: options.clients.sharePercent,
+    hosts: new TrustedHosts({
+      listenHost: options.listenHost,
+      externalUrl: options.externalUrl,
+      trustedHosts: options.trustedHosts,
+      machine: hostname(),
+    }),
+    readiness: (viewer) =>
+      readiness(parts.watch.damages, parts.sync.statuses(), viewer ?? anonymous, visibleNames(parts.catalog, viewer)),
+    metrics: registry,
+    log,
+  });
+  return server;
+}
+
+function signInRoutes(
+  options: ResolvedOptions,
+  { accounts, audit, catalog }: DaemonParts,
+): Pick<Routes, "authenticator" | "origins" | "signIn" | "cookies" | "isNameTaken"> {
+  const origins = new Origins(options.externalUrl, options.trustedOrigins);
+  const sessionLifetimeMs = options.auth.sessionDays * dayMs;
+  const access = {
+    isPublic: options.auth.public,
+    accessTokens: options.auth.accessTokens,
+    allowsSudoToSiteAdmins: options.auth.allowSudoToSiteAdmins,
+  };
+  return {
+    authenticator: new Authenticator(accounts, access, origins, audit),
+    origins,
+    signIn: new SignIn(accounts, audit, {
+      allowSignup: options.auth.allowSignup,
+      sessionLifetimeMs,
+      isReserved: (name) => isReader(catalog, name),
+    }),
+    cookies: { areSecure: options.externalUrl.startsWith("https:"), lifetimeMs: sessionLifetimeMs },
+    isNameTaken: (name) => accounts.isNameTaken(name) || isReader(catalog, name),
+  };
+}
+
+function contentRoutes(
+  options: ResolvedOptions,
+  { catalog, searcher, sync }: DaemonParts,
+  { services, graphql }: RouteSources,
+): Pick<Routes, "graphql" | "search" | "content" | "refresh" | "externalUrl" | "seesAll" | "stallMs"> {
+  const stallMs = options.search.stallSeconds * 1000;
+  return {
+    graphql: { answer: (...request) => graphql().answer(...request) },
+    search: searcher,
+    content: {
+      contextFor: (viewer, from) => new RequestContext(services, viewer, from, options.graphql.timeoutSeconds * 1000),
+      mirrorsFolder: join(options.data, "mirrors"),
+      stallMs,
+    },
+    refresh: (name, viewer) => {
+      const repository = catalog.repositoryTable(viewer).byName(name);
+      if (repository !== undefined) sync.commands.request(repository.id);
+      return repository !== undefined;
+    },
+    externalUrl: () => searcher.baseUrl,
+    seesAll: (viewer) => catalog.seesAll(viewer),
+    stallMs,
+  };
+}
+
+function webhooks(
+  { catalog, sync, audit }: DaemonParts,
+  webhookSecrets: ReadonlyMap<string, string>,
+): Routes["webhooks"] {
+  const addresses = new RepositoryAddresses(() => catalog.repositoryTable(operatorViewer));
+  return {
+    webhookSecrets,
+    requestByAddress: (given) => {
+      const repositories = addresses.find(given);
+      for (const { id } of repositories) sync.commands.request(id);
+      return repositories.map(({ name }) => name);
+    },
+    recordRefusal: (from, reason) => audit.recordRefusal(from, reason),
+  };
+}
+
+/** Each search that runs or waits has a connection, which is a descriptor. */
+function countOpenAnswers({ search: { concurrent, queue } }: ResolvedOptions, log: Log): number {
+  const count = openAnswersMax(descriptorLimit());
+  if (concurrent + queue > count) {
+    log.warn(
+      `search.concurrent and search.queue allow ${concurrent + queue} searches, and the limit on descriptors ${count} requests; raise LimitNOFILE, or lower search.queue`,
+    );
+  }
+  return count;
+}
+
+function visibleNames(catalog: Catalog, viewer: Viewer | undefined): (name: string) => boolean {
+  const table = viewer === undefined ? undefined : catalog.repositoryTable(viewer);
+  return (name) => table?.byName(name) !== undefined;
+}
+
+/** Whether some repository names this user or organisation among its readers, whether there is one or not. */
+function isReader(catalog: Catalog, name: string): boolean {
+  const lower = name.toLowerCase();
+  for (const { readers } of catalog.repositories())
+    if (readers.some((reader) => reader.toLowerCase() === lower)) return true;
+  return false;
+}

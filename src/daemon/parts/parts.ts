@@ -1,0 +1,164 @@
+import { join } from "node:path";
+import { Accounts } from "../../account/identity/accounts.js";
+import { ContextDirectory } from "../../account/contexts/context-directory.js";
+import { TokenLifetimes } from "../../account/identity/token-lifetimes.js";
+import { AuditLog } from "../../account/records/audit-log.js";
+import { shareLimits } from "../../base/fair-semaphore.js";
+import type { Log } from "../../base/log.js";
+import { createMetrics, type MetricRegistry } from "../../base/metrics.js";
+import { Catalog } from "../../catalog/catalog.js";
+import { maySee } from "../../catalog/visible-tables.js";
+import { IngestPool, ReadPool, SearchPool, searchWorkerEntry } from "../../pool/pools.js";
+import { CommitAttributeReader } from "../../search/revisions/commit-attributes.js";
+import { RevisionCache } from "../../search/revisions/revision-cache.js";
+import { Searcher } from "../../search/searcher.js";
+import { SliceScheduler } from "../../search/slice-scheduler.js";
+import type { CatalogSnapshots } from "../../store/catalog-snapshots.js";
+import { LineFile } from "../../store/line-file.js";
+import { SyncActivities } from "../../sync/activity.js";
+import type { SyncManager } from "../../sync/sync-manager.js";
+import { Backups } from "../backup.js";
+import { watchGauges } from "../gauges.js";
+import type { ResolvedOptions } from "../options.js";
+import { SnapshotSchedule } from "../snapshot-schedule.js";
+import { StoreWatch } from "../store-watch.js";
+import { programVersion } from "./program.js";
+import { Stores } from "./stores.js";
+import { createSync, indexLimits } from "./sync-parts.js";
+
+/** Whatever a daemon is made of, but for its server. */
+export interface DaemonParts {
+  readonly log: Log;
+  readonly registry: MetricRegistry;
+  readonly stores: Stores;
+  readonly audit: AuditLog;
+  readonly snapshots: SnapshotSchedule;
+  readonly catalog: Catalog;
+  readonly threads: Threads;
+  readonly sync: SyncManager;
+  readonly accounts: Accounts;
+  readonly contexts: ContextDirectory;
+  readonly tokenLifetimes: TokenLifetimes;
+  readonly watch: StoreWatch;
+  readonly searcher: Searcher;
+  readonly backups: Backups;
+}
+
+interface Threads {
+  readonly search: SearchPool;
+  readonly read: ReadPool;
+  readonly ingest: IngestPool;
+}
+
+/** Each part is made after those that it uses. */
+export function createParts(options: ResolvedOptions, files: CatalogSnapshots, log: Log): DaemonParts {
+  const registry = createMetrics();
+  const { metrics } = registry;
+  const settings = { dataFolder: options.data, kernel: options.kernel };
+  const pools = { log, metrics };
+  // Its memory is taken as it is used.
+  const cache = new RevisionCache(options.search.revisionCacheBytes);
+  const pressure = new Int32Array(new SharedArrayBuffer(4));
+  const searchSettings = { ...settings, pressure, arena: cache.arena };
+  // First of all: its threads start while this one reads the catalog.
+  const search = new SearchPool(searchWorkerEntry, searchSettings, options.workers, pools);
+  const stores = new Stores(options.data);
+  const { records } = stores;
+  const audit = new AuditLog(new LineFile(join(options.data, "audit.log")), log);
+  const snapshots = new SnapshotSchedule(files, records, log);
+  const catalog = new Catalog(records);
+  const read = new ReadPool({ ...settings, arena: cache.arena }, options.readers, options.clients.sharePercent, pools);
+  const activities = new SyncActivities(catalog);
+  const { workers, maxHeapBytes } = options.index;
+  const ingest = new IngestPool(settings, workers, maxHeapBytes, pools, (progress) => activities.record(progress));
+  const threads = { search, read, ingest };
+  const services = { catalog, pool: ingest, activities, log, metrics };
+  const sync = createSync(options, services, (reason) => stores.recordLoss(reason));
+  catalog.onRetired = (shardIds) => sync.shards.retire(shardIds);
+  const accounts = createAccounts(stores, audit, log, catalog, sync);
+  const contexts = new ContextDirectory(accounts, options.contexts);
+  const watch = watchStores(stores, log, sync);
+  const scheduler = new SliceScheduler(options.workers, pressure);
+  const searchParts = { catalog, threads, scheduler, cache, contexts, watch, sync, log, registry };
+  const searcher = createSearcher(options, searchParts);
+  const backups = new Backups({ dataFolder: options.data, catalog, records, sync, pool: ingest, log });
+  const tokenLifetimes = createTokenLifetimes(options);
+  const parts = { log, registry, stores, audit, snapshots, catalog, threads, sync, accounts, contexts };
+  const all: DaemonParts = { ...parts, tokenLifetimes, watch, searcher, backups };
+  watchParts(options, all, scheduler);
+  return all;
+}
+
+function watchParts(options: ResolvedOptions, parts: DaemonParts, scheduler: SliceScheduler): void {
+  const { registry, catalog, sync, searcher, threads } = parts;
+  watchGauges(registry, {
+    catalog,
+    sync,
+    scheduler,
+    searches: searcher,
+    ingest: threads.ingest,
+    read: threads.read,
+    dataFolder: options.data,
+    reserveBytes: options.git.reserveBytes,
+    version: programVersion(),
+    kernel: options.kernel,
+  });
+}
+
+function createAccounts({ records }: Stores, audit: AuditLog, log: Log, catalog: Catalog, sync: SyncManager): Accounts {
+  const accounts = new Accounts(records, audit, log, (name) => sync.commands.removeReader(name));
+  catalog.onReadersChanged = (before, after) =>
+    accounts.leases.endMatching(
+      (viewer) => maySee(before, viewer) && !maySee(after, viewer),
+      "Who may read a repository has changed.",
+    );
+  return accounts;
+}
+
+function createTokenLifetimes({ auth }: ResolvedOptions): TokenLifetimes {
+  return new TokenLifetimes({
+    defaultDays: auth.tokenDays,
+    longestDays: auth.maxTokenDays,
+    allowsNever: auth.allowTokensWithoutExpiry,
+  });
+}
+
+function watchStores({ records, shards }: Stores, log: Log, sync: SyncManager): StoreWatch {
+  const watched = [
+    { name: "the catalog", guard: records.guard },
+    { name: "the shard store", guard: shards.guard },
+  ];
+  return new StoreWatch(watched, log, (error) => sync.suspend(error));
+}
+
+interface SearchParts
+  extends Pick<DaemonParts, "catalog" | "threads" | "contexts" | "watch" | "sync" | "log" | "registry"> {
+  readonly scheduler: SliceScheduler;
+  readonly cache: RevisionCache;
+}
+
+function createSearcher(options: ResolvedOptions, parts: SearchParts): Searcher {
+  const { catalog, threads, scheduler, cache, contexts, watch, sync, log, registry } = parts;
+  const { search, clients } = options;
+  const searcher = new Searcher(
+    {
+      catalog,
+      pool: threads.search,
+      scheduler,
+      commitAttributes: new CommitAttributeReader(threads.read, options.readers),
+      revisions: { reads: threads.read, cache, limits: indexLimits(options) },
+      log,
+      defaultCount: search.defaultCount,
+      defaultTimeoutMs: search.defaultTimeoutSeconds * 1000,
+      maxTimeoutMs: search.maxTimeoutSeconds * 1000,
+      onShardFailure: (shardId) => {
+        watch.look();
+        sync.repairs.repair(shardId);
+      },
+    },
+    shareLimits(search.concurrent, search.queue, clients.sharePercent),
+    registry.metrics,
+  );
+  searcher.contextsOf = (viewer) => contexts.contextsForViewer(viewer);
+  return searcher;
+}

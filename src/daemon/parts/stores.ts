@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { RecordStore } from "../../store/record-store.js";
+import { ShardStore } from "../../store/shard-store.js";
+
+/** The two stores of the data directory, open. */
+export class Stores {
+  readonly shards: ShardStore;
+  readonly records: RecordStore;
+  /** Resolves with the reason when nobody knows any more what the disk has of a store. */
+  readonly lost: Promise<string>;
+  readonly #lose: (reason: string) => void;
+
+  constructor(dataFolder: string) {
+    this.shards = new ShardStore(join(dataFolder, "shards"));
+    this.records = new RecordStore(join(dataFolder, "catalog"));
+    let lose: (reason: string) => void = () => undefined;
+    this.lost = new Promise((resolve) => {
+      lose = resolve;
+    });
+    this.#lose = lose;
+    this.records.onLost = lose;
+  }
+
+  /** A thread has found that a write failed in the middle. */
+  recordLoss(reason: string): void {
+    this.#lose(reason);
+  }
+}
