@@ -11,7 +11,7 @@ import type {
   TextToHighlight,
   WantedFile,
 } from "../protocol/git-messages.js";
-import type { ReadLimits, ReadPool } from "../pool/pools.js";
+import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import { checkRevision } from "../model/revision-syntax.js";
 import { BatchLoader } from "./batch-loader.js";
 import type { CommitSource, BlobSource } from "./git-sources.js";

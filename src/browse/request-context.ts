@@ -13,7 +13,7 @@ import type { MetadataChange } from "../model/metadata-change.js";
 import type { RepositoryAttributes } from "../model/repository.js";
 import type { Viewer } from "../model/viewer.js";
 import type { Searcher } from "../search/searcher.js";
-import type { ReadLimits, ReadPool } from "../pool/pools.js";
+import type { ReadLimits, ReadPool } from "../pool/read-pool.js";
 import { GitReads, type GitCache } from "./git-reads.js";
 import { RequestSearches } from "./request-searches.js";
 import { RequestWork } from "./request-work.js";

@@ -19,7 +19,7 @@ import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";
 import type { BackupTask } from "../protocol/messages.js";
-import type { IngestPool } from "../pool/pools.js";
+import type { IngestPool } from "../pool/ingest-pool.js";
 import { dataVersion } from "./data-version.js";
 
 /** What the backups are of. */

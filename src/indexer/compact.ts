@@ -2,7 +2,7 @@ import { hasBit } from "../base/bits.js";
 import { TrawlError } from "../base/errors.js";
 import { unpackLanguage, unpackSkipCode } from "../shard/format.js";
 import { ShardReader } from "../shard/shard-reader.js";
-import type { DocumentInput } from "../shard/shard-builder.js";
+import type { DocumentInput } from "../shard/document-input.js";
 import { skipReasonFromCode } from "../model/skip-reason.js";
 import type { ShardSnapshot } from "../store/shard-store.js";
 import type { SourceShard } from "./index-changes.js";

@@ -1,7 +1,8 @@
 import { uninitializedBytes } from "../base/bytes.js";
 import type { ShardRecord } from "../model/shard-record.js";
 import type { Kernel } from "../native/kernel/kernel.js";
-import { ShardBuilder, type DocumentInput } from "../shard/shard-builder.js";
+import { ShardBuilder } from "../shard/shard-builder.js";
+import type { DocumentInput } from "../shard/document-input.js";
 import { ShardReader } from "../shard/shard-reader.js";
 import { ShardStore } from "../store/shard-store.js";
 

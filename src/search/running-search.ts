@@ -11,7 +11,8 @@ import type { RepositorySelection, SearchOptions } from "../protocol/search-opti
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
 import { PacedWork } from "./paced-work.js";
-import { needsPreparation, prepare, type Preparation } from "./preparation.js";
+import { needsPreparation, prepare } from "./preparation.js";
+import type { Preparation } from "./preparation-context.js";
 import { repositoryResults } from "./repositories/repository-results.js";
 import { indexedSelection, readOpenRevisions, type Resolution } from "./repositories/repository-resolver.js";
 import { hasUnindexed, revisionPhases } from "./revisions/revision-phases.js";

@@ -2,7 +2,7 @@ import type { Log } from "../base/log.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { SearchStats } from "../protocol/search-options.js";
 import type { Lane } from "../protocol/messages.js";
-import type { SearchPool } from "../pool/pools.js";
+import type { SearchPool } from "../pool/search-pool.js";
 import type { CommitAttributeReader } from "./revisions/commit-attributes.js";
 import type { NotSearched } from "./stream/progress.js";
 import type { RevisionReading } from "./revisions/revision-phases.js";

@@ -2,8 +2,6 @@ import { crc32 } from "node:zlib";
 import { assert } from "../base/assert.js";
 import { uninitializedBytes } from "../base/bytes.js";
 import type { Kernel } from "../native/kernel/kernel.js";
-import { fileKindMask } from "../model/file-kind.js";
-import { skipReasons, type SkipReason } from "../model/skip-reason.js";
 import {
   alignUp,
   contentPaddingBytes,
@@ -14,31 +12,20 @@ import {
   magic,
   newlineStepBytes,
   overlapBytes,
-  packDocumentInfo,
   sections,
   sectionWordCount,
   unitBytes,
   withoutPostings,
   type Section,
 } from "./format.js";
-
-/** One document as the builder takes it. */
-export interface DocumentInput {
-  readonly repositoryId: number;
-  readonly path: Buffer;
-  /** Bit mask of the repository's branches that have this document. */
-  readonly branchMask: number;
-  /** Hex oid of the blob (of the commit, for a submodule). */
-  readonly oid: string;
-  /** Language name, "" when unknown. */
-  readonly language: string;
-  readonly skipReason: SkipReason;
-}
+import { makeDocuments } from "./document-sections.js";
+import { type DocumentInput, toBytes } from "./document-input.js";
 
 /** Initial size of the text buffer; it doubles up to what the contents need. */
 const textBytesMin = 1024 * 1024;
 
 const kelvinSign = Buffer.from("\u212a");
+
 const longS = Buffer.from("\u017f");
 
 /**
@@ -213,10 +200,6 @@ interface SectionParts {
   readonly toBytes: Record<Section, Uint8Array>;
 }
 
-function toBytes(words: Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-}
-
 /** Cuts every content into units; an empty content has none. `units` holds pairs (from, to), `to` with the overlap. */
 function makeUnits(contentStart: Uint32Array): { contentFirstUnit: Uint32Array; units: Uint32Array } {
   const contentCount = contentStart.length - 1;
@@ -247,84 +230,6 @@ function findFoldExceptions(text: Buffer, contentStart: Uint32Array): Uint32Arra
     }
   }
   return Uint32Array.from(found).sort();
-}
-
-interface DocumentSections {
-  readonly documentCount: number;
-  readonly oidBytes: number;
-  readonly bytesOf: Pick<
-    Record<Section, Uint8Array>,
-    | "repositories"
-    | "languages"
-    | "contentFirstDocument"
-    | "documentRepository"
-    | "documentBranches"
-    | "documentInfo"
-    | "documentOids"
-    | "documentsByPath"
-    | "pathStart"
-    | "paths"
-  >;
-}
-
-/** Lays documents out in content order, those without content last, under one content number past the end. */
-function makeDocuments(
-  documentsOfContent: readonly DocumentInput[][],
-  skipped: readonly DocumentInput[],
-): DocumentSections {
-  const groups = [...documentsOfContent, skipped];
-  const contentFirstDocument = new Uint32Array(groups.length + 1);
-  groups.forEach((group, i) => {
-    contentFirstDocument[i + 1] = contentFirstDocument[i] + group.length;
-  });
-  const documents = groups.flat();
-  const repositories = numberDistinct(documents.map((document) => document.repositoryId));
-  const languages = numberDistinct(documents.map((document) => document.language));
-  const count = documents.length;
-  const oidBytes = documents.reduce((longest, document) => Math.max(longest, document.oid.length), 40) / 2;
-  const documentRepository = new Uint32Array(count);
-  const documentBranches = new Uint32Array(count);
-  const documentInfo = new Uint32Array(count);
-  const documentOids = Buffer.alloc(count * oidBytes);
-  const pathStart = new Uint32Array(count + 1);
-  documents.forEach((document, i) => {
-    documentRepository[i] = repositories.numberOf.get(document.repositoryId) ?? 0;
-    documentBranches[i] = document.branchMask;
-    documentInfo[i] = packDocumentInfo(
-      languages.numberOf.get(document.language) ?? 0,
-      fileKindMask(document.path.toString("latin1")),
-      skipReasons[document.skipReason].code,
-    );
-    documentOids.write(document.oid, i * oidBytes, "hex");
-    pathStart[i + 1] = pathStart[i] + document.path.length + 1;
-  });
-  const paths = Buffer.alloc(pathStart[count]);
-  documents.forEach((document, i) => document.path.copy(paths, pathStart[i]));
-  const byPath = Uint32Array.from(documents.keys()).sort(
-    (a, b) => documentRepository[a] - documentRepository[b] || Buffer.compare(documents[a].path, documents[b].path),
-  );
-  return {
-    documentCount: count,
-    oidBytes,
-    bytesOf: {
-      repositories: toBytes(Uint32Array.from(repositories.values)),
-      languages: Buffer.from(languages.values.join("\n")),
-      contentFirstDocument: toBytes(contentFirstDocument),
-      documentRepository: toBytes(documentRepository),
-      documentBranches: toBytes(documentBranches),
-      documentInfo: toBytes(documentInfo),
-      documentOids,
-      documentsByPath: toBytes(byPath),
-      pathStart: toBytes(pathStart),
-      paths,
-    },
-  };
-}
-
-function numberDistinct<T>(values: readonly T[]): { values: T[]; numberOf: Map<T, number> } {
-  const numberOf = new Map<T, number>();
-  for (const value of values) if (!numberOf.has(value)) numberOf.set(value, numberOf.size);
-  return { values: [...numberOf.keys()], numberOf };
 }
 
 const noPostings = { keys: new Uint32Array(0), offsets: new Uint32Array(1), bytes: new Uint8Array(0) };

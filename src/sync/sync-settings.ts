@@ -2,7 +2,7 @@ import { TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import type { Metrics } from "../base/metrics.js";
 import type { Catalog } from "../catalog/catalog.js";
-import type { IngestPool } from "../pool/pools.js";
+import type { IngestPool } from "../pool/ingest-pool.js";
 import type { FetchSettings, IndexLimits } from "../protocol/messages.js";
 import type { SyncActivities } from "./activity.js";
 

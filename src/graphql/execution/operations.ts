@@ -10,7 +10,6 @@ import {
   type DocumentNode,
   type ExecutionResult,
   type GraphQLSchema,
-  type SelectionSetNode,
 } from "graphql";
 import { compileQuery, isCompiledQuery, type CompiledQuery } from "graphql-jit";
 import { BoundedMap } from "../../base/bounded-map.js";
@@ -25,12 +24,14 @@ import {
   type Variables,
 } from "./cost.js";
 import { mergeFields } from "./merge-fields.js";
+import { countValues, tooMuchToValidate } from "./document-limits.js";
 
 /**
  * Longer documents are refused. Of the clients' own the longest has some hundred tokens; a batch of 500 aliases has six
  * to ten thousand, which take 5 ms to read and 15 to validate.
  */
 const tokensMax = 10_000;
+
 const charactersMax = 256 << 10;
 
 /** More values in the variables of one request are refused: checking 100,000 of them takes 100 ms. */
@@ -42,21 +43,12 @@ const variableValuesMax = 10_000;
  */
 const argumentCharactersMax = 4 << 20;
 
-/**
- * Documents with more are refused. Validation compares each fragment with each other one, which takes 10 ms for 64 of
- * them and 150 for 500; variables are as many as aliases may be by default.
- */
-const fragmentsMax = 64;
-const variablesMax = 500;
-
-/** Of a document that asks for the schema more often: all of it takes 5 to 15 ms, and clients ask once. */
-const schemaFieldsMax = 4;
-
 /** Answers about the schema itself that are kept: of a whole one takes 15 to 50 ms, and always says the same. */
 const keptSchemaAnswersMax = 16;
 
 /** Documents are kept until their texts are this long together, or so many. */
 const keptCharactersMax = 8 << 20;
+
 const keptCountMax = 1000;
 
 /**
@@ -155,17 +147,6 @@ function readDocument(text: string): DocumentNode | GraphQLError {
 
 function refused(message: string): Prepared {
   return { kind: "refused", status: 200, errors: [new GraphQLError(message)] };
-}
-
-/** Values in a tree, counted until there are more than `max`. */
-function countValues(value: unknown, max: number): number {
-  if (typeof value !== "object" || value === null) return 1;
-  let count = 1;
-  for (const key in value) {
-    count += countValues((value as Readonly<Record<string, unknown>>)[key], max - count);
-    if (count > max) return count;
-  }
-  return count;
 }
 
 class Operation {
@@ -289,39 +270,6 @@ function isAboutSchema({ definitions }: DocumentNode): boolean {
           (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith("__"),
         )),
   );
-}
-
-/** Why a document within the limits is too dear to validate all the same. */
-function tooMuchToValidate({ definitions }: DocumentNode): GraphQLError | undefined {
-  const fragmentCount = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).length;
-  if (fragmentCount > fragmentsMax)
-    return new GraphQLError(`the document has ${fragmentCount} fragments; more than ${fragmentsMax} are not supported`);
-  const variableCount = definitions.reduce(
-    (sum, definition) =>
-      sum + (definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []).length : 0),
-    0,
-  );
-  if (variableCount > variablesMax)
-    return new GraphQLError(`the document has ${variableCount} variables; more than ${variablesMax} are not supported`);
-  const schemaCount = definitions.reduce(
-    (sum, definition) => sum + ("selectionSet" in definition ? countSchemaFields(definition.selectionSet) : 0),
-    0,
-  );
-  if (schemaCount > schemaFieldsMax)
-    return new GraphQLError(
-      `the document asks for __schema ${schemaCount} times; more than ${schemaFieldsMax} are not supported`,
-    );
-  return undefined;
-}
-
-/** Each gives a list of all types, whose length no argument bounds. */
-function countSchemaFields({ selections }: SelectionSetNode): number {
-  return selections.reduce((sum, selection) => {
-    if (selection.kind === Kind.FIELD && selection.name.value === "__schema") return sum + 1;
-    return selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
-      ? sum
-      : sum + countSchemaFields(selection.selectionSet);
-  }, 0);
 }
 
 /** What is wrong with the choice of an operation, in the words that clients of this interface know. */

@@ -6,11 +6,11 @@ import {
   BlobSource,
   CommitSource,
   entrySource,
-  HighlightSource,
   signatureSource,
   commitSubject,
   TreeSource,
 } from "../../browse/git-sources.js";
+import { HighlightSource } from "../../browse/highlight-source.js";
 import type { ResolversOf } from "../execution/resolver-types.js";
 import { noSymbols } from "./commit.js";
 

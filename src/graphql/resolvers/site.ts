@@ -5,7 +5,7 @@ import type { Viewer } from "../../model/viewer.js";
 import { tableRows } from "../../base/html.js";
 import { TrawlError } from "../../base/errors.js";
 import { eachInSteps, sortInSteps } from "../../base/yielding.js";
-import { tableOfRows } from "../../browse/git-sources.js";
+import { tableOfRows } from "../../browse/highlight-source.js";
 import { globalId } from "../../browse/ids.js";
 import { paginateBothWays, emptyPage, paginate } from "./connections.js";
 import type { RequestContext } from "../../browse/request-context.js";

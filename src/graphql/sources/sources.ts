@@ -7,12 +7,12 @@ import type {
   ContributorSource,
   FileDiffSource,
   FileDiffsSource,
-  HighlightSource,
   HunkSource,
   ObjectSource,
   RefSource,
   TreeSource,
 } from "../../browse/git-sources.js";
+import type { HighlightSource } from "../../browse/highlight-source.js";
 import type { RepositorySource, TextIndexSource } from "../../browse/repository-source.js";
 import type { CommitMatchSource, FileMatchSource, SearchSource, SearchResultsSource } from "./search-sources.js";
 import type { ContextSource } from "./context-source.js";

@@ -2,7 +2,7 @@ import type { CatalogView } from "../../catalog/catalog.js";
 import type { FindCondition } from "../../protocol/search-options.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { FindPosition, FindTaskResult, Lane } from "../../protocol/messages.js";
-import type { SearchPool } from "../../pool/pools.js";
+import type { SearchPool } from "../../pool/search-pool.js";
 import { chooseShards } from "../shard-choice.js";
 import type { SliceScheduler } from "../slice-scheduler.js";
 

@@ -5,7 +5,7 @@ import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";
 import type { RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
 import type { RepositoryFilter } from "../../query/plan/plan.js";
-import type { ReadLimits, ReadPool } from "../../pool/pools.js";
+import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 import type { RevisionsOfRepository } from "../../protocol/read-messages.js";
 import { toBitmap, chooseRepositories, type RepositoryChoice } from "./repository-choice.js";
 import {

@@ -3,7 +3,7 @@ import { callAfter } from "../../base/deadline.js";
 import { FairQueue } from "../../base/fair-queue.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
 import type { CommitAttribute, CommitOfRepository, CommitQuestion } from "../../protocol/read-messages.js";
-import type { ReadPool } from "../../pool/pools.js";
+import type { ReadPool } from "../../pool/read-pool.js";
 
 /** Bytes of answers that are kept. */
 const keptBytesMax = 64 * 1024 * 1024;

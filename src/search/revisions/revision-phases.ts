@@ -8,7 +8,7 @@ import type { TextPlan } from "../../query/plan/plan.js";
 import type { CommitSets, RepositorySelection, RevisionChoice } from "../../protocol/search-options.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { IndexLimits, CachedShardRange } from "../../protocol/messages.js";
-import type { ReadPool } from "../../pool/pools.js";
+import type { ReadPool } from "../../pool/read-pool.js";
 import type { MissingPart } from "../../protocol/read-messages.js";
 import { chooseShards } from "../shard-choice.js";
 import type { RevisionBatch, CachedShard, RevisionCache } from "./revision-cache.js";

@@ -3,7 +3,7 @@ import type { RevisionSpec } from "../../model/revision.js";
 import type { RepositoryFilter } from "../../query/plan/plan.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { ResolvedRevisions, RevisionsOfRepository } from "../../protocol/read-messages.js";
-import type { ReadLimits, ReadPool } from "../../pool/pools.js";
+import type { ReadLimits, ReadPool } from "../../pool/read-pool.js";
 
 /** Revisions of one repository that only its mirror knows. */
 export interface OpenRevisions {

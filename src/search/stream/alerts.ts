@@ -1,6 +1,6 @@
 import type { SearchPlan } from "../../query/plan/plan.js";
 import { rewriteQuery, type Rewrite } from "../../query/plan/rewrite.js";
-import type { ExcludedRepository } from "../preparation.js";
+import type { ExcludedRepository } from "../preparation-context.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 
 /** A message to the user, as the stream carries it. */

@@ -5,7 +5,7 @@ import type { ExcludedFile } from "../../protocol/messages.js";
 import { chooseAlert, queryErrorAlert } from "./alerts.js";
 import type { Progress } from "./event-stream.js";
 import { makeFilters, type Filter } from "./filters.js";
-import type { ExcludedRepository } from "../preparation.js";
+import type { ExcludedRepository } from "../preparation-context.js";
 import { makeSkipped, type NotSearched, type Skipped } from "./progress.js";
 import type { Resolution } from "../repositories/repository-resolver.js";
 import type { SearchOutcome } from "../search-environment.js";

@@ -1,5 +1,5 @@
 import type { Repository } from "../../model/repository.js";
-import type { IngestPool } from "../../pool/pools.js";
+import type { IngestPool } from "../../pool/ingest-pool.js";
 import type { Compaction } from "../housekeeping/compaction.js";
 import type { IndexTasks } from "./index-tasks.js";
 import type { MirrorMaintenance } from "../housekeeping/mirror-maintenance.js";

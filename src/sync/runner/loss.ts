@@ -1,6 +1,6 @@
 import { noQuarantine, type Quarantine } from "../../model/quarantine.js";
 import type { Repository } from "../../model/repository.js";
-import type { IngestLoss } from "../../pool/pools.js";
+import type { IngestLoss } from "../../pool/ingest-pool.js";
 
 /** With more files than this in quarantine, the repository is not indexed as a whole until it changes. */
 const filesMax = 100;

@@ -1,5 +1,5 @@
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { IngestLoss } from "../../pool/pools.js";
+import type { IngestLoss } from "../../pool/ingest-pool.js";
 import type { SyncInput } from "../../protocol/messages.js";
 import type { LossJudge } from "./loss.js";
 import type { Quarantines } from "./quarantines.js";

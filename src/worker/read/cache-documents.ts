@@ -8,7 +8,8 @@ import {
   type ContentLimits,
 } from "../../indexer/classify.js";
 import type { SkipReason } from "../../model/skip-reason.js";
-import { ShardBuilder, type DocumentInput } from "../../shard/shard-builder.js";
+import { ShardBuilder } from "../../shard/shard-builder.js";
+import type { DocumentInput } from "../../shard/document-input.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { IndexLimits } from "../../protocol/messages.js";
 import type { CacheDocuments, CachedDocuments } from "../../protocol/read-messages.js";

@@ -1,17 +1,16 @@
 import type { StoredShard } from "../../model/shard-record.js";
-import { hasBit, setBit } from "../../base/bits.js";
+import { hasBit } from "../../base/bits.js";
 import { TrawlError } from "../../base/errors.js";
 import { blobSizes } from "../../git/objects/read-blobs.js";
-import { compareAlong, type PathState, type TreeChain } from "../../git/objects/tree-chain.js";
-import { unpackSkipCode } from "../../shard/format.js";
+import { compareAlong, type TreeChain } from "../../git/objects/tree-chain.js";
 import { ShardReader } from "../../shard/shard-reader.js";
 import type { ShardSnapshot } from "../../store/shard-store.js";
-import { skipReasons } from "../../model/skip-reason.js";
 import type { FindDocuments, FoundDocuments, MissingPart } from "../../protocol/read-messages.js";
 import { CommitSets } from "./commit-sets.js";
 import { mirrorPath, type ReadContext } from "./context.js";
 import { largestContentBytes } from "./cache-documents.js";
 import { encodeEntries, type MissingEntry } from "./missing-entries.js";
+import { type WantedDocument, OidFilter, oidStart, startOfOid, WantedDocuments } from "./wanted-documents.js";
 
 /** States of paths that one chain may hold, beyond one comparison: some 200 bytes each. */
 const stateCountMax = 400_000;
@@ -24,10 +23,12 @@ const firstPartTextBytes = 4 << 20;
 
 /** No part has more than this share of the revision cache, as several are there at a time. */
 const arenaBytesPerPart = 8;
+
 const partDocumentCount = 20_000;
 
 /** What a document takes in a shard beside its text, its path and its oid; and a shard beside all documents. */
 const documentBytes = 64;
+
 const shardBytes = 16 * 1024;
 
 /**
@@ -109,122 +110,6 @@ async function buildChain(
   } catch (error) {
     if (base === undefined || !(error instanceof TrawlError) || error.code !== "git") throw error;
     return { chain: await compareAlong(mirror, undefined, commits, stateCountMax, context.stop), base: undefined };
-  }
-}
-
-/** An oid that lies at a path that differs somewhere: at the base, at some commits, or at both. */
-interface WantedDocument {
-  readonly path: string;
-  readonly oid: string;
-  readonly isFile: boolean;
-  /** The commits that have it there, as pairs from, to. */
-  readonly ranges: number[];
-  set: number;
-  isFound: boolean;
-  /** Another one with the same key. */
-  readonly next: WantedDocument | undefined;
-}
-
-/** Bits of an oid by which those that cannot be wanted are told at once. */
-const filterBits = 22;
-
-/** Starts of oids, as a bit for each. */
-class OidFilter {
-  readonly #words = new Uint32Array(2 ** (filterBits - 5));
-
-  add(start: number): void {
-    setBit(this.#words, start >>> (32 - filterBits));
-  }
-
-  has(start: number): boolean {
-    return hasBit(this.#words, start >>> (32 - filterBits));
-  }
-}
-
-/** The first 32 bits of a document's oid. */
-function oidStart({ documentOids, oidBytes }: ShardReader, document: number): number {
-  const at = document * oidBytes;
-  return (
-    ((documentOids[at] << 24) | (documentOids[at + 1] << 16) | (documentOids[at + 2] << 8) | documentOids[at + 3]) >>> 0
-  );
-}
-
-function startOfOid(oid: string): number {
-  return Number.parseInt(oid.slice(0, 8), 16);
-}
-
-/** A hash of the bytes of a path. */
-function hashPath(bytes: Uint8Array, from: number, to: number): number {
-  let hash = 0;
-  for (let i = from; i < to; i++) hash = Math.imul(hash ^ bytes[i], 16_777_619);
-  return hash;
-}
-
-/**
- * What the base and the commits have at the paths that differ somewhere.
- *
- * Documents are looked up by a number of oid and path, so that no text is made of those that are not in here: making it
- * took most of the time.
- */
-class WantedDocuments {
-  readonly #filter = new OidFilter();
-  readonly #ofKey = new Map<number, WantedDocument>();
-  readonly #all: WantedDocument[] = [];
-
-  constructor({ paths, commits }: TreeChain, sets: CommitSets) {
-    for (const [path, states] of paths) this.#addPath(path, states, commits.length);
-    for (const wanted of this.#all) wanted.set = sets.add(wanted.ranges);
-  }
-
-  #addPath(path: string, states: readonly PathState[], commitCount: number): void {
-    const bytes = Buffer.from(path, "latin1");
-    const hash = hashPath(bytes, 0, bytes.length);
-    for (let i = 0; i < states.length; i++) {
-      const { from, oid, isFile } = states[i];
-      if (oid === null) continue;
-      const { ranges } = this.#wantedAt(path, hash, oid, isFile);
-      const to = i + 1 < states.length ? states[i + 1].from : commitCount;
-      if (to > Math.max(0, from)) ranges.push(Math.max(0, from), to);
-    }
-  }
-
-  /** The same state may come again. */
-  #wantedAt(path: string, hash: number, oid: string, isFile: boolean): WantedDocument {
-    const start = startOfOid(oid);
-    const key = start ^ hash;
-    const next = this.#ofKey.get(key);
-    for (let known = next; known !== undefined; known = known.next)
-      if (known.path === path && known.oid === oid && known.isFile === isFile) return known;
-    this.#filter.add(start);
-    const wanted = { path, oid, isFile, ranges: [], set: 0, isFound: false, next };
-    this.#ofKey.set(key, wanted);
-    this.#all.push(wanted);
-    return wanted;
-  }
-
-  /** The set of a document; undefined when its path does not have its oid anywhere, or has it everywhere. */
-  findSet(reader: ShardReader, document: number): number | undefined {
-    const start = oidStart(reader, document);
-    if (!this.#filter.has(start)) return undefined;
-    let wanted = this.#ofKey.get(
-      start ^ hashPath(reader.paths, reader.pathStart[document], reader.pathStart[document + 1] - 1),
-    );
-    if (wanted === undefined) return undefined;
-    const path = reader.path(document).toString("latin1");
-    const oid = reader.oid(document);
-    const isFile = unpackSkipCode(reader.documentInfo[document]) !== skipReasons["not-regular"].code;
-    while (wanted !== undefined && (wanted.path !== path || wanted.isFile !== isFile || !oid.startsWith(wanted.oid)))
-      wanted = wanted.next;
-    if (wanted === undefined) return undefined;
-    // A second document of a state would be a second result.
-    if (wanted.isFound) return 0;
-    wanted.isFound = true;
-    return wanted.set;
-  }
-
-  /** Those that commits have and no shard. */
-  get missing(): WantedDocument[] {
-    return this.#all.filter(({ set, isFound }) => set !== 0 && !isFound);
   }
 }
 

@@ -8,7 +8,7 @@ import type {
   CommitQuestion,
   ReadCommitAttributes,
 } from "../../../src/protocol/read-messages.js";
-import type { ReadLimits, ReadPool } from "../../../src/pool/pools.js";
+import type { ReadLimits, ReadPool } from "../../../src/pool/read-pool.js";
 
 // Questions to mirrors on behalf of searches: who waits for whom, what is kept, and what a failure costs.
 

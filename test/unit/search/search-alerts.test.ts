@@ -7,7 +7,7 @@ import { planQuery } from "../../../src/query/plan/plan-query.js";
 import { rewriteQuery } from "../../../src/query/plan/rewrite.js";
 import { chooseAlert, type Alert } from "../../../src/search/stream/alerts.js";
 import { number } from "../../../src/search/stream/progress.js";
-import type { ExcludedRepository } from "../../../src/search/preparation.js";
+import type { ExcludedRepository } from "../../../src/search/preparation-context.js";
 import {
   resolveRepositories,
   withRevisions,

@@ -2,7 +2,7 @@ import t from "tap";
 import type { Quarantine } from "../../../src/model/quarantine.js";
 import type { Repository } from "../../../src/model/repository.js";
 import { LossJudge } from "../../../src/sync/runner/loss.js";
-import { IngestLoss } from "../../../src/pool/pools.js";
+import { IngestLoss } from "../../../src/pool/ingest-pool.js";
 import type { Doing } from "../../../src/protocol/task-activity.js";
 import { ThreadLoss, type LossReason } from "../../../src/pool/thread-loss.js";
 

@@ -1,0 +1,116 @@
+import type {
+  BackupTask,
+  BackupTaskResult,
+  CheckTask,
+  CheckTaskResult,
+  CompactTask,
+  CompactTaskResult,
+  IngestTask,
+  MaintainTask,
+  RemoveTask,
+  SyncProgress,
+  SyncTask,
+  SyncTaskResult,
+  WorkerSettings,
+} from "../protocol/messages.js";
+import { TaskActivity, type Doing } from "../protocol/task-activity.js";
+import { ThreadLoss } from "./thread-loss.js";
+import { WorkerPool } from "./worker-pool.js";
+import { type PoolReport, slowWorkerCount } from "./pool-settings.js";
+
+const ingestWorkerEntry = new URL("../worker/ingest-worker.js", import.meta.url);
+
+/** git has 2 s to end by itself, and is waited for. */
+const ingestGraceMs = 4_000;
+
+/** The pool of ingest workers: fetching, indexing, merging, checking. Its threads start with its first task. */
+export class IngestPool {
+  readonly workerCount: number;
+  readonly slowWorkerCount = slowWorkerCount;
+  readonly #start: () => WorkerPool<unknown>;
+  #pool: WorkerPool<unknown> | undefined;
+
+  constructor(
+    settings: WorkerSettings,
+    workerCount: number,
+    heapBytesMax: number,
+    { log, metrics }: PoolReport,
+    onProgress: (progress: SyncProgress) => void,
+  ) {
+    this.workerCount = workerCount;
+    this.#start = () =>
+      new WorkerPool(
+        {
+          name: "ingest",
+          entry: ingestWorkerEntry,
+          settings,
+          threadCountMin: workerCount,
+          threadCountMax: workerCount + slowWorkerCount,
+          heapMiB: heapBytesMax / 2 ** 20,
+        },
+        log,
+        {
+          onMessage: (message) => onProgress(message as SyncProgress),
+          onLoss: (reason) => metrics.workersLost.inc({ pool: "ingest", reason }),
+        },
+      );
+  }
+
+  sync(task: SyncTask): Promise<SyncTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  maintain(task: MaintainTask): Promise<void> {
+    return this.#run(task, [task.stop]);
+  }
+
+  compact(task: CompactTask): Promise<CompactTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  check(task: CheckTask): Promise<CheckTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  backup(task: BackupTask): Promise<BackupTaskResult> {
+    return this.#run(task, [task.stop]);
+  }
+
+  remove(task: RemoveTask): Promise<void> {
+    return this.#run(task, []);
+  }
+
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#pool?.waitingCount ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
+
+  /** Rejects with an `IngestLoss` when its thread is gone. */
+  async #run<T>(task: IngestTask, stops: readonly Int32Array[]): Promise<T> {
+    this.#pool ??= this.#start();
+    const activity = new TaskActivity();
+    try {
+      return (await this.#pool.run(
+        "ingest",
+        { task, activity: activity.memory },
+        { deadlineMs: Infinity, stops, graceMs: ingestGraceMs, activity },
+      )) as T;
+    } catch (error) {
+      throw error instanceof ThreadLoss ? new IngestLoss(error, activity.doing()) : error;
+    }
+  }
+}
+
+/** The thread of an ingest task is gone, and what it was at. */
+export class IngestLoss extends ThreadLoss {
+  readonly doing: Doing;
+
+  constructor({ reason, cause }: ThreadLoss, doing: Doing) {
+    super(reason, cause);
+    this.doing = doing;
+  }
+}

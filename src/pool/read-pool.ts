@@ -1,0 +1,138 @@
+import { callAfter, monotonicMs } from "../base/deadline.js";
+import { deserializeError, TrawlError } from "../base/errors.js";
+import { FairSemaphore, refusalError, shareLimits } from "../base/fair-semaphore.js";
+import type {
+  ReadAnswer,
+  ReadKind,
+  ReadKinds,
+  ReadOutcome,
+  ReadTask,
+  ReadWorkerSettings,
+} from "../protocol/read-messages.js";
+import { WorkerPool } from "./worker-pool.js";
+import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
+
+const readWorkerEntry = new URL("../worker/read-worker.js", import.meta.url);
+
+/** Reads that may wait; a further one is refused. */
+const waitingReadsMax = 1_000;
+
+/**
+ * Reads that may take long, whatever limits they have: they walk histories or whole trees, or highlight text of any
+ * kind. Of one client they never have all threads. The others are over within moments, and clients take turns.
+ */
+const longReads: ReadonlySet<ReadKind> = new Set<ReadKind>([
+  "count-languages",
+  "find-first-commit",
+  "highlight-texts",
+  "list-contributors",
+  "list-file-names",
+  "list-history",
+  "print-directory",
+  "read-blame",
+  "read-diff",
+  "compare-commits",
+]);
+
+/** How long a read may take, and how its caller ends it. */
+export interface ReadLimits {
+  /** Counts from the call, so that waiting for a thread is in it. */
+  readonly timeoutMs: number;
+  /** Word 0 not 0: the answer is not wanted any more. */
+  readonly stop: Int32Array;
+  /** For whom it is. */
+  readonly client: string;
+}
+
+/**
+ * The pool of threads that read mirrors for searches and for GraphQL, at the priority of searches. A task waits for
+ * `git` or for a file most of its time, so few threads do. They start with `warm`, or with the first read.
+ *
+ * Clients are served in turn, and one that asks for much that takes long leaves a thread to the others, where there are
+ * two.
+ */
+export class ReadPool {
+  readonly #start: () => WorkerPool<ReadOutcome>;
+  readonly #permits: FairSemaphore;
+  readonly #longCountMax: number;
+  #pool: WorkerPool<ReadOutcome> | undefined;
+  #isClosed = false;
+
+  /** One client may have `sharePercent` of the reads that wait. */
+  constructor(settings: ReadWorkerSettings, workerCount: number, sharePercent: number, { log, metrics }: PoolReport) {
+    this.#permits = new FairSemaphore({
+      ...shareLimits(workerCount, waitingReadsMax, sharePercent),
+      clientCountMax: workerCount,
+    });
+    this.#longCountMax = Math.max(1, workerCount - 1);
+    this.#start = () =>
+      new WorkerPool(
+        {
+          name: "read",
+          entry: readWorkerEntry,
+          settings,
+          threadCountMin: workerCount,
+          threadCountMax: workerCount,
+          heapMiB: heapMiB.read,
+        },
+        log,
+        { onMessage: () => undefined, onLoss: (reason) => metrics.workersLost.inc({ pool: "read", reason }) },
+      );
+  }
+
+  /** Starts the threads, so that the first read does not wait for them. */
+  warm(): void {
+    this.#pool ??= this.#start();
+  }
+
+  /**
+   * Throws `overloaded` or `too-many-requests` when too many reads wait, `cancelled` when stopped or too slow, and what
+   * the kind's handler throws. It rejects at the end of the time even if the worker does not notice it.
+   */
+  async run<Kind extends ReadKind>(
+    request: ReadKinds[Kind]["request"] & { readonly kind: Kind },
+    { timeoutMs, stop, client }: ReadLimits,
+  ): Promise<ReadAnswer<Kind>> {
+    const full = this.#permits.refusal(client);
+    if (full !== undefined) throw refusalError(full, "reads of mirrors");
+    const expired = new Int32Array(new SharedArrayBuffer(4));
+    const deadlineMs = monotonicMs() + timeoutMs;
+    return await new Promise((resolve, reject) => {
+      const timer = callAfter(timeoutMs, () => {
+        Atomics.store(expired, 0, 1);
+        leave();
+        reject(new TrawlError("cancelled", `reading a mirror (${request.kind}) took longer than ${timeoutMs} ms`));
+      });
+      const leave = this.#permits.acquire(
+        client,
+        (release) => {
+          this.#read({ request, stops: [stop, expired] }, deadlineMs)
+            .finally(release)
+            .then((answer) => resolve(answer as ReadAnswer<Kind>), reject)
+            .finally(() => timer.cancel());
+        },
+        longReads.has(request.kind) ? this.#longCountMax : undefined,
+      );
+    });
+  }
+
+  async #read(task: ReadTask, deadlineMs: number): Promise<ReadAnswer<ReadKind>> {
+    const isWanted = task.stops.every((stop) => Atomics.load(stop, 0) === 0);
+    if (this.#isClosed || !isWanted) throw new TrawlError("cancelled", "the read was stopped before it began");
+    this.#pool ??= this.#start();
+    const read = await this.#pool.run("read", task, { deadlineMs, stops: task.stops, graceMs, activity: undefined });
+    if (read.ok) return read.answer;
+    throw deserializeError(read.error);
+  }
+
+  /** Tasks that wait for a thread. */
+  get waitingCount(): number {
+    return this.#pool?.waitingCount ?? 0;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#permits.startAll();
+    await this.#pool?.close();
+  }
+}

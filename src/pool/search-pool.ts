@@ -1,0 +1,86 @@
+import type {
+  BatchMessage,
+  FindTask,
+  FindTaskResult,
+  BufferOwnerMessage,
+  SearchTask,
+  SearchTaskResult,
+  SearchWorkerSettings,
+} from "../protocol/messages.js";
+import { BufferPool } from "./buffer-pool.js";
+import { WorkerPool } from "./worker-pool.js";
+import { heapMiB, graceMs, type PoolReport } from "./pool-settings.js";
+
+/** The entry files of the workers. */
+export const searchWorkerEntry = new URL("../worker/search-worker.js", import.meta.url);
+
+/** Takes a batch; `release` is called once its bytes are needed no more. */
+export type BatchReceiver = (message: BatchMessage, release: () => void) => void;
+
+/**
+ * The pool of search workers, as many as there are cores, long-lived. Batches of results come on the workers' own
+ * channel while their slice runs.
+ */
+export class SearchPool {
+  readonly workerCount: number;
+  readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult>;
+  readonly #receivers = new Map<number, BatchReceiver>();
+  readonly #lenders = new BufferPool();
+
+  /** `entry` is the file that its workers run. */
+  constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
+    this.workerCount = workerCount;
+    this.#pool = new WorkerPool(
+      {
+        name: "search",
+        entry,
+        settings,
+        threadCountMin: workerCount,
+        threadCountMax: workerCount,
+        heapMiB: heapMiB.search,
+      },
+      log,
+      {
+        onMessage: (message) => this.#receive(message as BatchMessage | BufferOwnerMessage),
+        onLoss: (reason) => metrics.workersLost.inc({ pool: "search", reason }),
+      },
+    );
+  }
+
+  /**
+   * Resolves with the slice's result. Rejects with a `ThreadLoss` when its thread is gone: one that does not come back
+   * within 2 s after `deadlineMs` on the monotonic clock, or after the stop word of the control block is set, is ended.
+   */
+  run(task: SearchTask, deadlineMs = Infinity): Promise<SearchTaskResult> {
+    return this.#run("slice", task, deadlineMs) as Promise<SearchTaskResult>;
+  }
+
+  /** The same for a look for repositories. */
+  find(task: FindTask, deadlineMs = Infinity): Promise<FindTaskResult> {
+    return this.#run("find", task, deadlineMs) as Promise<FindTaskResult>;
+  }
+
+  #run(name: string, task: SearchTask | FindTask, deadlineMs: number): Promise<SearchTaskResult | FindTaskResult> {
+    return this.#pool.run(name, task, { deadlineMs, stops: [task.control], graceMs, activity: undefined });
+  }
+
+  onBatch(searchId: number, receive: BatchReceiver): void {
+    this.#receivers.set(searchId, receive);
+  }
+
+  forget(searchId: number): void {
+    this.#receivers.delete(searchId);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  #receive(message: BatchMessage | BufferOwnerMessage): void {
+    if (message.kind === "lender") return this.#lenders.add(message);
+    const release = this.#lenders.releaseFor(message);
+    const receive = this.#receivers.get(message.searchId);
+    if (receive === undefined) release();
+    else receive(message, release);
+  }
+}

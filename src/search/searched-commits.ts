@@ -1,0 +1,27 @@
+import type { Repository } from "../model/repository.js";
+import type { RevisionChoice } from "../protocol/search-options.js";
+import type { CommitOfRepository } from "../protocol/read-messages.js";
+import { commitKey } from "./revisions/commit-attributes.js";
+import { searchedChoices, type Resolution } from "./repositories/repository-resolver.js";
+
+/** The commits that are searched, each once. */
+export function collectCommits(resolutions: readonly Resolution[]): readonly CommitOfRepository[] {
+  const commits = new Map<string, CommitOfRepository>();
+  for (const resolution of resolutions) {
+    for (const repository of resolution.repositories) {
+      for (const choice of searchedChoices(resolution, repository)) {
+        const commit = commitAt(repository, choice);
+        if (commit !== undefined) commits.set(commitKey(commit), commit);
+      }
+    }
+  }
+  return [...commits.values()];
+}
+
+export function commitAt(
+  { id, indexedBranches }: Repository,
+  { bit, unindexed }: RevisionChoice,
+): CommitOfRepository | undefined {
+  const commit = unindexed?.commit ?? indexedBranches.find((branch) => branch.bit === bit)?.commit;
+  return commit === undefined ? undefined : { repositoryId: id, commit };
+}
