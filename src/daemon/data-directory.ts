@@ -9,9 +9,10 @@ import {
   renameSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 import type { CatalogSnapshots } from "../store/catalog-snapshots.js";
 import { inspectStore, type StoreState } from "../store/inspect-store.js";
 import { dataVersion, requireReadable, upgradingText } from "./data-version.js";
@@ -86,7 +87,7 @@ async function recover(
   ]);
   if (shards.kind === "damaged") {
     log.error(
-      { reason: shards.reason, movedTo: setAside(folders.shards) },
+      { reason: shards.reason, movedTo: await setAside(folders.shards) },
       "the shard store is damaged: all shards are built again from the mirrors",
     );
   }
@@ -120,7 +121,7 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
   const bad: string[] = [];
   for (const name of snapshots.names()) {
     const candidate = `${folder}-restored`;
-    if (existsSync(candidate)) setAside(candidate);
+    if (existsSync(candidate)) await setAside(candidate);
     try {
       await snapshots.restore(name, candidate);
       // The checksum of a snapshot vouches for it also where it is of an earlier version.
@@ -132,8 +133,10 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
       bad.push(`${name}: ${errorMessage(error)}`);
       continue;
     }
-    const movedTo = setAside(folder);
+    const movedTo = await setAside(folder);
     renameSync(candidate, folder);
+    // A power loss that took this back would take all that is written from here on.
+    await syncToDisk([dirname(folder)]);
     log.error(
       { reason, movedTo, snapshot: name, badSnapshots: bad },
       "the catalog is damaged: it was restored from a snapshot; repositories and accounts that are newer have to be added again",
@@ -147,12 +150,13 @@ async function restoreCatalog(folder: string, reason: string, snapshots: Catalog
   );
 }
 
-/** Renames a folder, so that it can be looked at later; returns its new name. */
-function setAside(folder: string): string {
+/** Renames a folder, durably, so that it can be looked at later, and makes an empty one; returns the new name. */
+async function setAside(folder: string): Promise<string> {
   const date = new Date().toISOString().replaceAll(/[-:.]/g, "");
   let target = `${folder}-damaged-${date}`;
   for (let i = 1; existsSync(target); i++) target = `${folder}.damaged-${date}-${i}`;
   renameSync(folder, target);
   mkdirSync(folder, { mode: 0o700 });
+  await syncToDisk([dirname(folder)]);
   return target;
 }

@@ -3,13 +3,13 @@
  * part is taken back (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
  */
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { CrashSite } from "../support/crash-site.js";
 import { DaemonProcess } from "../support/daemon.js";
 import { FaultLayer, layerMissing, realDirectory } from "../support/fault-layer.js";
-import { record, rounds, scaled } from "../support/full-run.js";
+import { isFull, record, rounds, scaled } from "../support/full-run.js";
 import { fixture } from "../support/git-mirror.js";
 import { losePower, type NameModel } from "../support/power-loss.js";
 import { seed } from "../support/property.js";
@@ -41,6 +41,34 @@ t.test(
       execFileSync("git", [`--git-dir=${join(data, "mirrors", mirror)}`, ...args], { encoding: "utf8" });
     t.equal(inMirror("for-each-ref").trim(), source.git("for-each-ref"));
     t.equal(inMirror("fsck", "--no-progress"), "", "no object is missing or damaged");
+  },
+);
+
+t.test(
+  "a catalog that was restored stays so after the loss of all that was not synced",
+  { skip: layerMissing },
+  async (t) => {
+    const source = fixture(t);
+    source.commit({ branch: "main", files: { "a.txt": "one" } });
+    const data = realDirectory(t);
+    const before = await DaemonProcess.start(data);
+    t.teardown(() => before.kill());
+    await before.add("host/one", source.path);
+    await before.stop();
+    truncateSync(join(data, "catalog", "data.mdb"), 8192);
+    const layer = new FaultLayer(t, data, { journals: true });
+    const daemon = await DaemonProcess.start(data, [], layer.environment);
+    t.teardown(() => daemon.kill());
+    const isRestored = ({ msg }: { readonly msg?: unknown }) => String(msg).startsWith("the catalog is damaged");
+    t.ok(daemon.log.some(isRestored));
+    await daemon.add("host/two", source.path);
+    await daemon.kill();
+    losePower(layer.journal, data, "loose", () => 0);
+    const after = await DaemonProcess.start(data);
+    t.teardown(() => after.kill());
+    t.notOk(after.log.some(isRestored), "it is not restored again");
+    t.same((await after.list()).map(({ name }) => name).sort(), ["host/one", "host/two"]);
+    t.equal(await after.stop(), 0);
   },
 );
 
@@ -86,7 +114,8 @@ for (const model of models) {
       daemon = await DaemonProcess.start(data, options, layer.environment);
       await site.check(t, daemon, `loss ${point}`);
     }
-    t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
+    t.ok(lost.unsynced > 0, "something could be lost");
+    if (isFull) t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
     const { older, newer } = site.outcomes;
     const figures = `${lost.pages} states of pages, ${lost.sizes} sizes and ${lost.names} names of ${lost.unsynced} that were not synced`;
     t.comment(`${figures} were taken back; ${newer} operations had taken effect and ${older} had not`);

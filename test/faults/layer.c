@@ -187,7 +187,9 @@ static const char *within(int folder, const char *path, char *space) {
     while (path[0] == '.' && path[1] == '/') path += 2;
     if (snprintf(space, PATH_MAX, "%s/%s", base, path) >= PATH_MAX) return NULL;
   }
-  return strncmp(space, root, rootBytes) == 0 ? space : NULL;
+  /* The root itself, too: whoever syncs it makes the names in it durable. */
+  int isRoot = strlen(space) + 1 == rootBytes && strncmp(space, root, rootBytes - 1) == 0;
+  return isRoot || strncmp(space, root, rootBytes) == 0 ? space : NULL;
 }
 
 /* Whether a descriptor is still the file that was opened. libuv closes by a system call of its own, which no library sees, and the number may

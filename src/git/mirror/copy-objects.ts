@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { TrawlError } from "../../base/errors.js";
 import { fanOut, filesIn, isDirectory } from "./mirror-directory.js";
 import type { StopSignal } from "../run/run.js";
-import { syncToDisk } from "./sync-to-disk.js";
+import { syncToDisk } from "../../base/sync-to-disk.js";
 
 /** Of a pack, the parts that hold objects or find them; git makes the rest anew when it wants it. */
 const packFile = /^pack-[0-9a-f]+\.(pack|idx|rev|bitmap|mtimes)$/;

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { safeDirectoryConfig } from "../run/environment.js";
 import { packedRefsFile } from "./packed-refs.js";
 import type { RemoteUrl } from "./remote-url.js";
-import { syncToDisk } from "./sync-to-disk.js";
+import { syncToDisk } from "../../base/sync-to-disk.js";
 
 /**
  * The files of a mirror that we handle without git: its configuration, HEAD, and what a killed git leaves behind.
