@@ -18,7 +18,7 @@ export const optionTable = {
     pattern: "^(\\[[0-9A-Fa-f:.]+\\]|[^:\\s]+):[0-9]{1,5}$",
     allowed: "HOST:PORT, port 0 for a free one",
     description:
-      "Address of the HTTP server. One that is not loopback is refused unless auth.public is set, to true or to false.",
+      "Address of the HTTP server. An address other than loopback requires that auth.public is set, to true or to false.",
   },
   data: {
     kind: "string",
@@ -26,19 +26,19 @@ export const optionTable = {
     pattern: ".",
     allowed: "a path",
     description:
-      "Directory of mirrors, shards and the control socket. A relative path starts at the configuration file.",
+      "Directory of mirrors, shards and the control socket. A relative path is relative to the configuration file.",
   },
   "auth.public": {
     kind: "boolean",
     default: true,
     description:
-      "Let those without an access token search what is not private. When false, all but health needs a token.",
+      "Allow requests without an access token to search what is not private. When false, everything except health checks requires a token.",
   },
   "auth.accessTokens": {
     kind: "choice",
     default: "all-users-create",
     choices: ["all-users-create", "site-admin-create", "none"],
-    description: "Who may make access tokens; with none, they are refused.",
+    description: "Who may create access tokens; with none, creating one is refused.",
   },
   "auth.tokenDays": {
     kind: "integer",
@@ -46,7 +46,7 @@ export const optionTable = {
     min: 1,
     max: 36_500,
     unit: "days",
-    description: "Time until an access token ends for which no other time is asked.",
+    description: "Lifetime of an access token when the request names none.",
   },
   "auth.maxTokenDays": {
     kind: "integer",
@@ -54,24 +54,24 @@ export const optionTable = {
     min: 1,
     max: 36_500,
     unit: "days",
-    description: "Longest time that can be asked for a new access token.",
+    description: "Longest lifetime that can be requested for an access token.",
   },
   "auth.allowTokensWithoutExpiry": {
     kind: "boolean",
     default: false,
     description:
-      "Let access tokens be made that never end, where that is asked for: trawl token create --expires never, or durationSeconds: null.",
+      "Allow access tokens that never expire, when requested: trawl token create --expires never, or durationSeconds: null.",
   },
   "auth.allowSudoToSiteAdmins": {
     kind: "boolean",
     default: false,
-    description: "Let a token with site-admin:sudo act as another site admin, too.",
+    description: "Allow a token with site-admin:sudo to act as other site admins, too.",
   },
   "auth.allowSignup": {
     kind: "boolean",
     default: false,
     description:
-      "Let anybody make an account at /-/sign-up. The first one becomes site admin: the first start makes none then.",
+      "Allow anybody to create an account at /-/sign-up. The first one becomes site admin; the first start then creates none.",
   },
   "auth.sessionDays": {
     kind: "integer",
@@ -79,7 +79,7 @@ export const optionTable = {
     min: 1,
     max: 3650,
     unit: "days",
-    description: "Time until who has signed in with a password must do so again.",
+    description: "Lifetime of a session after signing in with a password.",
   },
   workers: {
     kind: "integer",
@@ -89,7 +89,7 @@ export const optionTable = {
     min: 1,
     max: 256,
     unit: "threads",
-    description: "Threads that search.",
+    description: "Threads that search shards.",
   },
   readers: {
     kind: "integer",
@@ -97,14 +97,13 @@ export const optionTable = {
     min: 1,
     max: 64,
     unit: "threads",
-    description:
-      "Threads that read mirrors for searches, as for a revision that is not indexed. They mostly wait for git.",
+    description: "Threads that read mirrors, for example for revisions that are not indexed. They mostly wait for git.",
   },
   kernel: {
     kind: "choice",
     default: "native",
     choices: ["native", "ts"],
-    description: "The inner loops: native code, or their slower TypeScript twin for hosts without a compiler.",
+    description: "The inner loops: native code, or a slower TypeScript version for hosts without a compiler.",
   },
   externalUrl: {
     kind: "string",
@@ -112,26 +111,26 @@ export const optionTable = {
     pattern: "^(https?://[^\\s/?#]+)?$",
     allowed: "http(s)://HOST without a path, or nothing for the address of listen",
     description:
-      "Where clients reach the daemon, as through a proxy with TLS: URLs in answers begin with it, and with https cookies travel over TLS only.",
+      "URL by which clients reach the daemon, for example through a proxy with TLS. URLs in answers begin with it; with https, cookies are sent over TLS only.",
   },
   trustedOrigins: {
     kind: "strings",
     default: [],
     description:
-      "Origins, as in https://console.example.org, whose pages may read what is under /.api/ without a token, and act with the cookie of whoever is signed in. Our own is always one.",
+      "Origins, such as https://console.example.org, whose pages may read /.api/ without a token and act with the session cookie of a signed-in user. The daemon's own origin is always trusted.",
   },
   trustedHosts: {
     kind: "strings",
     default: [],
     description:
-      "Names, without a port, by which clients reach the daemon beside externalUrl, localhost, its addresses and, unless it listens on loopback, the name of the machine. " +
-      "A request whose Host is another name is refused: a web page could have made that name up to read what it should not.",
+      "Host names, without a port, by which clients reach the daemon, in addition to externalUrl, localhost, its addresses and, unless it listens on loopback, the name of the machine. " +
+      "A request with another Host is refused, because a web page could use a name of its own to read private answers (DNS rebinding).",
   },
   trustedProxies: {
     kind: "strings",
     default: [],
     description:
-      "Addresses, or networks as in 10.0.0.0/8, of proxies that say in X-Forwarded-For whom they stand for: limits on attempts and the audit log then name the client.",
+      "Addresses, or networks such as 10.0.0.0/8, of proxies whose X-Forwarded-For header is trusted: rate limits and the audit log then use the client's address.",
   },
   "clients.sharePercent": {
     kind: "integer",
@@ -140,8 +139,8 @@ export const optionTable = {
     max: 100,
     unit: "percent",
     description:
-      "What one client, which is a user or an address, may have of each limit on searches, GraphQL requests, files and bodies that run or wait; the rest is for others. " +
-      "Clients that wait are served in turn.",
+      "Share of each limit (running and waiting searches, GraphQL requests, files and bodies) that one client, which is a user or an address, may use. " +
+      "Waiting clients are served round-robin.",
   },
   "search.defaultCount": {
     kind: "integer",
@@ -149,7 +148,7 @@ export const optionTable = {
     min: 1,
     max: 99_999_999,
     unit: "matches",
-    description: "Matches after which a search stops when its query has no count:.",
+    description: "Number of matches after which a search stops when its query has no count:.",
   },
   "search.defaultTimeoutSeconds": {
     kind: "integer",
@@ -157,7 +156,7 @@ export const optionTable = {
     min: 1,
     max: 86_400,
     unit: "seconds",
-    description: "Time of a search whose query has neither timeout: nor count:.",
+    description: "Time limit of a search whose query has neither timeout: nor count:.",
   },
   "search.maxTimeoutSeconds": {
     kind: "integer",
@@ -165,7 +164,7 @@ export const optionTable = {
     min: 1,
     max: 86_400,
     unit: "seconds",
-    description: "Longest time that timeout: can ask for, and the time of a query with count: and no timeout:.",
+    description: "Longest time limit that timeout: can set, and the limit of a query with count: and without timeout:.",
   },
   "search.concurrent": {
     kind: "integer",
@@ -183,7 +182,7 @@ export const optionTable = {
     max: 2 ** 40,
     unit: "bytes",
     description:
-      "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found by name only there.",
+      "Memory for files of revisions that are not indexed. A file larger than a quarter of it is found only by name there.",
   },
   "search.queue": {
     kind: "integer",
@@ -191,7 +190,7 @@ export const optionTable = {
     min: 0,
     max: 100_000,
     unit: "searches",
-    description: "Searches that wait for a place; a further one is refused with HTTP 503.",
+    description: "Searches that may wait; further ones are refused with HTTP 503.",
   },
   "search.stallSeconds": {
     kind: "integer",
@@ -200,8 +199,8 @@ export const optionTable = {
     max: 86_400,
     unit: "seconds",
     description:
-      "A client that takes no byte for this long is cut. One that stops reading altogether is cut by the HTTP " +
-      "library after 10 to 12 seconds, whatever this says.",
+      "A client that reads nothing for this long is disconnected. One that stops reading altogether is disconnected by the HTTP " +
+      "library after 10 to 12 seconds, whatever the setting.",
   },
   "graphql.timeoutSeconds": {
     kind: "integer",
@@ -210,7 +209,7 @@ export const optionTable = {
     max: 86_400,
     unit: "seconds",
     description:
-      "Time of one GraphQL request; fields that are not answered by then are errors, the others are answered.",
+      "Time limit of one GraphQL request; fields that are not resolved by then are errors, the others are answered.",
   },
   "rateLimits.graphQLMaxDepth": {
     kind: "integer",
@@ -218,7 +217,7 @@ export const optionTable = {
     min: 0,
     max: 1_000_000,
     unit: "levels",
-    description: "Most levels of nested objects in one GraphQL query; 0 for no limit.",
+    description: "Maximum depth of nested objects in one GraphQL query; 0 for no limit.",
   },
   "rateLimits.graphQLMaxFieldCount": {
     kind: "integer",
@@ -227,7 +226,7 @@ export const optionTable = {
     max: 2 ** 31 - 1,
     unit: "fields",
     description:
-      "Most fields that the answer to one GraphQL query may have, by its `first` and `last`; 0 for no limit.",
+      "Maximum number of fields in the answer to one GraphQL query, computed from its `first` and `last`; 0 for no limit.",
   },
   "rateLimits.graphQLMaxAliases": {
     kind: "integer",
@@ -235,7 +234,7 @@ export const optionTable = {
     min: 0,
     max: 1_000_000,
     unit: "aliases",
-    description: "Most aliases in one GraphQL query; 0 for no limit.",
+    description: "Maximum number of aliases in one GraphQL query; 0 for no limit.",
   },
   "rateLimits.graphQLMaxDuplicateFieldCount": {
     kind: "integer",
@@ -243,7 +242,7 @@ export const optionTable = {
     min: 0,
     max: 1_000_000,
     unit: "fields",
-    description: "How often one GraphQL query may name the same field; 0 for no limit.",
+    description: "Maximum number of times that one GraphQL query may select the same field; 0 for no limit.",
   },
   "rateLimits.graphQLMaxUniqueFieldCount": {
     kind: "integer",
@@ -251,7 +250,7 @@ export const optionTable = {
     min: 0,
     max: 1_000_000,
     unit: "fields",
-    description: "How many different fields one GraphQL query may name; 0 for no limit.",
+    description: "Maximum number of different fields that one GraphQL query may select; 0 for no limit.",
   },
   "index.workers": {
     kind: "integer",
@@ -270,7 +269,7 @@ export const optionTable = {
     max: 2 ** 35,
     unit: "bytes",
     description:
-      "JavaScript heap of each thread that indexes; a repository of a million files takes 300 MiB. One that needs more is not indexed.",
+      "JavaScript heap limit of each indexing thread; a repository of a million files needs 300 MiB. A repository that needs more is not indexed.",
   },
   "index.maxFileBytes": {
     kind: "integer",
@@ -283,7 +282,7 @@ export const optionTable = {
   "index.largeFiles": {
     kind: "strings",
     default: [],
-    description: "Globs of paths, as in **/generated/*.sql, that are indexed whatever their size.",
+    description: "Globs of paths, such as **/generated/*.sql, that are indexed whatever their size.",
   },
   "index.maxTrigramCount": {
     kind: "integer",
@@ -291,7 +290,8 @@ export const optionTable = {
     min: 1,
     max: 1 << 21,
     unit: "distinct trigrams",
-    description: "Content with more of them is taken for data, not text, and not indexed; the file is found by name.",
+    description:
+      "Content with more different trigrams is treated as data and not indexed; the file is still found by name.",
   },
   "sync.intervalSeconds": {
     kind: "integer",
@@ -299,7 +299,8 @@ export const optionTable = {
     min: 1,
     max: 31_536_000,
     unit: "seconds",
-    description: "Shortest time between two fetches of one repository; it grows while nothing changes there.",
+    description:
+      "Shortest time between two fetches of one repository; the actual time grows while nothing changes there.",
   },
   "sync.maxIntervalSeconds": {
     kind: "integer",
@@ -316,7 +317,7 @@ export const optionTable = {
     max: 3650,
     unit: "days",
     description:
-      "Time until a repository that vanished from the configuration is deleted; it is hidden at once, and whole again if it comes back.",
+      "Time until a repository that was removed from the configuration is deleted. It is hidden at once, and restored if it is listed again in time.",
   },
   "sync.timeoutSeconds": {
     kind: "integer",
@@ -325,21 +326,21 @@ export const optionTable = {
     max: 86_400,
     unit: "seconds",
     description:
-      "A fetch without progress for this long is given up: no count of objects grows, and less than 1,000 bytes a second come in.",
+      "A fetch without progress for this long is aborted: no object count grows, and less than 1,000 bytes per second arrive.",
   },
   "git.home": {
     kind: "string",
     default: "",
     pattern: "^(/.*)?$",
     allowed: "an absolute path, or nothing",
-    description: "HOME of git when it fetches: where .netrc and the store of a credential helper are looked for.",
+    description: "HOME of git during fetches, where it looks for .netrc and for the store of a credential helper.",
   },
   "git.sshCommand": {
     kind: "string",
     default: "",
     pattern: "",
     allowed: "a command, or nothing for ssh in batch mode",
-    description: "What git runs in place of ssh.",
+    description: "Command that git runs instead of ssh.",
   },
   "git.credentialHelper": {
     kind: "string",
@@ -351,7 +352,8 @@ export const optionTable = {
   "git.followRedirects": {
     kind: "boolean",
     default: false,
-    description: "Follow a redirect at the start of a fetch over http(s); it may lead into the inner network.",
+    description:
+      "Follow a redirect at the start of a fetch over http(s). A redirect may lead into the internal network.",
   },
   "git.maxFetchSeconds": {
     kind: "integer",
@@ -359,7 +361,7 @@ export const optionTable = {
     min: 1,
     max: 604_800,
     unit: "seconds",
-    description: "A fetch that takes longer in all is given up.",
+    description: "A fetch that takes longer in total is aborted.",
   },
   "git.maxFetchBytes": {
     kind: "integer",
@@ -367,7 +369,7 @@ export const optionTable = {
     min: 1 << 20,
     max: 2 ** 50,
     unit: "bytes",
-    description: "A fetch that receives more is given up.",
+    description: "A fetch that receives more is aborted.",
   },
   "git.maxMemoryBytes": {
     kind: "integer",
@@ -376,7 +378,7 @@ export const optionTable = {
     max: 2 ** 45,
     unit: "bytes",
     description:
-      "Memory of each process of git that fetches or repacks. One of 850,000 objects takes less than 512 MiB.",
+      "Memory limit of each git process that fetches or repacks. A repository of 850,000 objects needs less than 512 MiB.",
   },
   "git.reserveBytes": {
     kind: "integer",
@@ -384,27 +386,27 @@ export const optionTable = {
     min: 0,
     max: 2 ** 45,
     unit: "bytes",
-    description: "Fetching stops when less of the disk is free; of a small disk a twentieth.",
+    description: "Fetching stops when less disk space is free; on a small disk, when less than a twentieth is free.",
   },
   "webhooks.secrets": {
     kind: "map",
     default: {},
     description:
-      "Lets code hosts tell of a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or " +
-      "where it is: file:/PATH, or credential:NAME for a credential of systemd.",
+      "Webhooks by which code hosts announce a push at /.api/webhooks/ID: for each ID its secret, of at least 16 characters, or " +
+      "where to read it: file:/PATH, or credential:NAME for a systemd credential.",
   },
   "log.level": {
     kind: "choice",
     default: "info",
     choices: logLevels,
-    description: "The least important lines that the log keeps.",
+    description: "Lowest level of log lines that are written.",
   },
   "log.format": {
     kind: "choice",
     default: "auto",
     choices: logFormats,
     description:
-      "Form of the log: readable lines, or a JSON object in each. With auto it is readable on a terminal and in the journal of systemd, and JSON elsewhere.",
+      "Format of the log: readable lines, or one JSON object per line. With auto, readable on a terminal and in the systemd journal, and JSON elsewhere.",
   },
 } as const satisfies Record<string, OptionRow>;
 
@@ -424,7 +426,7 @@ export const repositoryTable = {
     pattern: "^(?!-)[^\\s\\u0000-\\u001f]+$",
     allowed: "a local path, file://, http(s)://, ssh:// or git@host:path",
     sample: "https://github.com/owner/name",
-    description: "Where it is fetched from.",
+    description: "URL that it is fetched from.",
   },
   credential: {
     kind: "string",
@@ -432,20 +434,20 @@ export const repositoryTable = {
     pattern: secretSourcePattern,
     allowed: "file:/PATH, or credential:NAME",
     description:
-      "Where the token, or USER:PASSWORD, for an http(s) URL is: in a file, or in a credential of systemd. It is read at each fetch.",
+      "Where to read the token, or USER:PASSWORD, for an http(s) URL: a file or a systemd credential. It is read at each fetch.",
   },
-  branches: { kind: "strings", default: [], description: "Branches that are indexed beside the default branch." },
-  fork: { kind: "boolean", default: false, description: "Left out of searches without fork:yes." },
-  archived: { kind: "boolean", default: false, description: "Left out of searches without archived:yes." },
+  branches: { kind: "strings", default: [], description: "Branches to index in addition to the default branch." },
+  fork: { kind: "boolean", default: false, description: "A fork: excluded from searches without fork:yes." },
+  archived: { kind: "boolean", default: false, description: "Archived: excluded from searches without archived:yes." },
   private: {
     kind: "boolean",
     default: false,
-    description: "Seen by its readers and by site admins only, and found with visibility:private.",
+    description: "Visible only to its readers and to site admins, and found with visibility:private.",
   },
   readers: {
     kind: "strings",
     default: [],
-    description: "Names of users and organisations that may see it while it is private.",
+    description: "Names of users and organisations that may see the repository while it is private.",
   },
   stars: {
     kind: "integer",
@@ -474,7 +476,7 @@ export const repositoryTable = {
     min: 0,
     max: 31_536_000,
     unit: "seconds",
-    description: "Fixed time between two fetches; 0 lets it follow how often the repository changes.",
+    description: "Fixed time between two fetches; 0 adapts it to how often the repository changes.",
   },
 } as const satisfies Record<string, OptionRow>;
 
@@ -500,7 +502,7 @@ export const contextTable = {
     pattern: "^(?!global$)[A-Za-z0-9_\\-/.]{1,32}$",
     allowed: "1 to 32 letters, digits and _ - / ., and not global",
     sample: "backend",
-    description: "What context: takes.",
+    description: "Name that context: takes.",
   },
   description: {
     kind: "string",
@@ -512,7 +514,7 @@ export const contextTable = {
   public: {
     kind: "boolean",
     default: true,
-    description: "False keeps it out of lists; who knows the name may search in it.",
+    description: "If false, the context is omitted from lists; anybody who knows its name may search in it.",
   },
   query: {
     kind: "string",
@@ -520,7 +522,7 @@ export const contextTable = {
     pattern: "",
     allowed: "a text",
     description:
-      "Filters that say what it holds, as in repo:^github\\.com/acme/ -file:^vendor/; in place of repositories.",
+      "Filters that define the context, such as repo:^github\\.com/acme/ -file:^vendor/, instead of a list of repositories.",
   },
 } as const satisfies Record<string, OptionRow>;
 
@@ -534,7 +536,11 @@ export const contextRepositoryTable = {
     sample: "github.com/owner/name",
     description: "Its name.",
   },
-  revisions: { kind: "strings", default: [], description: "As behind @ in repo:; empty for the default branch." },
+  revisions: {
+    kind: "strings",
+    default: [],
+    description: "Revisions as after @ in repo:; empty for the default branch.",
+  },
 } as const satisfies Record<string, OptionRow>;
 
 /** The longest revision of a context's list, in characters. */

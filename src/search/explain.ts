@@ -14,7 +14,12 @@ import { addStats, noStats, type SearchOptions, type SearchStats } from "../prot
 import { ControlBlock } from "../protocol/control-block.js";
 import { makeResultLimits } from "../protocol/result-limits.js";
 import { prepare } from "./preparation.js";
-import { indexedSelection, readOpenRevisions, resolveRepositories } from "./repositories/repository-resolver.js";
+import {
+  indexedSelection,
+  readOpenRevisions,
+  resolveRepositories,
+  type Resolution,
+} from "./repositories/repository-resolver.js";
 import { describeExcluded } from "./stream/search-report.js";
 import { explainPhases } from "./revisions/revision-phases.js";
 import type { SearchEnvironment } from "./search-environment.js";
@@ -70,11 +75,9 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
   try {
     const chosen = await Promise.all(
       plan.basicQueries.map(async ({ repositories }) => {
-        const { resolution, failures: unread } = await readOpenRevisions(
-          resolveRepositories(table, repositories),
-          revisions.reads,
-          { stop: control.memory, timeoutMs: readMsMax, client: operatorClient },
-        );
+        const limits = { stop: control.memory, timeoutMs: readMsMax, client: operatorClient };
+        const open = resolveRepositories(table, repositories);
+        const { resolution, failures: unread } = await readOpenRevisions(open, revisions.reads, limits);
         failures.push(...unread);
         return resolution;
       }),
@@ -97,17 +100,12 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
       onLost: (error) => failures.push(errorMessage(error)),
     });
     failures.push(...leftOut.map(({ repository, reason }) => `${repository}: ${reason}`));
-    const lines = resolutions.map(
-      (resolution, i) =>
-        `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${table.count}` +
-        `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`,
-    );
-    const texts = plan.basicQueries.map(({ text }) => text);
-    const rounds = await explainPhases(
+    const lines = resolutions.map((resolution, i) => describeResolution(resolution, i, table.count));
+    const phases = await explainPhases(
       resolutions.map(({ selection }) => selection),
       {
         ...revisions,
-        texts,
+        texts: plan.basicQueries.map(({ text }) => text),
         repositories: table,
         view,
         control,
@@ -117,23 +115,38 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
         onIncomplete: () => undefined,
       },
     );
-    const options: SearchOptions = {
-      plan,
-      chunkMatches: false,
-      contextLines: 0,
-      lineBytesMax: 1000,
-      matchCountMax: countAll,
-      displayCountMax: 0,
-      ruleLimits: plan.rules.length === 1 ? undefined : makeResultLimits(plan.rules.map(() => undefined)),
-      people,
-      selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
-      useIndex: true,
-      commitSets: undefined,
-    };
-    return [...lines, ...rounds, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
+    const options = explainOptions(plan, resolutions, people);
+    return [...lines, ...phases, ...(await explainShards(searchId, options, view, control, environment)), ...failures];
   } finally {
     view.release();
   }
+}
+
+function describeResolution(resolution: Resolution, i: number, allCount: number): string {
+  return (
+    `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${allCount}` +
+    `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
+  );
+}
+
+function explainOptions(
+  plan: SearchPlan,
+  resolutions: readonly Resolution[],
+  people: SharedArrayBuffer | undefined,
+): SearchOptions {
+  return {
+    plan,
+    chunkMatches: false,
+    contextLines: 0,
+    lineBytesMax: 1000,
+    matchCountMax: countAll,
+    displayCountMax: 0,
+    ruleLimits: plan.rules.length === 1 ? undefined : makeResultLimits(plan.rules.map(() => undefined)),
+    people,
+    selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
+    useIndex: true,
+    commitSets: undefined,
+  };
 }
 
 async function explainShards(

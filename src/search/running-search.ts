@@ -133,13 +133,24 @@ export class RunningSearch {
       },
       resolutions,
     );
-    this.#slices = new SearchSlices({
-      id,
-      environment,
+    this.#slices = this.#makeSlices();
+    const { timeoutsMs } = this.#limits;
+    this.#clocks = [
+      new SearchClock(this.#timeoutMs, () => this.#expire()),
+      ...timeoutsMs.flatMap((timeoutMs, rules) =>
+        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [],
+      ),
+    ];
+  }
+
+  #makeSlices(): SearchSlices {
+    return new SearchSlices({
+      id: this.#id,
+      environment: this.#environment,
       view: this.#view,
       control: this.#control,
       lane: this.#limits.lane,
-      client: request.client,
+      client: this.#request.client,
       unreadBytes: () => this.#unreadBytes,
       onFailure: (sentence) => this.#report.failures.push(sentence),
       onBadQuery: (sentence) => this.#refuseQuery(sentence),
@@ -149,13 +160,6 @@ export class RunningSearch {
       onProgress: () => this.#goOn(),
       onParked: () => this.#pauseClocks(),
     });
-    const { timeoutsMs } = this.#limits;
-    this.#clocks = [
-      new SearchClock(this.#timeoutMs, () => this.#expire()),
-      ...timeoutsMs.flatMap((timeoutMs, rules) =>
-        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [],
-      ),
-    ];
   }
 
   /** Runs the search to its last event, and then until nothing of it is in work. Never rejects. */

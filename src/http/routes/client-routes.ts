@@ -36,6 +36,7 @@ export interface ClientServices {
  * Open are the version, which is asked for as health is, and what goes with the page to sign in: its icon, and what
  * crawlers may read.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addClientRoutes(
   server: HttpServer,
   services: ClientServices,

@@ -34,6 +34,7 @@ import { WriteBudget } from "../stream/write-budget.js";
 const bodiesBytesMax = 64 << 20;
 
 /** Puts the daemon's routes on the server. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: it is a table of routes, which is read in one piece.
 export function addRoutes(server: HttpServer, services: Services): void {
   server.setCheck(requestCheck(services.hosts, services.log));
   server.setHeaders(headersOfEvery(services.origins));
