@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { TrawlError } from "../../src/base/errors.js";
 import { callDaemon } from "../../src/cli/control-client.js";
 import { SseDecoder, type StreamEvent } from "../../src/cli/sse-decoder.js";
 import type { RepositoryStatus } from "../../src/model/repository-status.js";
+import { removeFolder } from "./remove-folder.js";
 import { until, within } from "./waiting.js";
 
 const mainUrl = new URL("../../src/cli/main.js", import.meta.url).href;
@@ -122,7 +123,7 @@ export async function runCommandWith(input: string, args: readonly string[]): Pr
 /** An empty data directory that goes with the test. The path is short, for the socket in it. */
 export function dataDirectory(t: Test): string {
   const data = mkdtempSync(join(tmpdir(), "trawl-"));
-  t.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
+  t.teardown(() => removeFolder(data));
   return data;
 }
 

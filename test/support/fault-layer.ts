@@ -19,6 +19,7 @@ import {
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Test } from "tap";
+import { removeFolder } from "./remove-folder.js";
 
 const source = "test/faults/layer.c";
 const library = "dist/test/faults/layer.so";
@@ -178,6 +179,6 @@ export class FaultLayer {
 /** A folder for a data directory whose path has no links; short, for the socket in it. */
 export function realDirectory(t: Test): string {
   const data = realpathSync(mkdtempSync(join(tmpdir(), "trawl-")));
-  t.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
+  t.teardown(() => removeFolder(data));
   return data;
 }
