@@ -21,6 +21,7 @@ import type { SyncManager } from "../sync/sync-manager.js";
 import type { BackupTask } from "../protocol/messages.js";
 import type { IngestPool } from "../pool/ingest-pool.js";
 import { dataVersion } from "./data-version.js";
+import { mirrorName, mirrorsFolder } from "../model/mirror-name.js";
 
 /** What the backups are of. */
 export interface BackupSource {
@@ -117,7 +118,7 @@ class RunningBackup {
       await rm(folder, { recursive: true, force: true });
     }
     for (const [i, id] of ids.entries()) {
-      const path = `mirrors/${id}.git`;
+      const path = `${mirrorsFolder}/${mirrorName(id)}`;
       if (i % 100 === 0) this.#progress(`copying mirrors: ${i} of ${ids.length}`);
       if (catalog.repository(id) === undefined) continue;
       await sync.exclusively(id, () => this.#copy("list", { kind: "mirror", path, earlier: earlier.get(path) }));

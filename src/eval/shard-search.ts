@@ -11,6 +11,7 @@ import { Rows } from "./match/rows.js";
 import type { RevisionChoice, SearchOptions, SearchStats } from "../protocol/search-options.js";
 import { StopCheck } from "../protocol/stop-check.js";
 import type { CountedResults, ShardPosition } from "../protocol/shard-position.js";
+import { lowerBound } from "../base/sorted-search.js";
 
 /**
  * A block ends at this many contents or this many bytes of text: the most work between two looks at the stop flag. With
@@ -354,15 +355,4 @@ export class Blocks {
     if (this.#candidates !== undefined) return this.#candidates.subarray(first, this.#at);
     return Uint32Array.from({ length: this.#at - first }, (_, i) => first + i);
   }
-}
-
-function lowerBound(sorted: Uint32Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

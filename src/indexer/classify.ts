@@ -1,7 +1,7 @@
 import type { Kernel } from "../native/kernel/kernel.js";
 import type { SkipReason } from "../model/skip-reason.js";
 import { compileRegexp } from "../regexp/match/compile.js";
-import { escapeRegexp } from "../regexp/syntax/escape.js";
+import { escapeRegexp } from "../base/escape-regexp.js";
 import { detectLanguage } from "./detect-language.js";
 
 type PathTest = (path: Buffer) => boolean;

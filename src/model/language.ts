@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { byPopularity } from "./language-popularity.js";
+import { escapeRegexp } from "../base/escape-regexp.js";
 
 /** A language as linguist knows it. */
 export interface Language {
@@ -94,10 +95,6 @@ export function languagePathRegexp({ extensions, filenames }: Language): string 
 }
 
 const matchesNothing = String.raw`[^\x00-\x{10FFFF}]`;
-
-function escapeRegexp(text: string): string {
-  return text.replace(/[\\^$.|?*+()[\]{}]/g, String.raw`\$&`);
-}
 
 /** The languages of a file name, the most popular first. */
 export function languagesByFilename(filename: string): readonly Language[] | undefined {

@@ -1,3 +1,4 @@
+import { lowerBoundBy } from "../base/sorted-search.js";
 /*
  * A set of paths with 32 bits for each, as bytes that cross threads: words count n, n masks, n + 1 starts, then the paths
  * one after the other in the order of their bytes. Starts count from where the paths begin.
@@ -39,15 +40,8 @@ export class PathMasks {
 
   /** 0 for a path that is not in the set. */
   lookup(path: Buffer): number {
-    let low = 0;
-    let high = this.#count - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const order = path.compare(this.#paths, this.#starts[middle], this.#starts[middle + 1]);
-      if (order === 0) return this.#masks[middle];
-      if (order > 0) low = middle + 1;
-      else high = middle - 1;
-    }
-    return 0;
+    const order = (i: number): number => path.compare(this.#paths, this.#starts[i], this.#starts[i + 1]);
+    const index = lowerBoundBy(this.#count, (i) => order(i) > 0);
+    return index < this.#count && order(index) === 0 ? this.#masks[index] : 0;
   }
 }

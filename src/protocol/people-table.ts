@@ -1,5 +1,6 @@
 import type { ContributorFilter, SearchPlan } from "../query/plan/plan.js";
 import { PathMasks } from "./path-masks.js";
+import { lowerBoundBy } from "../base/sorted-search.js";
 
 /** What is known of the people of one commit's files. */
 export interface PeopleOfCommit {
@@ -83,18 +84,12 @@ export class PeopleTable {
   /** The first word of the commit's entry. */
   #find(repositoryId: number, commit: string): number | undefined {
     const wanted = [repositoryId, ...commitWords(commit)];
-    let low = 0;
-    let high = this.#words[0] - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const entry = 1 + middle * entryWordCount;
-      const order =
-        wanted[0] - this.#words[entry] || wanted[1] - this.#words[entry + 1] || wanted[2] - this.#words[entry + 2];
-      if (order === 0) return entry;
-      if (order > 0) low = middle + 1;
-      else high = middle - 1;
-    }
-    return undefined;
+    const entryAt = (i: number): number => 1 + i * entryWordCount;
+    const order = (entry: number): number =>
+      wanted[0] - this.#words[entry] || wanted[1] - this.#words[entry + 1] || wanted[2] - this.#words[entry + 2];
+    const count = this.#words[0];
+    const index = lowerBoundBy(count, (i) => order(entryAt(i)) > 0);
+    return index < count && order(entryAt(index)) === 0 ? entryAt(index) : undefined;
   }
 }
 

@@ -14,6 +14,7 @@ import {
 } from "./format.js";
 import { headerCrc } from "./shard-builder.js";
 import { structureFault } from "./structure.js";
+import { lastAtMost, lowerBoundBy } from "../base/sorted-search.js";
 
 const newline = 10;
 
@@ -177,16 +178,11 @@ export class ShardReader {
   documentsAt(repositoryId: number, path: Buffer): number[] {
     const repository = this.repositories.indexOf(repositoryId);
     if (repository < 0) return [];
-    let low = 0;
-    let high = this.documentsByPath.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#compareAt(this.documentsByPath[middle], repository, path) < 0) low = middle + 1;
-      else high = middle;
-    }
+    const count = this.documentsByPath.length;
+    const first = lowerBoundBy(count, (i) => this.#compareAt(this.documentsByPath[i], repository, path) < 0);
     const found: number[] = [];
-    for (; low < this.documentsByPath.length; low++) {
-      const document = this.documentsByPath[low];
+    for (let i = first; i < count; i++) {
+      const document = this.documentsByPath[i];
       if (this.#compareAt(document, repository, path) !== 0) break;
       found.push(document);
     }
@@ -242,16 +238,4 @@ export class ShardReader {
 
 function isPlainText(bytes: Buffer): boolean {
   return isAscii(bytes) && !bytes.includes(newline);
-}
-
-/** The last index i < count with `sorted[i] <= value`; `sorted` ascends and `sorted[0] <= value`. */
-export function lastAtMost(sorted: Uint32Array, value: number, count: number): number {
-  let low = 0;
-  let high = count - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if (sorted[middle] <= value) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }

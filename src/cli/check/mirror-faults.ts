@@ -13,6 +13,7 @@ import { entriesOfBranches } from "../../indexer/index-repository.js";
 import { detachedName, type Repository } from "../../model/repository.js";
 import type { ShardStore } from "../../store/shard-store.js";
 import { otherRemedy, withShard } from "./shard-faults.js";
+import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
 /**
  * Mirrors that are missing, unknown or damaged, and files of indexed commits that differ from the documents of the
@@ -29,8 +30,8 @@ export async function* mirrorFaults(
   }
   for (const repository of catalog.repositories()) {
     if (repository.generation === 0 || repository.indexedBranches.length === 0) continue;
-    const name = `mirrors/${repository.id}.git`;
-    const directory = join(folder, `${repository.id}.git`);
+    const name = `${mirrorsFolder}/${mirrorName(repository.id)}`;
+    const directory = join(folder, mirrorName(repository.id));
     if (!existsSync(directory)) {
       yield `${name}, the mirror of ${repository.name}, is missing: the next start fetches it anew`;
       continue;

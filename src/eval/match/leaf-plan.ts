@@ -5,6 +5,7 @@ import type { ShardReader } from "../../shard/shard-reader.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { intersect, unite, type ContentSet } from "./content-set.js";
 import { lookUpLiteral, intersectUnits, type LiteralLists } from "./posting-lookup.js";
+import { gallop } from "../../base/sorted-search.js";
 
 /** A further clause is looked up only when its lists are at most this many times longer than the first clause's. */
 const clauseCostFactor = 16;
@@ -148,19 +149,7 @@ function contentsOfUnits(units: Uint32Array, reader: ShardReader): Uint32Array {
   return out.subarray(0, count);
 }
 
-/** The content that unit `unit` belongs to, which is `from` or a later one: doubling steps, then bisection. */
+/** The content that unit `unit` belongs to, which is `from` or a later one. */
 function nextContent(firstUnit: Uint32Array, from: number, unit: number, contentCount: number): number {
-  let low = from;
-  let step = 1;
-  while (low + step < contentCount && firstUnit[low + step] <= unit) {
-    low += step;
-    step *= 2;
-  }
-  let high = Math.min(low + step, contentCount);
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (firstUnit[middle] <= unit) low = middle;
-    else high = middle;
-  }
-  return low;
+  return gallop(firstUnit, from, unit + 1, contentCount) - 1;
 }

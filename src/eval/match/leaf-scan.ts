@@ -4,12 +4,13 @@ import type { Leaf } from "../../query/plan/plan.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 import type { Matcher } from "../../regexp/match/matcher.js";
 import { unitBytes } from "../../shard/format.js";
-import { lastAtMost, type ShardReader } from "../../shard/shard-reader.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
 import { ContentWork, workBytesMax } from "./content-work.js";
 import type { LeafPlan, LiteralScan } from "./leaf-plan.js";
 import { contentMatchCountMax } from "./match-density.js";
 import { Rows } from "./rows.js";
+import { gallop, lastAtMost } from "../../base/sorted-search.js";
 
 const newline = 10;
 
@@ -303,7 +304,7 @@ export class LeafScan {
   #addUnits(units: Uint32Array, scanNumber: number, content: number, start: number, end: number, width: 3 | 4): void {
     const firstUnit = this.#reader.contentFirstUnit[content];
     const endUnit = this.#reader.contentFirstUnit[content + 1];
-    let at = seek(units, this.#unitCursors[scanNumber], firstUnit);
+    let at = gallop(units, this.#unitCursors[scanNumber], firstUnit, units.length);
     while (at < units.length && units[at] < endUnit) {
       const from = units[at++];
       let to = from + 1;
@@ -357,22 +358,4 @@ function computeShifts(needle: Buffer): number[] {
   const shifts: number[] = [];
   for (let border = borders[needle.length]; border > 0; border = borders[border]) shifts.push(needle.length - border);
   return shifts;
-}
-
-/** The first index at or after `from` with `sorted[index] >= value`: doubling steps, then bisection. */
-function seek(sorted: Uint32Array, from: number, value: number): number {
-  if (from >= sorted.length || sorted[from] >= value) return from;
-  let low = from;
-  let step = 1;
-  while (low + step < sorted.length && sorted[low + step] < value) {
-    low += step;
-    step *= 2;
-  }
-  let high = Math.min(low + step, sorted.length);
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle] < value) low = middle;
-    else high = middle;
-  }
-  return high;
 }

@@ -1,8 +1,9 @@
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 import type { StopCheck } from "../../protocol/stop-check.js";
-import { lastAtMost, type ShardReader } from "../../shard/shard-reader.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
 import { Rows } from "./rows.js";
+import { lastAtMost } from "../../base/sorted-search.js";
 
 export interface PathTester {
   test(document: number): boolean;

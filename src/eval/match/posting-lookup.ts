@@ -2,6 +2,7 @@ import { trigramAt } from "../../native/kernel/alphabet.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import { overlapBytes } from "../../shard/format.js";
 import type { ShardReader } from "../../shard/shard-reader.js";
+import { lowerBound } from "../../base/sorted-search.js";
 
 /** A further list is merged only while it has fewer bytes than this many times the units that are left. */
 const mergeBytesPerUnit = 64;
@@ -52,13 +53,6 @@ export function intersectUnits(reader: ShardReader, kernel: Kernel, found: Liter
 }
 
 function findKey(keys: Uint32Array, key: number): number {
-  let low = 0;
-  let high = keys.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >>> 1;
-    if (keys[middle] < key) low = middle + 1;
-    else if (keys[middle] > key) high = middle - 1;
-    else return middle;
-  }
-  return -1;
+  const index = lowerBound(keys, key);
+  return keys[index] === key ? index : -1;
 }

@@ -10,6 +10,7 @@ import type { PagePath } from "./page-path.js";
 import { plainText, type Headers } from "../server/headers.js";
 import type { HttpRequest } from "../server/request.js";
 import type { HttpResponse } from "../server/response.js";
+import { mirrorName } from "../../model/mirror-name.js";
 
 /** What is needed to show repositories. */
 export interface ContentServices {
@@ -34,7 +35,7 @@ export interface FoundEntry {
 }
 
 export function mirrorPath({ mirrorsFolder }: ContentServices, { repository }: CommitSource): string {
-  return join(mirrorsFolder, `${repository.record.id}.git`);
+  return join(mirrorsFolder, mirrorName(repository.record.id));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { RequestContext } from "../../browse/request-context.js";
 import { commitSubject, type CommitSource } from "../../browse/git-sources.js";
 import type { RepositorySource } from "../../browse/repository-source.js";
 import { escapePath, nameOfCloneUrl, repositoryUrl } from "../../browse/urls.js";
-import { escapeRegexp } from "../../regexp/syntax/escape.js";
+import { escapeRegexp } from "../../base/escape-regexp.js";
 import { resolveCommit, findRepository, withContext, type ContentServices, type Visit } from "./content.js";
 import { admit, refuse, refusePage } from "../access/guard.js";
 import { readPagePath, type PagePath } from "./page-path.js";

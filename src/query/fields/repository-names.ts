@@ -1,4 +1,4 @@
-import { escapeRegexp } from "../../regexp/syntax/escape.js";
+import { escapeRegexp } from "../../base/escape-regexp.js";
 import type { Analyses } from "../plan/analyses.js";
 import type { PatternNode, QueryNode } from "../syntax/ast.js";
 import type { BasicQuery } from "../plan/basic.js";

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.js";
 import { languagePathRegexp } from "../../model/language.js";
 import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
-import { escapeRegexp } from "../../regexp/syntax/escape.js";
+import { escapeRegexp } from "../../base/escape-regexp.js";
 import type { Analyses } from "./analyses.js";
 import type { FieldNode, PatternNode, QueryNode } from "../syntax/ast.js";
 import type { BasicQuery } from "./basic.js";

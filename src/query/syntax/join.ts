@@ -1,7 +1,7 @@
 import { combine, isOperator, type OperatorNode, type PatternNode, type QueryNode } from "./ast.js";
 import type { QueryType } from "./query-type.js";
 import { unreachable } from "../../base/assert.js";
-import { escapeRegexp } from "../../regexp/syntax/escape.js";
+import { escapeRegexp } from "../../base/escape-regexp.js";
 
 /**
  * Replaces each `concat` by what side by side means in the pattern type. Neighbours that are not negated form a run;

@@ -1,6 +1,6 @@
 import type { Tally } from "../../protocol/tally.js";
 import { fileKinds } from "../../model/file-kind.js";
-import { escapeRegexp } from "../../regexp/syntax/escape.js";
+import { escapeRegexp } from "../../base/escape-regexp.js";
 
 /** One suggestion for narrowing a search, as the stream carries it. */
 export interface Filter {

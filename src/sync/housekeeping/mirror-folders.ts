@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "../../base/errors.js";
 import type { SyncServices } from "../sync-settings.js";
+import { mirrorName } from "../../model/mirror-name.js";
 
 /** Deletes mirrors that no repository needs. */
 export class MirrorFolders {
@@ -16,7 +17,7 @@ export class MirrorFolders {
   }
 
   remove(repositoryId: number): Promise<void> {
-    return this.#delete(`${repositoryId}.git`);
+    return this.#delete(mirrorName(repositoryId));
   }
 
   /** Deletes what a removal that was cut short left behind. */

@@ -7,12 +7,13 @@ import type { Repository } from "../../model/repository.js";
 import type { FetchSettings } from "../../protocol/messages.js";
 import { SecretFiles } from "../../store/secret-files.js";
 import { postProgress } from "./progress.js";
+import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
 /** A remote must list its refs in this time. */
 const listTimeoutMs = 60_000;
 
 export function openMirror(dataFolder: string, repository: Repository, fetch: FetchSettings): Promise<Mirror> {
-  const directory = join(dataFolder, "mirrors", `${repository.id}.git`);
+  const directory = join(dataFolder, mirrorsFolder, mirrorName(repository.id));
   const access = {
     home: fetch.home || null,
     sshCommand: fetch.sshCommand || null,

@@ -3,6 +3,7 @@ import type { StopSignal } from "../../git/run/run.js";
 import type { Kernel } from "../../native/kernel/kernel.js";
 import type { ReaderCache } from "../../shard/reader-cache.js";
 import type { ShardStore } from "../../store/shard-store.js";
+import { mirrorName, mirrorsFolder } from "../../model/mirror-name.js";
 
 /** What a handler of the read pool works with. */
 export interface ReadContext {
@@ -20,5 +21,5 @@ export interface ReadContext {
 
 /** Directory of a repository's mirror. */
 export function mirrorPath({ dataFolder }: ReadContext, repositoryId: number): string {
-  return join(dataFolder, "mirrors", `${repositoryId}.git`);
+  return join(dataFolder, mirrorsFolder, mirrorName(repositoryId));
 }

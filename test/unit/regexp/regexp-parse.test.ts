@@ -2,7 +2,7 @@ import t from "tap";
 import { RegexpSyntaxError } from "../../../src/regexp/syntax/syntax-error.js";
 import { parseRegexp, regexpDepthMax } from "../../../src/regexp/syntax/parse.js";
 import { printSource, printTree } from "../../../src/regexp/syntax/print.js";
-import { escapeRegexp } from "../../../src/regexp/syntax/escape.js";
+import { escapeRegexp } from "../../../src/base/escape-regexp.js";
 
 /** Name, regexp as typed, tree, and the canonical source where it differs from the one typed. */
 type Row = readonly [name: string, typed: string, tree: string, source?: string];
