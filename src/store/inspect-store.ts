@@ -52,7 +52,7 @@ interface ProbeEnd {
 }
 
 function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
-  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode], {
+  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode, String(process.pid)], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {},
   });

@@ -2,7 +2,8 @@
  * Reads a whole store, and ends with 0 when that was possible. It is started as a process of its own, because LMDB
  * trusts the pages that it maps: a damaged one may end whoever reads it.
  *
- * Arguments: `records` or `shards`, the folder, and `look`, `rewrite` or `upgrade`. The latter two are for records:
+ * Arguments: `records` or `shards`, the folder, `look`, `rewrite` or `upgrade`, and the id of the process that waits for
+ * the outcome. The latter two modes are for records:
  * they are then written to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line
  * of JSON.
  */
@@ -22,7 +23,7 @@ import {
   type Digest,
 } from "./record-format.js";
 
-const [kind, folder, mode] = process.argv.slice(2);
+const [kind, folder, mode, parentId] = process.argv.slice(2);
 
 /**
  * Values above this size are views over the map: of those the first and the last byte are read, which shows where the
@@ -85,11 +86,20 @@ async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
     await root.flushed;
     await root.close();
     sync(join(target, "data.mdb"));
+    requireParent();
     renameSync(join(target, "data.mdb"), join(folder, "data.mdb"));
     sync(folder);
   } finally {
     rmSync(target, { recursive: true, force: true });
   }
+}
+
+/**
+ * Throws when the daemon has died meanwhile: another one may have the store open by now, and would go on writing to a
+ * file that has no name any more.
+ */
+function requireParent(): void {
+  if (process.ppid !== Number(parentId)) throw new RangeError("the process that asked for it has ended");
 }
 
 /** Waits until the disk has a file or a folder. */

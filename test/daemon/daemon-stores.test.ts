@@ -6,11 +6,14 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
 import { inspectStore } from "../../src/store/inspect-store.js";
@@ -88,6 +91,18 @@ for (const [what, damage] of damages) {
     t.equal((await runCommand("check", "--data", data)).exitCode, 0);
   });
 }
+
+t.test("a probe whose daemon has died leaves the catalog as it is: another daemon may have it open", async (t) => {
+  const folder = join(copy(t), "catalog");
+  const inode = (): number => statSync(join(folder, "data.mdb")).ino;
+  const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.meta.url));
+  const run = (parent: number) => spawnSync(process.execPath, [probe, "records", folder, "rewrite", String(parent)]);
+  const before = inode();
+  t.match(run(1).stdout.toString() + run(1).stderr.toString(), /has ended/);
+  t.equal(inode(), before);
+  t.equal(run(process.pid).status, 0);
+  t.not(inode(), before, "otherwise it is rewritten");
+});
 
 t.test("pages of the catalog are overwritten", async (t) => {
   // Which pages hold what is LMDB's affair: none may end the daemon or start it as if it were new.

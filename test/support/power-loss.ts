@@ -127,7 +127,9 @@ function pathsByInode(folders: readonly string[]): Map<number, string> {
     found.set(lstatSync(folder).ino, folder);
     for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
       const path = join(entry.parentPath, entry.name);
-      found.set(lstatSync(path).ino, path);
+      // A probe of a store that outlives the daemon deletes what it has made.
+      const stat = lstatSync(path, { throwIfNoEntry: false });
+      if (stat !== undefined) found.set(stat.ino, path);
     }
   }
   return found;
