@@ -1,1 +1,0 @@
-cmd_Release/trawl_kernel.node := ln -f "Release/obj.target/trawl_kernel.node" "Release/trawl_kernel.node" 2>/dev/null || (rm -rf "Release/trawl_kernel.node" && cp -af "Release/obj.target/trawl_kernel.node" "Release/trawl_kernel.node")
