@@ -6,6 +6,7 @@ import { uninitializedBytes } from "../base/bytes.js";
 import { TrawlError } from "../base/errors.js";
 import type { StopSignal } from "../base/stop-signal.js";
 import type { BackupFile } from "./manifest.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 
 const pieceBytes = 1 << 20;
 const unfinishedPrefix = "unfinished-";
@@ -92,7 +93,7 @@ export class ContentFiles {
     const folder = join(this.#folder, sha256.slice(0, 2));
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rename(unfinished, this.path(sha256));
-    await syncFolder(folder);
+    await syncToDisk([folder]);
     this.copiedBytes += bytes;
   }
 }
@@ -107,12 +108,6 @@ async function whileOpen(file: FileHandle, work: () => Promise<void>): Promise<v
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, null)).bytesWritten;
-}
-
-/** Waits until the disk has the names in a folder. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  await whileOpen(folder, () => folder.sync());
 }
 
 /** Makes the folder of a backup, or refuses one that holds something else. */

@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { uninitializedBytes } from "../base/bytes.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { ShardStore } from "../store/shard-store.js";
-import { ContentFiles, syncFolder, writeAll } from "./content-files.js";
+import { ContentFiles, writeAll } from "./content-files.js";
 import { filesFolder, manifestName, parseList, parseManifest, type BackupFile, type Manifest } from "./manifest.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 
 const pieceBytes = 1 << 20;
 
@@ -161,5 +162,5 @@ export async function writeMarker(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
   }
-  await syncFolder(dirname(path));
+  await syncToDisk([dirname(path)]);
 }

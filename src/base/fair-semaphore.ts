@@ -22,8 +22,8 @@ interface Waiter {
 }
 
 /**
- * Permits for work on behalf of clients: so many at a time, fewer of them for one client, and a bounded queue that
- * serves the clients in turn. So nobody is kept out by one client, whatever that sends and however slowly it reads.
+ * A semaphore with a limit on all permits, a lower limit on the permits of one client, and a bounded queue that serves
+ * clients round-robin. No client can starve the others, whatever it sends and however slowly it reads.
  */
 export class FairSemaphore {
   readonly #limits: ShareLimits;

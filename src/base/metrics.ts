@@ -57,7 +57,12 @@ export const metricTable = {
     help: "Time from the departure of a client, the end of a search's time or another stop to the moment when no thread works for that search, of which 0.5 s are waited for.",
   },
   searchesRunning: { kind: "gauge", name: "trawl_searches_running", labels: [], help: "Searches that have workers." },
-  searchesQueued: { kind: "gauge", name: "trawl_searches_queued", labels: [], help: "Searches that wait for a place." },
+  searchesQueued: {
+    kind: "gauge",
+    name: "trawl_searches_queued",
+    labels: [],
+    help: "Searches that wait for a permit to run.",
+  },
   queueLength: {
     kind: "gauge",
     name: "trawl_queue_length",

@@ -10,7 +10,7 @@ let tableCount = 0;
  * Repositories in the order of results, those with more stars first and then the newer ones, with what choosing
  * among them reads: all names in one piece of memory, and a byte of flags for each.
  *
- * A place is a number in this order. Order, names and facts never change; a change of those makes a new table, so what
+ * A row is a number in this order. Order, names and attributes never change; a change of those makes a new table, so what
  * was worked out from them holds as long as the table.
  */
 export class RepositoryTable {
@@ -20,11 +20,11 @@ export class RepositoryTable {
   /** True when it holds all repositories, false when the shards hold others, which are not to be seen. */
   readonly isWhole: boolean;
   readonly hasPrivate: boolean;
-  /** `repositoryFlags`, by place. */
+  /** `repositoryFlags`, by row. */
   readonly flags: Uint8Array;
   /** Each name and a newline, which no name holds. */
   readonly names: Buffer;
-  /** Where a name starts, by place, and at last the end of all. */
+  /** Where a name starts, by row, and at last the end of all. */
   readonly nameStart: Uint32Array;
   #repositories: Repository[];
   /** Whether somebody holds the array, which may not change then. */
@@ -131,7 +131,7 @@ export class RepositoryTable {
     return this.#placeOfName.get(name);
   }
 
-  /** All places in the order of names. */
+  /** All rows in the order of names. */
   rowsByName(): readonly number[] {
     this.#placesByName ??= resultAtOnce(this.#sortedByName());
     return this.#placesByName;
@@ -154,7 +154,7 @@ export class RepositoryTable {
     return this.#placesByName ?? this.#nearlyByName;
   }
 
-  /** The place whose name holds this byte; expects one at or after the start of `from`. */
+  /** The row whose name holds this byte; expects one at or after the start of `from`. */
   placeAtByte(offset: number, from: number): number {
     let row = from;
     while (this.nameStart[row + 1] <= offset) row++;
@@ -178,7 +178,7 @@ export class RepositoryTable {
   }
 }
 
-/** What a table is made of; each column by place. */
+/** What a table is made of; each column by row. */
 interface Columns {
   readonly repositories: Repository[];
   readonly flags: Uint8Array;
@@ -219,7 +219,7 @@ function* collectNames(repositories: readonly Repository[]): Generator<void, Pic
   return { names: Buffer.concat(parts), nameStart };
 }
 
-/** Every place, in the order of names as far as `earlier` has it. */
+/** Every row, in the order of names as far as `earlier` has it. */
 function* placesIn(
   earlier: RepositoryTable,
   repositories: readonly Repository[],

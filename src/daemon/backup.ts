@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { prepareTarget, syncFolder } from "../backup/content-files.js";
+import { prepareTarget } from "../backup/content-files.js";
 import {
   backupFormat,
   filesFolder,
@@ -22,6 +22,7 @@ import type { BackupTask } from "../protocol/messages.js";
 import type { IngestPool } from "../pool/ingest-pool.js";
 import { dataVersion } from "./data-version.js";
 import { mirrorName, mirrorsFolder } from "../model/mirror-name.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 
 /** What the backups are of. */
 export interface BackupSource {
@@ -222,6 +223,6 @@ class RunningBackup {
       await file.close();
     }
     await rename(unfinished, join(this.#target, manifestName));
-    await syncFolder(this.#target);
+    await syncToDisk([this.#target]);
   }
 }

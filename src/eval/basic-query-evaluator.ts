@@ -44,7 +44,7 @@ interface BoundLeaf {
   readonly pathBits: Uint8Array | undefined;
   /** One for each of its patterns. */
   readonly finders: readonly PathFinder[];
-  /** For each place in the block's contents: the first row, and the one past the last. */
+  /** For each index of the block's contents: the first row, and the one past the last. */
   rowFrom: Uint32Array;
   rowTo: Uint32Array;
   /** 1 for each document of the block that satisfies the node; empty before the node was evaluated. */
@@ -94,15 +94,15 @@ export class BasicQueryEvaluator {
   readonly #selection: RepositorySelection;
   readonly #filters: readonly BoundFilter[];
   readonly #filterVerdicts: Uint8Array;
-  /** By repository number; a place is filled when it is first asked for. */
+  /** By repository number; an element is filled when it is first needed. */
   readonly #choices: (readonly RevisionChoice[] | undefined)[];
   readonly #cards: (RepositorySummary | undefined)[];
   /** Undefined where nobody asks for people, or they are not known yet: then every document passes. */
   readonly #people: People | undefined;
   readonly #peopleFilters: readonly PeopleFilter[];
-  /** By place in `documents`: the revisions at which the filters on people hold. Empty where these are not asked. */
+  /** By index in `documents`: the revisions at which the filters on people hold. Empty where these are not asked. */
   #heldRevisions: (readonly RevisionChoice[])[] = [];
-  /** By set of commits; a place is filled when it is first asked for. The documents of a set are of one repository. */
+  /** By set of commits; an element is filled when it is first needed. The documents of a set are of one repository. */
   readonly #unindexedOfSet: (readonly RevisionChoice[] | undefined)[] = [];
   /** False when no path has anything to highlight. */
   readonly #hasPathRows: boolean;

@@ -10,17 +10,17 @@ interface BufferOwner {
 
 /** The main thread's side of the workers' `BatchBuffers`. */
 export class BufferPool {
-  readonly #lenders = new Map<number, BufferOwner>();
+  readonly #owners = new Map<number, BufferOwner>();
 
-  add({ lender, port }: BufferOwnerMessage): void {
-    this.#lenders.set(lender, { port, givenBackCount: 0, takenBackCount: 0 });
-    port.on("close", () => this.#lenders.delete(lender));
+  add({ owner, port }: BufferOwnerMessage): void {
+    this.#owners.set(owner, { port, givenBackCount: 0, takenBackCount: 0 });
+    port.on("close", () => this.#owners.delete(owner));
     port.unref();
   }
 
   /** What gives the batch's memory back to its worker; it has no effect on a batch that nobody wants back. */
-  releaseFor({ lender, takenBackCount, batch }: BatchMessage): () => void {
-    const known = lender === undefined ? undefined : this.#lenders.get(lender);
+  releaseFor({ owner, takenBackCount, batch }: BatchMessage): () => void {
+    const known = owner === undefined ? undefined : this.#owners.get(owner);
     if (known === undefined) return () => {};
     known.takenBackCount = takenBackCount;
     const memory = batch.bytes.buffer as ArrayBuffer;

@@ -25,7 +25,7 @@ export class SearchPool {
   readonly workerCount: number;
   readonly #pool: WorkerPool<SearchTaskResult | FindTaskResult>;
   readonly #receivers = new Map<number, BatchReceiver>();
-  readonly #lenders = new BufferPool();
+  readonly #buffers = new BufferPool();
 
   /** `entry` is the file that its workers run. */
   constructor(entry: URL, settings: SearchWorkerSettings, workerCount: number, { log, metrics }: PoolReport) {
@@ -77,8 +77,8 @@ export class SearchPool {
   }
 
   #receive(message: BatchMessage | BufferOwnerMessage): void {
-    if (message.kind === "lender") return this.#lenders.add(message);
-    const release = this.#lenders.releaseFor(message);
+    if (message.kind === "buffer-owner") return this.#buffers.add(message);
+    const release = this.#buffers.releaseFor(message);
     const receive = this.#receivers.get(message.searchId);
     if (receive === undefined) release();
     else receive(message, release);

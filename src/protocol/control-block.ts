@@ -135,11 +135,6 @@ export class ControlBlock {
     Atomics.notify(this.memory, words.credit);
   }
 
-  /** Gives credit back that was never used, as by a batch that is not sent: nobody waits for it. */
-  returnCredit(byteCount: number): void {
-    Atomics.add(this.memory, words.credit, byteCount);
-  }
-
   /** Matches found, also past the limit. */
   get matchCount(): number {
     return Atomics.load(this.memory, words.matchCount);

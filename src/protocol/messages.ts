@@ -30,9 +30,9 @@ export interface SearchTask {
   readonly table: SharedArrayBuffer;
   /** Memory of the `ShardFilter` of the search's view. */
   readonly filter: SharedArrayBuffer;
-  /** The shards to search, as places in the table. */
+  /** The shards to search, as rows of the table. */
   readonly rows: Uint32Array;
-  /** Shards of the revision cache: they have the places after those of the table. */
+  /** Shards of the revision cache: they have the row numbers after those of the table. */
   readonly cached: readonly CachedShardRange[];
   readonly control: Int32Array;
   /** Which slot of the control block this slice has. */
@@ -55,7 +55,7 @@ export interface CachedShardRange {
 export type Lane = "interactive" | "exhaustive";
 
 export interface ResumePosition {
-  /** Index into the task's places. */
+  /** Index into the task's rows. */
   readonly shard: number;
   readonly position: ShardPosition;
 }
@@ -70,7 +70,7 @@ export interface FindTask {
   readonly table: SharedArrayBuffer;
   readonly filter: SharedArrayBuffer;
   readonly rows: Uint32Array;
-  /** Word 0: the next index into `places` to take, shared by the slices. */
+  /** Word 0: the next index into `rows` to take, shared by the slices. */
   readonly next: Int32Array;
   /** Control block of the search, whose stop word ends the slice. */
   readonly control: Int32Array;
@@ -79,7 +79,7 @@ export interface FindTask {
 }
 
 export interface FindPosition {
-  /** Index into the task's places. */
+  /** Index into the task's rows. */
   readonly shard: number;
   /** Index of the condition that is looked for. */
   readonly condition: number;
@@ -130,7 +130,7 @@ export interface BatchMessage {
   readonly slice: number;
   readonly batch: ResultBatch;
   /** The worker that wants the memory of `batch.bytes` back; undefined when nobody does. */
-  readonly lender: number | undefined;
+  readonly owner: number | undefined;
   /** How many buffers that worker has taken back so far. */
   readonly takenBackCount: number;
 }
@@ -140,8 +140,8 @@ export const spareBuffersMax = 8;
 
 /** Posted by a search worker when it starts: where its buffers are given back, each as a message. */
 export interface BufferOwnerMessage {
-  readonly kind: "lender";
-  readonly lender: number;
+  readonly kind: "buffer-owner";
+  readonly owner: number;
   readonly port: MessagePort;
 }
 

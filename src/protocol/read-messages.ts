@@ -133,7 +133,7 @@ export interface CachedShardBytes {
 
 /**
  * A document's *set* says which of the commits have it: a number, 0 for none of them. Set i is the pairs
- * `[setStarts[i], setStarts[i + 1])` of `setRanges`: from this place in `commits` to before that.
+ * `[setStarts[i], setStarts[i + 1])` of `setRanges`: from this index of `commits` to before that.
  */
 export interface FoundDocuments {
   /** The commits that are covered, the oldest first: all, or as many as memory allows. */

@@ -40,13 +40,13 @@ export interface RevisionChoice {
 export interface UnindexedCommit {
   /** Full oid. */
   readonly commit: string;
-  /** Its place among the commits that `CommitSets` are made of. */
+  /** Its index among the commits that `CommitSets` are made of. */
   readonly number: number;
 }
 
 /** Which documents commits have that are not indexed: arrays in shared memory, written before they are shared. */
 export interface CommitSets {
-  /** By index into a task's places: where the sets of the shard's documents begin in `words`. */
+  /** By index into a task's rows: where the sets of the shard's documents begin in `words`. */
   readonly starts: Uint32Array;
   /** A word per document: the number of its set, 0 for no commit. */
   readonly words: Uint32Array;

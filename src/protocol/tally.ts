@@ -3,7 +3,7 @@ export interface Tally {
   /** By repository id, "@" and the revision as typed. */
   readonly repositories: Map<string, number>;
   readonly languages: Map<string, number>;
-  /** By place in `fileKinds`. */
+  /** By index in `fileKinds`. */
   readonly fileKinds: number[];
   /** Ranges in contents. */
   contentMatches: number;

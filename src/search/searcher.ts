@@ -97,12 +97,12 @@ export class Searcher {
     this.#metrics.searchesQueued.set(this.#permits.waitingCount);
   }
 
-  /** The text of `trawl explain`. Throws `bad-query` with a caret under the place. */
+  /** The text of `trawl explain`. Throws `bad-query` with a caret under the position. */
   explain({ query, patternType }: { readonly query: string; readonly patternType: string }): Promise<string> {
     return explainQuery(query, patternType, this.contextsOf(operatorViewer), this.#nextId++, this.#environment);
   }
 
-  /** Searches that wait for a place. */
+  /** Searches that wait for a permit. */
   get waitingCount(): number {
     return this.#permits.waitingCount;
   }

@@ -13,7 +13,7 @@ export interface TextChoice {
 }
 
 export interface ChosenShards {
-  /** In the view's order: places of the shards to open. */
+  /** In the view's order: rows of the shards to open. */
   readonly rows: Uint32Array;
   /** Shards with a chosen repository that the filter rules out. */
   readonly ruledOutCount: number;

@@ -47,7 +47,7 @@ export class ShardBuilder {
   #contentOfOid = new Map<string, number>();
 
   /**
-   * With a `place`, from a multiple of 8 on, contents are copied right to where they will be in the shard. The caller
+   * With a `target` buffer, aligned to 8 bytes, contents are copied right to where they will be in the shard. The caller
    * sees to it that the shard fits.
    */
   constructor(kernel: Kernel, target: Buffer | undefined) {
@@ -104,7 +104,7 @@ export class ShardBuilder {
   }
 
   /**
-   * The shard, in the memory that `place` gives for its size; what is longer there is filled with zeros. The builder is
+   * The shard, in the memory that `allocate` returns for its size; what is longer there is filled with zeros. The builder is
    * empty afterwards.
    */
   build(allocate: (byteCount: number) => Buffer): Buffer {

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync } from "node:fs";
-import { cp, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { inspectStore } from "./inspect-store.js";
 import type { RecordStore } from "./record-store.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 
 /** So many snapshots are there at most: at one in ten minutes with changes, the last hour of an active day. */
 const snapshotCountMax = 6;
@@ -47,9 +48,9 @@ export class CatalogSnapshots {
         throw new TrawlError("storage", `it is damaged (${state.reason}): restart the daemon, which repairs it`);
       await rm(join(unfinished, "lock.mdb"), { force: true });
       await writeFile(join(unfinished, checksumFile), await fileChecksum(join(unfinished, dataFile)));
-      for (const path of [join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]) await sync(path);
+      await syncToDisk([join(unfinished, dataFile), join(unfinished, checksumFile), unfinished]);
       await rename(unfinished, join(this.#folder, name));
-      await sync(this.#folder);
+      await syncToDisk([this.#folder]);
       await this.#deleteOld();
     } catch (error) {
       await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
@@ -81,8 +82,7 @@ export class CatalogSnapshots {
       throw new TrawlError("storage", `the snapshot ${name} of the catalog has a wrong checksum`);
     await mkdir(storeFolder, { recursive: true, mode: 0o700 });
     await cp(source, join(storeFolder, dataFile));
-    await sync(join(storeFolder, dataFile));
-    await sync(storeFolder);
+    await syncToDisk([join(storeFolder, dataFile), storeFolder]);
   }
 
   async #deleteOld(): Promise<void> {
@@ -96,14 +96,4 @@ async function fileChecksum(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer);
   return hash.digest("hex");
-}
-
-/** Waits until the disk has a file or a folder. */
-async function sync(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

@@ -7,7 +7,7 @@
  * they are then written to a new file, which takes the place of the old one. Standard output: `ProbeResult` as a line
  * of JSON.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
@@ -22,6 +22,7 @@ import {
   unsealedDigest,
   type Digest,
 } from "./record-format.js";
+import { syncToDisk } from "../base/sync-to-disk.js";
 
 const [kind, folder, mode, parentId] = process.argv.slice(2);
 
@@ -85,10 +86,10 @@ async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
     });
     await root.flushed;
     await root.close();
-    sync(join(target, "data.mdb"));
+    await syncToDisk([join(target, "data.mdb")]);
     requireParent();
     renameSync(join(target, "data.mdb"), join(folder, "data.mdb"));
-    sync(folder);
+    await syncToDisk([folder]);
   } finally {
     rmSync(target, { recursive: true, force: true });
   }
@@ -100,13 +101,6 @@ async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
  */
 function requireParent(): void {
   if (process.ppid !== Number(parentId)) throw new RangeError("the process that asked for it has ended");
-}
-
-/** Waits until the disk has a file or a folder. */
-function sync(path: string): void {
-  const file = openSync(path, "r");
-  fsyncSync(file);
-  closeSync(file);
 }
 
 function countShards(root: RootDatabase<Buffer, string>): number {

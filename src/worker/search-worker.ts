@@ -66,7 +66,7 @@ const store = new ShardStore(join(settings.dataFolder, "shards"));
 const readers = new ReaderCache();
 const buffers = new BatchBuffers();
 const rest = new IdleCollector(() => buffers.takeBack());
-const introduction: BufferOwnerMessage = { kind: "lender", lender: threadId, port: buffers.returnPort };
+const introduction: BufferOwnerMessage = { kind: "buffer-owner", owner: threadId, port: buffers.returnPort };
 parentPort?.postMessage(introduction, [buffers.returnPort]);
 export default serveTasks({ slice: runSlice, find: runFind });
 
@@ -227,7 +227,7 @@ class Slice {
       this.#unsent = this.#unsent.slice(-1);
       return this.#send(batch);
     }
-    this.#control.returnCredit(batch.bytes.length);
+    this.#control.giveCredit(batch.bytes.length);
     for (const shardId of this.#unsent.splice(0)) this.#recordFailure(shardId, lostPart(shardId));
   }
 
@@ -239,7 +239,7 @@ class Slice {
       searchId,
       slice,
       batch,
-      lender: batch.isLent ? threadId : undefined,
+      owner: batch.isLent ? threadId : undefined,
       takenBackCount: buffers.takenBackCount,
     };
     parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
@@ -340,7 +340,7 @@ class Slice {
     return this.#task.cached[row - this.#table.count];
   }
 
-  /** The sets of commits of the documents of the shard at this index of the places. */
+  /** The sets of commits of the documents of the shard at this index of the rows. */
   #documentSets(index: number, documentCount: number): DocumentSets | undefined {
     const sets = this.#task.options.commitSets;
     if (sets === undefined) return undefined;

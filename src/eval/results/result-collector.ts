@@ -8,13 +8,13 @@ import { isBefore, type ResultPosition } from "../../protocol/result-position.js
 import type { Rows } from "../match/rows.js";
 import type { ResultCut } from "../../protocol/shard-position.js";
 
-/** A basic query that a document satisfies, and the document's place in `evaluator.documents`. */
+/** A basic query that a document satisfies, and the document's position in `evaluator.documents`. */
 export interface Hit {
   readonly evaluator: BasicQueryEvaluator;
   readonly position: number;
 }
 
-/** Takes what a `select:` makes of a document in place of the document itself. */
+/** Receives the selected value of a document, such as its directory, instead of the document. */
 export type SelectSink = (select: DocumentSelect, rules: number) => void;
 
 /**

@@ -37,7 +37,7 @@ const selectedCountMax = 256;
 /** Fragments are made anew when paths with highlights have filled so many bytes. */
 const fragmentBytesMax = 256 * 1024;
 
-/** Where writing stopped because the client has not read: a place in the list of added results. */
+/** Where writing stopped because the client has not read: an index in the list of added results. */
 export interface WriterStop {
   readonly result: number;
   /** Rows of that result that are written. */

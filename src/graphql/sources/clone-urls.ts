@@ -24,7 +24,7 @@ export class CloneUrls {
     return row === Infinity ? undefined : this.#table.at(row);
   }
 
-  /** Caller guarantees: places come in order. */
+  /** Caller guarantees: rows come in order. */
   add(row: number): void {
     const { url } = this.#table.at(row);
     const name = nameOfCloneUrl(url);

@@ -244,9 +244,9 @@ function editorTarget(parameters: URLSearchParams, context: RequestContext): str
 
 function lineQuery(of: (name: string) => string): string {
   if (!/^\d+$/.test(of("start_row"))) return "";
-  const pagePath = (row: string, column: string): string => `${Number(row) + 1}:${(Number(column) || 0) + 1}`;
-  const start = pagePath(of("start_row"), of("start_col"));
-  const end = /^\d+$/.test(of("end_row")) ? pagePath(of("end_row"), of("end_col")) : start;
+  const position = (row: string, column: string): string => `${Number(row) + 1}:${(Number(column) || 0) + 1}`;
+  const start = position(of("start_row"), of("start_col"));
+  const end = /^\d+$/.test(of("end_row")) ? position(of("end_row"), of("end_col")) : start;
   return `?L${start === end ? start : `${start}-${end}`}`;
 }
 

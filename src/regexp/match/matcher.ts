@@ -63,9 +63,9 @@ const windowWorkMax = 40 * 1024 * 1024;
  * makes it twice as fast where they are rare (22 November 2026). So where a window is far longer than any match, the
  * regexp itself is searched for, with as much more in view as a match that begins in the window may take.
  *
- * Each attempt to find a match counts what is left of the window as looked at. A window ends after 16 attempts, and the
- * next one is as large as 16 of them take there, so that usual patterns come to 10 to 20 times the text, however dense
- * their matches are.
+ * Each attempt to find a match is charged with the rest of the window as work. A window ends after 16 attempts, and the
+ * next window has the size that 16 attempts took, so the work of usual patterns is 10 to 20 times the size of the text,
+ * however dense the matches are.
  */
 export class Matcher {
   /** True when a line of a text has a match exactly where the line alone has one, but for matches that span lines. */

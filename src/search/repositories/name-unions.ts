@@ -1,7 +1,7 @@
 import { TrawlError } from "../../base/errors.js";
 import { compileRegexp } from "../../regexp/match/compile.js";
 
-/** Few regexps stay by themselves; of many, so many of at most so many characters make one. */
+/** Up to `apartCountMax` regexps stay separate; more are joined, up to `unionCountMax` or `unionLengthMax` characters each. */
 const apartCountMax = 32;
 const unionCountMax = 64;
 const unionLengthMax = 4096;

@@ -24,7 +24,7 @@ const questionBytes = 256;
 const cachedBitmaps = new WeakMap<RepositoryTable, BoundedMap<string, Uint8Array>>();
 
 /**
- * Marks with 1, by place, the repositories whose name matches. They are kept, so to ask again costs nothing. Yields
+ * Marks with 1, by row, the repositories whose name matches. The result is cached, so to ask again costs nothing. Yields
  * between pieces of work.
  */
 export function* matchingNames(
@@ -38,7 +38,7 @@ export function* matchingNames(
 }
 
 /**
- * Marks with 1, by place, the repositories of which the predicate holds before it is negated. They are kept, too.
+ * Marks with 1, by row, the repositories of which the predicate holds before it is negated. They are kept, too.
  * Yields as well.
  */
 export function* matchingPredicate(
@@ -69,7 +69,7 @@ export function isCached(table: RepositoryTable, source: string, foldCase: boole
 }
 
 /**
- * Those of the places whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of
+ * Those of the rows whose name matches, or does not, as `wanted` says: in the cheaper way. Yields between pieces of
  * work.
  */
 export function* rowsByName(
@@ -106,7 +106,7 @@ function* scanNames(table: RepositoryTable, matcher: Matcher): Generator<undefin
 }
 
 /**
- * Marks names up to the place that it returns. A call of RE2 cannot be interrupted, so it gets no more of them than
+ * Marks names up to the row that it returns. A call of RE2 cannot be interrupted, so it gets no more of them than
  * take a moment.
  */
 function* scanTogether(table: RepositoryTable, matcher: Matcher, marks: Uint8Array): Generator<undefined, number> {

@@ -100,7 +100,7 @@ export function toBitmap(ids: readonly number[]): Uint32Array {
   return bits;
 }
 
-/** The places whose name all includes match and no exclude does, and of which all facts hold, ascending. */
+/** The rows whose name all includes match and no exclude does, and whose attributes satisfy all predicates, ascending. */
 function* placesOfFilter(
   table: RepositoryTable,
   { among, include, exclude, predicates: facts }: RepositoryFilter,
@@ -132,7 +132,7 @@ function placesOfNames(table: RepositoryTable, names: readonly string[]): readon
   return names.flatMap((name) => table.findRowByName(name) ?? []).sort((a, b) => a - b);
 }
 
-/** Those of the places, or of all, that are marked as wanted. */
+/** Those of the rows, or of all, that are marked as wanted. */
 function selectRows(marks: Uint8Array, wanted: 0 | 1, among: Rows | undefined): Rows {
   if (among !== undefined) return among.filter((row) => marks[row] === wanted);
   const rows: number[] = [];

@@ -71,7 +71,7 @@ function* keepAny(
   return rows.filter((row) => found.has(row));
 }
 
-/** The places whose name any of the sources matches; with `wanted` false, those that none does. */
+/** The rows whose name any of the sources matches; with `wanted` false, those that none does. */
 function* keepMatching(
   sources: readonly string[],
   wanted: boolean,

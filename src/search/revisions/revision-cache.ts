@@ -20,7 +20,7 @@ export interface CachedShard {
 /** What was found out about commits of one repository: which documents of which shards they have. */
 export interface RevisionBatch {
   readonly repositoryId: number;
-  /** The number of a commit is its place. */
+  /** The number of a commit is its index. */
   readonly commits: readonly string[];
   readonly setStarts: Uint32Array;
   readonly setRanges: Uint32Array;
@@ -44,7 +44,7 @@ const waveBytesShare = 1 / 8;
  */
 export class RevisionCache {
   readonly arena: SharedArrayBuffer;
-  /** In the order of their places. */
+  /** In the order of their positions. */
   #shards: CachedShard[] = [];
   #head = 0;
   #nextId = firstCachedId;

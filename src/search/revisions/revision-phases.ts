@@ -129,7 +129,7 @@ class RevisionBatches {
   readonly #selections: readonly RepositorySelection[];
   readonly #context: PhaseContext;
   readonly #cards: Uint8Array;
-  /** Live shards with documents of the repository: id and place in the view. */
+  /** Live shards with documents of the repository: id and row in the view. */
   readonly #live: ReadonlyMap<number, number>;
 
   constructor(repository: Repository, selections: readonly RepositorySelection[], context: PhaseContext) {

@@ -6,8 +6,8 @@ import type { Viewer } from "../../model/viewer.js";
 const traceCountMax = 256;
 
 /**
- * What recent searches did, as text. A trace is for the user who searched, and for site admins; that of somebody
- * without an account is for whoever knows its id, which nobody can guess.
+ * What recent searches did, as text. A trace is visible to the user who searched and to site admins; the trace of an
+ * anonymous search is visible to anyone who knows its id, which cannot be guessed.
  */
 export class TraceStore {
   readonly #traces = new BoundedMap<string, { readonly text: string; readonly userId: number | undefined }>(

@@ -165,7 +165,7 @@ export class SyncQueue {
     this.#endWaiting((schedule) => schedule.rejectWaiters(error));
   }
 
-  /** The same for whoever waits for a running task to end. */
+  /** Rejects all waiters, also those of tasks that still run, because the daemon is stopping. */
   close(): void {
     this.#endWaiting((schedule) => rejectAll(schedule, new TrawlError("shutting-down", "the daemon is stopping")));
   }
