@@ -39,12 +39,12 @@ t.test(`${crashCount} crashes`, { skip: layerMissing, timeout: 14_400_000 }, asy
   record(
     6,
     "kill -9 while indexing, syncing, merging, adding and removing",
-    `${points} points, ${atCalls} of them right before or after ` +
-      `a write, fsync, rename or deletion, and ${starting} more while starting: 0 lost, 0 mixed (${newer} operations had taken effect, ${older} had not; ${merges} merges)`,
+    `${points} crash points, ${atCalls} of them immediately before or after ` +
+      `a write, fsync, rename or unlink, and ${starting} more during startup: 0 commits lost, 0 mixed states (${newer} operations had taken effect, ${older} had not; ${merges} merges)`,
   );
   record(
     6,
-    "from the start of the process until it listens, after each of them",
+    "time from process start to listening, after each kill",
     `median ${quantile(startsMs, 0.5).toFixed(0)} ms, 99 % within ${quantile(startsMs, 0.99).toFixed(0)} ms`,
   );
 });

@@ -55,8 +55,8 @@ t.test("SIGTERM with many streams", { timeout: 600_000 }, async (t) => {
   t.ok(exitMs < 30_000, `the process ended after ${exitMs.toFixed(0)} ms`);
   record(
     16,
-    "SIGTERM with streams whose results are half read",
-    `${count} streams: all ended with the reason after ${endedMs.toFixed(0)} ms, exit code 0 after ${exitMs.toFixed(0)} ms`,
+    "SIGTERM while clients are still reading results",
+    `${count} streams: all ended, stating the reason, after ${endedMs.toFixed(0)} ms; exit code 0 after ${exitMs.toFixed(0)} ms`,
   );
 });
 
@@ -109,12 +109,12 @@ t.test("clients that leave", { timeout: 1_800_000 }, async (t) => {
   const kinds = [
     {
       query: "count:all /[a-w]+ [a-w]+ [0-9]/",
-      what: "clients that leave searches whose threads look for matches",
+      what: "clients that disconnect while search threads are looking for matches",
       times: [] as TimesSince[],
     },
     {
       query: `count:all /[a-z]+ x/`,
-      what: "clients that leave searches whose results nobody reads",
+      what: "clients that disconnect without reading the results",
       times: [] as TimesSince[],
     },
   ];
@@ -135,8 +135,8 @@ t.test("clients that leave", { timeout: 1_800_000 }, async (t) => {
     record(
       21,
       `${what}, ${batch} at a time`,
-      `${batch * times.length} clients: no search runs any more after ${figureOf(part("wallMs"))}, seen by /metrics; none stays. ` +
-        `Of that the search threads worked ${figureOf(part("workerRanMs"))}, the main thread ${figureOf(part("mainRanMs"))}; they and the test waited for a processor ${figureOf(part("waitedMs"))}`,
+      `${batch * times.length} clients: all searches stopped after ${figureOf(part("wallMs"))}, according to /metrics; none left running. ` +
+        `CPU time in that period: search threads ${figureOf(part("workerRanMs"))}, main thread ${figureOf(part("mainRanMs"))}; time that they and the test waited for a CPU: ${figureOf(part("waitedMs"))}`,
     );
   }
 });
@@ -216,10 +216,10 @@ t.test("more load than there is room for", { timeout: 600_000 }, async (t) => {
   await until("no search runs", async () => (await running(daemon)) === 0);
   record(
     5,
-    `twice as many clients as ${concurrent} searches and ${queue} that wait, beside one that asks now and then`,
-    `${shed.length} of its requests refused with Retry-After, to the first byte ` +
-      `${figureOf(shed.map(({ ms }) => ms))}; meanwhile the main thread worked ${figureOf(shed.map(({ mainRanMs }) => mainRanMs))}, for whomever, and it and the client waited for a processor ` +
-      `${figureOf(shed.map(({ waitedMs }) => waitedMs))}; the others had ${JSON.stringify(statuses).replaceAll('"', "")} answers by status; taken again ${backMs.toFixed(0)} ms after`,
+    `twice as many clients as ${concurrent} running and ${queue} queued searches allow, plus one client with occasional requests`,
+    `${shed.length} of that client's requests refused with Retry-After; time to first byte ` +
+      `${figureOf(shed.map(({ ms }) => ms))}; main-thread CPU time in that period, for all clients: ${figureOf(shed.map(({ mainRanMs }) => mainRanMs))}; time that it and the client waited for a CPU: ` +
+      `${figureOf(shed.map(({ waitedMs }) => waitedMs))}; responses to the other clients by status: ${JSON.stringify(statuses).replaceAll('"', "")}; accepted again ${backMs.toFixed(0)} ms after the load ended`,
   );
 });
 
@@ -302,9 +302,9 @@ async function manyWait(t: Test, count: number, opened: number): Promise<void> {
   record(
     4,
     `${opened} streams from 5,000 addresses with a queue of ${count}`,
-    `opened in ${(openedMs / 1_000).toFixed(1)} s; ${waiting} wait, with ${(held / 1024).toFixed(1)} KiB each in the heap and its buffers and ` +
-      `${(own / 1024).toFixed(1)} KiB of the process's memory, and are all answered; ${refused} are refused with 503; none is cut; a new connection is answered in ${figureOf(health.map(({ wallMs }) => wallMs))} meanwhile, ` +
-      `of which it waits for a processor ${figureOf(health.map(({ waitedMs }) => waitedMs))}`,
+    `opened in ${(openedMs / 1_000).toFixed(1)} s; ${waiting} queued, using ${(held / 1024).toFixed(1)} KiB each in heap and buffers and ` +
+      `${(own / 1024).toFixed(1)} KiB of process memory, all answered later; ${refused} refused with 503; none disconnected; a new connection is answered within ${figureOf(health.map(({ wallMs }) => wallMs))}, ` +
+      `of which waiting for a CPU: ${figureOf(health.map(({ waitedMs }) => waitedMs))}`,
   );
 }
 
@@ -349,8 +349,8 @@ t.test("exhaustive searches beside interactive ones", { timeout: 600_000 }, asyn
   );
   record(
     3,
-    "interactive searches beside eight clients with exhaustive ones",
-    `${times.beside.length} searches: first byte ${figureOf(times.beside)}; alone, in turns with those, ${figureOf(times.quiet)}; ` +
+    "interactive searches beside eight clients with exhaustive searches",
+    `${times.beside.length} searches: time to first byte ${figureOf(times.beside)}; without the load, measured alternately: ${figureOf(times.quiet)}; ratio of ` +
       `median ${(quantile(times.beside, 0.5) / quantile(times.quiet, 0.5)).toFixed(1)}x, p99 ${(quantile(times.beside, 0.99) / quantile(times.quiet, 0.99)).toFixed(1)}x`,
   );
 });

@@ -165,9 +165,9 @@ for (const part of parts) {
     const { spots, rounds: starts, refused, told, unseen } = outcomes;
     record(
       9,
-      `bits flipped, pages zeroed and ends cut in the files of ${part}, then a start`,
-      `${spots} spots in ${starts} starts: 0 deaths, 0 wrong answers; ` +
-        `${told} times the first answer said what it lacked, ${unseen} times it was whole already, ${refused} times the start was refused with a message; else all was repaired unaided`,
+      `flipped bits, zeroed pages and truncation in the files of ${part}, then a restart`,
+      `${spots} damaged spots in ${starts} starts: 0 crashes, 0 wrong answers; ` +
+        `${told} times the first answer reported what was missing, ${unseen} times it was already complete, ${refused} times the daemon refused to start, with a message; everything else was repaired automatically`,
     );
   });
 }

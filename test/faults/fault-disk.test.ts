@@ -24,8 +24,8 @@ interface Kind {
 }
 
 const kinds: readonly Kind[] = [
-  { name: "a disk that is full from a call on", error: "ENOSPC", failCount: 0 },
-  { name: "a call that fails once, with an error of the disk", error: "EIO", failCount: 1 },
+  { name: "disk full from a given call onwards", error: "ENOSPC", failCount: 0 },
+  { name: "one call fails once with a disk error", error: "EIO", failCount: 1 },
 ];
 
 /** One more commit, with a file that has as many lines as there are commits. */
@@ -179,8 +179,8 @@ for (const kind of kinds) {
     record(
       8,
       kind.name,
-      `${counts.steps} syncs (each of some ${callCount} calls that write, in turn): ${counts.hit} met the error, ${counts.refused} told it, all others succeeded; ` +
-        `searches right meanwhile; ended by itself and was started again ${site.givenUp} times, as the outcome of the write was unknown; syncs again ${quantile(recoveriesMs, 0.5).toFixed(0)} ms after (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`,
+      `${counts.steps} syncs (about ${callCount} writing calls each, failed in turn): ${counts.hit} hit the error, ${counts.refused} reported it, the others succeeded; ` +
+        `searches correct throughout; the daemon exited ${site.givenUp} times because the outcome of a write was unknown, and was restarted; syncs succeed again after a median of ${quantile(recoveriesMs, 0.5).toFixed(0)} ms (at most ${quantile(recoveriesMs, 1).toFixed(0)} ms)`,
     );
   });
 }

@@ -117,12 +117,12 @@ for (const model of models) {
     t.ok(lost.unsynced > 0, "something could be lost");
     if (isFull) t.ok(lost.pages > 0 && lost.names > 0, "something was lost each way");
     const { older, newer } = site.outcomes;
-    const figures = `${lost.pages} states of pages, ${lost.sizes} sizes and ${lost.names} names of ${lost.unsynced} that were not synced`;
-    t.comment(`${figures} were taken back; ${newer} operations had taken effect and ${older} had not`);
+    const figures = `${lost.pages} page states, ${lost.sizes} sizes and ${lost.names} names, of ${lost.unsynced} unsynced changes`;
+    t.comment(`${figures} were reverted; ${newer} operations had taken effect and ${older} had not`);
     record(
       7,
-      `power loss, names ${model === "ordered" ? "in one order, as with the journals of ext4 and XFS" : "of each directory by themselves, as POSIX allows"}`,
-      `${lost.count} losses took back ${figures}: 0 acknowledged changes lost, 0 mixed`,
+      `power loss, names ${model === "ordered" ? "reverted in one global order, as the journals of ext4 and XFS preserve it" : "reverted per directory, as POSIX allows"}`,
+      `${lost.count} power losses reverted ${figures}: 0 acknowledged changes lost, 0 mixed states`,
     );
     t.equal(await daemon.stop(), 0);
   });

@@ -43,9 +43,9 @@ t.test("readers of a store that are killed", { timeout: 3_600_000 }, async (t) =
   t.ok(last <= 1.6 * middle, `the file does not grow: ${middle} bytes, then ${last}`);
   record(
     13,
-    "kill -9 of a process that reads and writes a store",
-    `${sizes.length} times: its slots are free at the next start, which writes after ${quantile(timesMs, 0.5).toFixed(0)} ms ` +
-      `(median, with the start of Node); the file has ${middle} bytes half way and ${last} at the end`,
+    "kill -9 of a process that is reading and writing a store",
+    `${sizes.length} times: its reader slots are free at the next start, whose first write succeeds after ${quantile(timesMs, 0.5).toFixed(0)} ms ` +
+      `(median, including Node startup); file size ${middle} bytes halfway and ${last} at the end`,
   );
 });
 
@@ -90,8 +90,8 @@ t.test("reloads in a row, bad ones among them", { timeout: 3_600_000 }, async (t
   await until(`no descriptor stays: ${before} before`, () => descriptors() <= before + 3);
   record(
     17,
-    "reloads, each of which takes a repository out or in again, or is refused",
-    `${counts.good} taken, ${counts.bad} refused, which changed nothing; descriptors ${before}, then ${descriptors()}`,
+    "reloads that each remove or add a repository, or are rejected",
+    `${counts.good} accepted, ${counts.bad} rejected without effect; descriptors ${before} before, ${descriptors()} after`,
   );
 });
 
@@ -155,8 +155,8 @@ t.test("a clock that jumps", { skip: layerMissing, timeout: 600_000 }, async (t)
   );
   record(
     18,
-    "the clock on the wall jumps between +3 and -400 days under a running daemon",
-    `${jumps.length} kinds of jumps: no negative duration, ${byItself} syncs that nobody asked for, a revoked token stays so`,
+    "the system clock jumps by between +3 and -400 days while the daemon runs",
+    `${jumps.length} kinds of jumps: no negative duration, ${byItself} unrequested syncs, revoked tokens stay revoked`,
   );
 });
 
@@ -203,13 +203,13 @@ t.test(
     }
     record(
       19,
-      "a limit on descriptors that two to four more exhaust, with 30 connections",
-      `${counts.rounds} times: the process lives, ${counts.refusedSyncs} syncs were refused meanwhile, and all is right after it`,
+      "a descriptor limit with room for two to four more, with 30 connections",
+      `${counts.rounds} times: the process survives, ${counts.refusedSyncs} syncs fail meanwhile, and everything works afterwards`,
     );
   },
 );
 
-t.test("git children that the kernel kills for want of memory", { timeout: 600_000 }, async (t) => {
+t.test("git children killed by the kernel's OOM killer", { timeout: 600_000 }, async (t) => {
   const git = source(t, "a");
   const folder = realDirectory(t);
   const flag = join(folder, "kill");
@@ -239,7 +239,7 @@ t.test("git children that the kernel kills for want of memory", { timeout: 600_0
   t.ok(errors.length > 1, `${errors.length} syncs failed`);
   record(
     19,
-    "kill -9 of git children, as the kernel does that has no memory",
-    `${errors.length} syncs whose git was killed said so, searches went on, and the next sync succeeded`,
+    "kill -9 of git children, as by the OOM killer",
+    `${errors.length} syncs whose git was killed reported it, searches continued, and the next sync succeeded`,
   );
 });

@@ -131,7 +131,7 @@ t.test(`${seconds} s with a commit each second`, { timeout: 2 * 3_600_000 }, asy
       const [middle, last] = [quantile(partOf(samples, field, 1, 3), 0.5), quantile(partOf(samples, field, 2, 3), 0.5)];
       // A few seconds are a start, and show no trend.
       if (isFull) t.ok(last <= growthMax * middle, `${name}: ${print(middle)}, then ${print(last)}`);
-      return `${name} ${print(middle)}, then ${print(last)} (${print(slopePerHour(samples, field))} an hour)`;
+      return `${name} ${print(middle)}, then ${print(last)} (${print(slopePerHour(samples, field))} per hour)`;
     });
   t.ok(
     samples.every(({ readers }) => readers > 0 && readers <= 64),
@@ -148,7 +148,7 @@ t.test(`${seconds} s with a commit each second`, { timeout: 2 * 3_600_000 }, asy
     });
   record(
     2,
-    "a commit each second, synced, searched and compared with git, [the whole course](soak.md); medians of the second and of the last third",
-    `${samples.length} commits in ${seconds} s, ` + `${wrong} wrong answers; ${grown.join("; ")}`,
+    "one commit per second, synced, searched and compared with git ([full report](soak.md)); medians of the second and the last third",
+    `${samples.length} commits in ${seconds} s, ${wrong} wrong answers; ${grown.join("; ")}`,
   );
 });

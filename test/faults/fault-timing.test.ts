@@ -119,25 +119,25 @@ t.test("times of answers", { timeout: 7_200_000 }, async (t) => {
   const cases: readonly (readonly [item: number, what: string, Question, Question])[] = [
     [
       29,
-      "a search in a hidden repository, and in one that is not there",
+      "searching a hidden repository, and one that does not exist",
       search("repo:^host/closed$ needle"),
       search("repo:^host/clothed$ needle"),
     ],
     [
       29,
-      "GraphQL asks for a hidden repository, and for one that is not there",
+      "requesting over GraphQL a hidden repository, and one that does not exist",
       repository("host/closed"),
       repository("host/clothed"),
     ],
     [
       29,
-      "a search for a word of a hidden repository, and for one that is nowhere",
+      "searching for a word in a hidden repository, and for one that occurs nowhere",
       search("password"),
       search("passwdro"),
     ],
     [
       30,
-      "a token that is wrong at its end, and one that is wrong throughout",
+      "a token with wrong final characters, and one that is entirely wrong",
       question(`${token.slice(0, -4)}${other(token.slice(-4))}`),
       question(`${token.slice(0, -40)}${other(token.slice(-40))}`),
     ],

@@ -1,4 +1,4 @@
-/** The runs of `make faults`, the last one of each test, and the page that is made of them. */
+/** The last `make faults` run of each test, and the page generated from them. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
@@ -15,10 +15,10 @@ export interface Run {
   readonly date: string;
   readonly commit: string;
   readonly machine: string;
-  /** Part of the full counts, and bound of each loop in minutes. */
+  /** Fraction of the full counts, and the time limit of each loop in minutes. */
   readonly share: string;
   readonly minutes: string;
-  /** Processes that wanted to run when it began: how much else the machine did. */
+  /** Load average when the run started, a measure of what else the machine was doing. */
   readonly load: number;
   readonly seconds: number;
   readonly passed: boolean;
@@ -29,7 +29,7 @@ export function readRuns(): Run[] {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Run[]) : [];
 }
 
-/** Takes the place of the former run of that test, and writes the page again. */
+/** Replaces the previous run of that test, and regenerates the page. */
 export function keepRun(run: Run): void {
   const others = readRuns().filter(({ test }) => test !== run.test);
   writeFileSync(
@@ -57,41 +57,41 @@ export function conditions(): Pick<Run, "date" | "commit" | "machine" | "load"> 
   };
 }
 
-/** The page: one row for each item, then the runs. */
+/** The page: one row per item, then the runs. */
 export function pageOf(runs: readonly Run[]): string {
   return `# Reliability
 
-What Trawl promises when something goes wrong, and what shows it. \`make faults\` writes this page: it runs the tests with an asterisk with
-large counts, one after the other, and keeps what they measured. All other tests are those of \`make test\`, which runs the former, too,
-with small counts. \`make faults TESTS="fault-disk"\` runs some; \`FAULTS=0.1\` makes a tenth of the counts, and \`MINUTES=5\` ends each loop
-after that time: the figures say how many there were. \`make soak\` is the run of item 2.
+What Trawl guarantees when something fails, and the tests that verify it. \`make faults\` generates this page: it runs the tests marked
+with an asterisk one after another, with large counts, and records their measurements. \`make test\` runs all tests listed here, with small
+counts. \`make faults TESTS="fault-disk"\` runs selected tests; \`FAULTS=0.1\` runs a tenth of the counts, and \`MINUTES=5\` limits each loop to
+that time: the figures state the counts reached. \`make soak\` runs item 2.
 
-| # | what happens | what must hold | shown by | measured | not shown |
+| # | event | requirement | verified by | measured | not verified |
 |---|---|---|---|---|---|
 ${items.map((item) => rowOf(item, runs)).join("\n")}
 
 ## Runs
 
-| test | date | commit | counts | processes beside it | time | result |
+| test | date | commit | counts | load | time | result |
 |---|---|---|---|---|---|---|
 ${runs.map((run) => `| ${link(run.test)} | ${run.date} | ${run.commit} | ${countsOf(run)} | ${run.load} | ${Math.round(run.seconds)} s | ${run.passed ? "passed" : "**failed**"} |`).join("\n")}
 
-Machine: ${[...new Set(runs.map(({ machine }) => machine))].join("; ")}. *Processes beside it* is the number that wanted to run when the test
-began: where it is larger than the number of cores, times are longer than on a quiet machine.
+Machine: ${[...new Set(runs.map(({ machine }) => machine))].join("; ")}. *Load* is the load average when the test started: if it exceeds the
+number of cores, times are longer than on an idle machine.
 
 ## How
 
-**kill -9 and full disks.** [layer.c](../test/faults/layer.c) stands between the daemon, with its git children, and the C library. It counts
-the calls that change something in the data directory, and ends the daemon right before or after the n-th, or fails it.
+**kill -9 and full disks.** [layer.c](../test/faults/layer.c) is preloaded into the daemon and its git children and intercepts C library
+calls. It counts the calls that modify the data directory, and kills the daemon right before or after the n-th call, or makes that call fail.
 
-**Power loss.** The same layer keeps a journal of what each call has changed. After the end of all processes
-[power-loss.ts](../test/support/power-loss.ts) takes back a random part of what no fsync had made durable: of each page of 4 KiB the
-last few writes, sizes of files, and names, either in one order, as the journals of ext4 and XFS keep it, or in each directory by itself.
-Another id of the system's boot is shown to the daemon, as LMDB looks at it.
+**Power loss.** The same layer logs what each call changed. After all processes have exited,
+[power-loss.ts](../test/support/power-loss.ts) reverts a random subset of the changes that no fsync had made durable: the last few writes
+of each 4 KiB page, file sizes, and names. Names are reverted either in one global order, as the journals of ext4 and XFS preserve it, or
+per directory. The daemon is given a different boot id, because LMDB checks it.
 
-**What must hold** after each of them is in [crash-site.ts](../test/support/crash-site.ts): all repositories stand at the commits of their
-last acknowledged sync or at later ones, both branches at the same one, what is found is what git has there, all shards are whole, and
-accounts that were made are there.
+**After each fault**, [crash-site.ts](../test/support/crash-site.ts) checks that every repository is at the commits of its last acknowledged
+sync or later, with both branches at the same commit; that searches find what git has at that commit; that all shards are intact; and that
+the accounts that were created still exist.
 `;
 }
 
@@ -107,5 +107,5 @@ function link(test: string): string {
 }
 
 function countsOf({ share, minutes }: Run): string {
-  return `${share === "1" ? "all" : share}${minutes === "" ? "" : `, at most ${minutes} minutes a loop`}`;
+  return `${share === "1" ? "all" : share}${minutes === "" ? "" : `, at most ${minutes} minutes per loop`}`;
 }

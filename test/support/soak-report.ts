@@ -38,34 +38,34 @@ const bytes = (value: number): string => `${(value / MiB).toFixed(2)} MiB`;
 const count = (value: number): string => String(Math.round(value));
 const time = (value: number): string => `${value.toFixed(1)} ms`;
 
-/** What a soak tells of, in this order. */
+/** The rows of the soak report, in order. */
 export const soakRows: readonly Row[] = [
-  { field: "memoryBytes", name: "memory of the process, without mapped files", print: bytes },
-  { field: "heapBytes", name: "heap of the main thread", print: bytes },
-  { field: "externalBytes", name: "buffers of the main thread", print: bytes },
+  { field: "memoryBytes", name: "process memory, excluding mapped files", print: bytes },
+  { field: "heapBytes", name: "main-thread heap", print: bytes },
+  { field: "externalBytes", name: "main-thread buffers", print: bytes },
   { field: "descriptors", name: "open descriptors", print: count },
   { field: "threads", name: "threads", print: count },
-  { field: "readers", name: "slots of LMDB's readers", print: count },
-  { field: "reading", name: "of those in a transaction", print: count },
-  { field: "shardBytes", name: "file of the shards", print: bytes },
-  { field: "catalogBytes", name: "file of the catalog", print: bytes },
-  { field: "mirrorBytes", name: "mirrors, which keep the history", print: bytes },
-  { field: "mirrorFiles", name: "files of the mirrors", print: count },
-  { field: "syncMs", name: "order to sync until the commit is searchable", print: time },
+  { field: "readers", name: "LMDB reader slots", print: count },
+  { field: "reading", name: "of those, in a transaction", print: count },
+  { field: "shardBytes", name: "shard store file size", print: bytes },
+  { field: "catalogBytes", name: "catalog file size", print: bytes },
+  { field: "mirrorBytes", name: "mirrors, including history", print: bytes },
+  { field: "mirrorFiles", name: "number of mirror files", print: count },
+  { field: "syncMs", name: "sync requested to commit searchable", print: time },
   { field: "searchMs", name: "a search for 12,000 lines", print: time },
   { field: "graphqlMs", name: "a GraphQL request", print: time },
 ];
 
-/** Parts of the time that are compared: the first is the warm-up. */
+/** Number of equal periods that are compared; the first is the warm-up. */
 const parts = 6;
 
-/** The values of a field in one of so many equal parts of the time. */
+/** The values of a field in one of `partCount` equal periods. */
 export function partOf(samples: readonly SoakSample[], field: Field, part: number, partCount: number): number[] {
   const size = samples.length / partCount;
   return samples.slice(Math.floor(part * size), Math.floor((part + 1) * size)).map((sample) => sample[field]);
 }
 
-/** Growth in an hour by the line that fits the values best, the first third left out. */
+/** Growth per hour by a least-squares line, excluding the first third. */
 export function slopePerHour(samples: readonly SoakSample[], field: Field): number {
   const warm = samples.slice(Math.floor(samples.length / 3));
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -89,16 +89,16 @@ export function writeSoakReport(samples: readonly SoakSample[], counts: SoakCoun
     "docs/soak.md",
     `# Soak
 
-${counts.seconds} s with a commit each second to a repository of 600 files. After each commit the repository is synced, searched, and what is found is
-compared with what git has there, of this commit and of an older one that is not indexed; a GraphQL request is answered, and a client leaves an
-exhaustive search. \`make soak\` writes this page. ${counts.commits} commits, ${counts.searches} searches compared, **${counts.wrong} wrong**, ${counts.left} clients that left.
+${counts.seconds} s with one commit per second to a repository of 600 files. After each commit the repository is synced and searched, both at this
+commit and at an older one that is not indexed, and the results are compared with git; one GraphQL request is made, and one client disconnects
+from an exhaustive search. \`make soak\` generates this page. ${counts.commits} commits, ${counts.searches} searches compared, **${counts.wrong} wrong**, ${counts.left} clients disconnected.
 
-${date}, commit ${commit}, ${machine}; ${load} processes wanted to run at its end, this test and its git children among them.
+${date}, commit ${commit}, ${machine}; load average ${load} at the end, including this test and its git children.
 
-Medians of six equal parts of the time (in parentheses the 99th percentile), and the growth in an hour by the straight line that fits the
-last two thirds best:
+Medians of six equal periods (99th percentile in parentheses), and the growth per hour according to a least-squares line through the last two
+thirds:
 
-| | ${Array.from({ length: parts }, (_, part) => `part ${part + 1}`).join(" | ")} | growth in an hour |
+| | ${Array.from({ length: parts }, (_, part) => `part ${part + 1}`).join(" | ")} | growth per hour |
 |---|${"---|".repeat(parts)}---|
 ${soakRows.map((row) => `| ${row.name} | ${medians(row).join(" | ")} | ${row.print(slopePerHour(samples, row.field))} |`).join("\n")}
 
@@ -107,7 +107,7 @@ ${plots.map(({ name, title }) => `![${title}](${name}.svg)`).join("\n\n")}
   );
 }
 
-/** Seconds that become one point of a line. */
+/** Seconds per plotted point. */
 function binSeconds(samples: readonly SoakSample[]): number {
   return Math.max(1, Math.ceil(samples.length / 360));
 }
@@ -135,7 +135,7 @@ function plotsOf(samples: readonly SoakSample[]): Plot[] {
   return [
     {
       name: "soak-memory",
-      title: "Memory of the daemon with a commit each second",
+      title: "Memory of the daemon with one commit per second",
       x,
       y: axis("MiB"),
       series: [
@@ -146,7 +146,7 @@ function plotsOf(samples: readonly SoakSample[]): Plot[] {
     },
     {
       name: "soak-counts",
-      title: "Descriptors, threads and slots of LMDB's readers",
+      title: "File descriptors, threads and LMDB reader slots",
       x,
       y: axis("number"),
       series: [
@@ -158,7 +158,7 @@ function plotsOf(samples: readonly SoakSample[]): Plot[] {
     },
     {
       name: "soak-files",
-      title: "Files of the two stores",
+      title: "File sizes of the two stores",
       x,
       y: axis("MiB"),
       series: [line("shards", "shardBytes", 0.5, MiB), line("catalog", "catalogBytes", 0.5, MiB)],

@@ -133,7 +133,7 @@ t.test(`${damageCount} random damages are detected or harmless`, async (t) => {
   t.ok(outcomes.detected > 0.9 * outcomes.count, `${outcomes.detected} detected, ${outcomes.harmless} in padding`);
   record(
     9,
-    "bits flipped, pages zeroed and ends cut in the bytes of a shard",
+    "flipped bits, zeroed pages and truncation in the bytes of a shard",
     `${outcomes.count} times: ${outcomes.detected} detected, ${outcomes.harmless} harmless, 0 wrong answers`,
   );
 });
