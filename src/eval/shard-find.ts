@@ -3,8 +3,10 @@ import type { TextPlan } from "../query/plan/plan.js";
 import type { ShardReader } from "../shard/shard-reader.js";
 import type { FindCondition, SearchStats } from "../protocol/search-options.js";
 import type { StopCheck } from "../protocol/stop-check.js";
-import { BasicQueryEvaluator, type ShardVisibility } from "./basic-query-evaluator.js";
-import { Blocks, type ExcludedReceiver } from "./shard-search.js";
+import { BasicQueryEvaluator } from "./basic-query-evaluator.js";
+import type { ShardVisibility } from "./shard-visibility.js";
+import { Blocks } from "./blocks.js";
+import type { ExcludedReceiver } from "./shard-search.js";
 
 /** Bytes of text in a block: little, since one document is enough for each repository of the shard. */
 const blockBytesMax = 256 * 1024;
@@ -44,7 +46,7 @@ export class ShardFind {
     this.#found = found;
     this.#checkContent = checkContent;
     this.#pending = [...reader.repositories.keys()].filter((number) =>
-      this.#evaluator.leaveOut(number, this.#repositoryMask(number)),
+      this.#evaluator.excludeBranches(number, this.#repositoryMask(number)),
     );
   }
 
@@ -77,7 +79,7 @@ export class ShardFind {
       this.#recordFound();
       this.#pending = this.#pending.filter(
         (number) =>
-          this.#repositoryMask(number) === 0 || this.#evaluator.leaveOut(number, this.#repositoryMask(number)),
+          this.#repositoryMask(number) === 0 || this.#evaluator.excludeBranches(number, this.#repositoryMask(number)),
       );
       if (this.#pending.length === 0) return undefined;
       const done = block[block.length - 1];

@@ -8,7 +8,7 @@ import { StopCheck } from "../protocol/stop-check.js";
 import { ResultWriter } from "../eval/results/result-writer.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 import { columnText } from "../eval/match/column-text.js";
-import type { DocumentSets } from "../eval/basic-query-evaluator.js";
+import type { DocumentSets } from "../eval/shard-visibility.js";
 import { ShardFind } from "../eval/shard-find.js";
 import { ShardSearch, shardStart } from "../eval/shard-search.js";
 import type { ShardPosition } from "../protocol/shard-position.js";

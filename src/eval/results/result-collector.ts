@@ -4,15 +4,10 @@ import type { SearchPlan } from "../../query/plan/plan.js";
 import { isOver, takeMatches, type ResultLimits } from "../../protocol/result-limits.js";
 import type { RevisionChoice } from "../../protocol/search-options.js";
 import type { BasicQueryEvaluator } from "../basic-query-evaluator.js";
+import type { Hit } from "./hits.js";
 import { isBefore, type ResultPosition } from "../../protocol/result-position.js";
 import type { Rows } from "../match/rows.js";
 import type { ResultCut } from "../../protocol/shard-position.js";
-
-/** A basic query that a document satisfies, and the document's position in `evaluator.documents`. */
-export interface Hit {
-  readonly evaluator: BasicQueryEvaluator;
-  readonly position: number;
-}
 
 /** Receives the selected value of a document, such as its directory, instead of the document. */
 export type SelectSink = (select: DocumentSelect, rules: number) => void;
@@ -79,7 +74,7 @@ export class ResultCollector {
     pathRows.clear();
     let keptCount = 0;
     for (const hit of hits) {
-      if (!hit.evaluator.revisions(hit.position).some(({ typed }) => typed === revision.typed)) continue;
+      if (!hit.evaluator.revisions(hit.index).some(({ typed }) => typed === revision.typed)) continue;
       if (this.#gatherHit(hit, at, isKnown, rows, pathRows, select)) keptCount++;
     }
     if (keptCount > 1) rows.makeDisjoint(rowFrom);
@@ -88,7 +83,7 @@ export class ResultCollector {
   }
 
   #gatherHit(
-    { evaluator, position }: Hit,
+    { evaluator, index }: Hit,
     at: ResultPosition,
     isKnown: boolean,
     rows: Rows,
@@ -104,8 +99,8 @@ export class ResultCollector {
     const rowFrom = rows.count;
     const pathRowFrom = pathRows.count;
     if (select === undefined || select === "content") {
-      if (evaluator.addRows(position, rows) > 1) rows.makeDisjoint(rowFrom);
-      evaluator.addPathRows(position, pathRows);
+      if (evaluator.addRows(index, rows) > 1) rows.makeDisjoint(rowFrom);
+      evaluator.addPathRows(index, pathRows);
     }
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);

@@ -1,0 +1,34 @@
+import { lowerBound } from "../base/sorted-search.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import type { ContentSet } from "./match/content-set.js";
+
+/** Divides the candidates of a shard into blocks: contents that are decided together. */
+export class Blocks {
+  readonly #reader: ShardReader;
+  readonly #candidates: ContentSet;
+  /** Index in the candidates, or the content itself when all contents are candidates. */
+  #at: number;
+  readonly #contentCountMax: number;
+
+  constructor(reader: ShardReader, candidates: ContentSet, fromContent: number, contentCountMax: number) {
+    this.#reader = reader;
+    this.#contentCountMax = contentCountMax;
+    this.#candidates = candidates;
+    this.#at = candidates === undefined ? fromContent : lowerBound(candidates, fromContent);
+  }
+
+  /** Returns the next contents, ascending: at least one, then up to the limits; empty at the end. */
+  next(bytesMax: number): Uint32Array {
+    const { contentStart, contentCount } = this.#reader;
+    const end = this.#candidates?.length ?? contentCount + 1;
+    const first = this.#at;
+    let bytes = 0;
+    while (this.#at < end && this.#at - first < this.#contentCountMax && bytes < bytesMax) {
+      const content = this.#candidates?.[this.#at] ?? this.#at;
+      this.#at++;
+      if (content < contentCount) bytes += contentStart[content + 1] - contentStart[content];
+    }
+    if (this.#candidates !== undefined) return this.#candidates.subarray(first, this.#at);
+    return Uint32Array.from({ length: this.#at - first }, (_, i) => first + i);
+  }
+}

@@ -1,0 +1,125 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { Leaf } from "../../query/plan/plan.js";
+import { compileRegexp } from "../../regexp/match/compile.js";
+import type { MatchWork } from "../../regexp/match/match-work.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import { StoppableWork } from "./content-work.js";
+import { planLeaf, type LeafPlan } from "./leaf-plan.js";
+import { LeafScan } from "./leaf-scan.js";
+import { PathFinder } from "./path-finder.js";
+import { matchPaths } from "./path-match.js";
+import type { Rows } from "./rows.js";
+
+/** An occurrence of a leaf in the pattern tree, bound to a shard. */
+export interface BoundLeaf {
+  readonly kind: "leaf";
+  readonly plan: LeafPlan;
+  /** Whether the leaf is searched for in contents. */
+  readonly inContent: boolean;
+  /** Whether its ranges are results. */
+  readonly highlighted: boolean;
+  /** Undefined when no content can match, or contents are not searched. */
+  readonly scan: LeafScan | undefined;
+  /** 1 for each document whose path matches; undefined when paths are not searched. */
+  readonly pathBits: Uint8Array | undefined;
+  /** One for each of the leaf's patterns. */
+  readonly finders: readonly PathFinder[];
+  /** By index in the block's contents: the first row, and the one past the last. */
+  rowFrom: Uint32Array;
+  rowTo: Uint32Array;
+  /** 1 for each document of the block that satisfies the node; empty before the node is evaluated. */
+  result: Uint8Array;
+}
+
+/** A node of the pattern tree, bound to a shard. */
+export type BoundNode =
+  | BoundLeaf
+  | { readonly kind: "not"; readonly child: BoundNode; result: Uint8Array }
+  | { readonly kind: "and" | "or"; readonly children: readonly BoundNode[]; result: Uint8Array };
+
+export const noBits = new Uint8Array(0);
+
+/** Binds a leaf to a shard: looks up its postings, and matches all paths if the leaf is searched for in paths. */
+export function bindLeaf(
+  leaf: Leaf,
+  reader: ShardReader,
+  kernel: Kernel,
+  useIndex: boolean,
+  stop: StopCheck,
+): BoundLeaf {
+  const matcher = compileRegexp(leaf.source, leaf.foldCase);
+  const work = new StoppableWork(stop);
+  const finders = compilePathFinders(leaf, reader, work);
+  const anyFinder = finders.length === 1 ? finders[0] : new PathFinder(reader, leaf.source, leaf.foldCase, work);
+  const plan = planLeaf(leaf, reader, kernel, useIndex, stop);
+  const { inContent } = leaf;
+  return {
+    kind: "leaf",
+    plan,
+    finders,
+    inContent,
+    highlighted: leaf.highlighted,
+    scan:
+      inContent && plan.candidates?.length !== 0 ? new LeafScan(plan, reader, kernel, matcher, leaf, stop) : undefined,
+    pathBits: leaf.inPath ? matchPaths(reader, kernel, leaf.analysis, leaf.foldCase, anyFinder, stop) : undefined,
+    rowFrom: new Uint32Array(0),
+    rowTo: new Uint32Array(0),
+    result: noBits,
+  };
+}
+
+function compilePathFinders(
+  { source, either, foldCase }: Leaf,
+  reader: ShardReader,
+  work: MatchWork,
+): readonly PathFinder[] {
+  return (either.length === 0 ? [source] : either).map((one) => new PathFinder(reader, one, foldCase, work));
+}
+
+/** Positive leaves by number of candidates, then the other nodes in the order of the query. */
+export function cheapestFirst(children: readonly BoundNode[]): readonly BoundNode[] {
+  const cost = (node: BoundNode): number =>
+    node.kind === "leaf" ? (node.plan.candidates?.length ?? 2 ** 31) : 2 ** 32;
+  return [...children].sort((a, b) => cost(a) - cost(b));
+}
+
+/**
+ * Adds the content ranges of the leaves below `node` that document `i` of the block satisfies. Returns the largest
+ * number of patterns that can have added some.
+ */
+export function addNodeRows(node: BoundNode, i: number, contentIndex: number, rows: Rows): number {
+  if (node.result[i] !== 1) return 0;
+  switch (node.kind) {
+    case "leaf":
+      return addLeafRows(node, contentIndex, rows);
+    case "not":
+      return 0;
+    case "and":
+    case "or":
+      return node.children.reduce((leafCount, child) => leafCount + addNodeRows(child, i, contentIndex, rows), 0);
+  }
+}
+
+function addLeafRows(leaf: BoundLeaf, contentIndex: number, rows: Rows): number {
+  if (leaf.scan === undefined || !leaf.highlighted) return 0;
+  const { words } = leaf.scan.rows;
+  rows.append(words, leaf.rowFrom[contentIndex], leaf.rowTo[contentIndex]);
+  const count = leaf.rowTo[contentIndex] - leaf.rowFrom[contentIndex];
+  return Math.min(count, leaf.finders.length);
+}
+
+/** The same for the ranges in the document's path. */
+export function addNodePathRows(node: BoundNode, i: number, document: number, rows: Rows): void {
+  if (node.result[i] !== 1) return;
+  switch (node.kind) {
+    case "leaf":
+      if (node.pathBits?.[document] === 1) for (const finder of node.finders) finder.findAll(document, rows);
+      break;
+    case "not":
+      break;
+    case "and":
+    case "or":
+      for (const child of node.children) addNodePathRows(child, i, document, rows);
+  }
+}

@@ -1,0 +1,224 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { SearchStats } from "../../protocol/search-options.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { Leaf, TextNode } from "../../query/plan/plan.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import {
+  addNodePathRows,
+  addNodeRows,
+  bindLeaf,
+  cheapestFirst,
+  noBits,
+  type BoundLeaf,
+  type BoundNode,
+} from "./bound-node.js";
+import { intersect, unite, type ContentSet } from "./content-set.js";
+import type { LeafScan } from "./leaf-scan.js";
+import type { Rows } from "./rows.js";
+
+/** The documents that are decided together. */
+export interface DocumentBlock {
+  /** Ascending. */
+  readonly contents: Uint32Array;
+  /** Documents with these contents that pass all filters, ascending. */
+  readonly documents: readonly number[];
+  /** For each of `documents`, the index of its content in `contents`. */
+  readonly contentIndexes: readonly number[];
+}
+
+/**
+ * The pattern tree of a basic query, bound to one shard.
+ *
+ * `evaluate` works on sets, not on documents: each node takes the documents that are still alive and returns those that
+ * satisfy it. *And* evaluates its cheapest child first and passes only the survivors on, *not* evaluates its child only
+ * for documents that the other side left, and a leaf scans only the contents of documents that are alive. So text is
+ * read only where no cheaper condition has decided.
+ */
+export class BoundPattern {
+  readonly #root: BoundNode;
+  readonly #leaves: BoundLeaf[] = [];
+  readonly #reader: ShardReader;
+  #block: DocumentBlock = { contents: new Uint32Array(0), documents: [], contentIndexes: [] };
+
+  constructor(
+    pattern: TextNode,
+    leaves: readonly Leaf[],
+    reader: ShardReader,
+    kernel: Kernel,
+    useIndex: boolean,
+    stop: StopCheck,
+  ) {
+    this.#reader = reader;
+    this.#root = this.#bind(pattern, (leaf) => bindLeaf(leaves[leaf], reader, kernel, useIndex, stop));
+  }
+
+  /** True when deciding reads little more than the rows it finds: RE2 is not needed. */
+  get isCheap(): boolean {
+    return this.#leaves.every(({ plan }) => plan.method === "literals" && plan.candidates !== undefined);
+  }
+
+  /** Contents that can hold a satisfying document; sound because each leaf's candidates are. */
+  candidates(): ContentSet {
+    return this.#findCandidates(this.#root);
+  }
+
+  addStats(stats: SearchStats): void {
+    for (const leaf of this.#leaves) {
+      stats.postingBytes += leaf.inContent ? leaf.plan.postingBytes : 0;
+      stats.scannedBytes += leaf.scan?.scannedBytes ?? 0;
+    }
+  }
+
+  /**
+   * Returns 1 for each document of the block that satisfies the pattern. What the other methods return is valid until
+   * the next call. Throws `cancelled` when the search is stopped.
+   */
+  evaluate(block: DocumentBlock): Uint8Array {
+    this.#block = block;
+    for (const leaf of this.#leaves) {
+      leaf.result = noBits;
+      leaf.scan?.tooCostly.clear();
+    }
+    const alive = new Uint8Array(block.documents.length).fill(1);
+    return block.documents.length === 0 ? alive : this.#evaluate(this.#root, alive);
+  }
+
+  /** True when some content of the block takes too much work to search. */
+  get hasTooCostly(): boolean {
+    return this.#leaves.some(({ scan }) => scan !== undefined && scan.tooCostly.size > 0);
+  }
+
+  /** Whether the content takes too much work to search. */
+  isTooCostly(content: number): boolean {
+    return this.#leaves.some(({ scan }) => scan?.tooCostly.has(content) === true);
+  }
+
+  /**
+   * Adds to `rows` the ranges in the content of document `i` of the block: of all leaves that it satisfies and that no
+   * *not* is above. Returns the largest number of patterns that can have added some: with more than one, the ranges may
+   * overlap.
+   */
+  addRows(i: number, rows: Rows): number {
+    return addNodeRows(this.#root, i, this.#block.contentIndexes[i], rows);
+  }
+
+  /** The same for the path of document `i` of the block. */
+  addPathRows(i: number, rows: Rows): void {
+    addNodePathRows(this.#root, i, this.#block.documents[i], rows);
+  }
+
+  #bind(node: TextNode, bind: (leaf: number) => BoundLeaf): BoundNode {
+    switch (node.kind) {
+      case "leaf": {
+        const leaf = bind(node.leaf);
+        this.#leaves.push(leaf);
+        return leaf;
+      }
+      case "not":
+        return { kind: "not", child: this.#bind(node.child, bind), result: noBits };
+      case "and":
+      case "or":
+        return { kind: node.kind, children: node.children.map((child) => this.#bind(child, bind)), result: noBits };
+    }
+  }
+
+  #findCandidates(node: BoundNode): ContentSet {
+    switch (node.kind) {
+      case "leaf":
+        return this.#leafCandidates(node);
+      case "not":
+        return undefined;
+      case "and":
+        return node.children.map((child) => this.#findCandidates(child)).reduce(intersect);
+      case "or":
+        return node.children.map((child) => this.#findCandidates(child)).reduce(unite);
+    }
+  }
+
+  #leafCandidates(leaf: BoundLeaf): ContentSet {
+    const inContent = leaf.scan === undefined ? new Uint32Array(0) : leaf.plan.candidates;
+    return leaf.pathBits === undefined ? inContent : unite(inContent, this.#contentsOfDocuments(leaf.pathBits));
+  }
+
+  #contentsOfDocuments(bits: Uint8Array): Uint32Array {
+    const contents: number[] = [];
+    const first = this.#reader.contentFirstDocument;
+    let content = 0;
+    for (let document = bits.indexOf(1); document >= 0; document = bits.indexOf(1, document + 1)) {
+      while (first[content + 1] <= document) content++;
+      if (contents[contents.length - 1] !== content) contents.push(content);
+    }
+    return Uint32Array.from(contents);
+  }
+
+  #evaluate(node: BoundNode, alive: Uint8Array): Uint8Array {
+    node.result = this.#evaluateNode(node, alive);
+    return node.result;
+  }
+
+  #evaluateNode(node: BoundNode, alive: Uint8Array): Uint8Array {
+    switch (node.kind) {
+      case "leaf":
+        return this.#evaluateLeaf(node, alive);
+      case "not": {
+        const excluded = this.#evaluate(node.child, alive);
+        return alive.map((bit, i) => bit & (excluded[i] ^ 1));
+      }
+      case "and": {
+        let survivors = alive;
+        for (const child of cheapestFirst(node.children)) survivors = this.#evaluate(child, survivors);
+        return survivors;
+      }
+      case "or": {
+        const result = new Uint8Array(alive.length);
+        for (const child of node.children) {
+          const bits = this.#evaluate(child, alive);
+          for (let i = 0; i < bits.length; i++) result[i] |= bits[i];
+        }
+        return result;
+      }
+    }
+  }
+
+  #evaluateLeaf(leaf: BoundLeaf, alive: Uint8Array): Uint8Array {
+    const result = new Uint8Array(alive.length);
+    if (leaf.scan !== undefined) this.#scanLeaf(leaf, leaf.scan, alive, result);
+    if (leaf.pathBits !== undefined) {
+      const { documents } = this.#block;
+      for (let i = 0; i < alive.length; i++) result[i] |= alive[i] & leaf.pathBits[documents[i]];
+    }
+    return result;
+  }
+
+  /**
+   * Scans the contents of living documents for the leaf, records the rows, and sets the bits of documents that have
+   * some.
+   */
+  #scanLeaf(leaf: BoundLeaf, scan: LeafScan, alive: Uint8Array, result: Uint8Array): void {
+    const { contents, contentIndexes } = this.#block;
+    const indexes = new Uint32Array(contents.length);
+    const wanted = new Uint32Array(contents.length);
+    let count = 0;
+    for (let i = 0; i < alive.length; i++) {
+      const index = contentIndexes[i];
+      if (alive[i] === 0 || (count > 0 && indexes[count - 1] === index)) continue;
+      indexes[count] = index;
+      wanted[count++] = contents[index];
+    }
+    scan.scan(wanted.subarray(0, count));
+    if (leaf.rowFrom.length < contents.length) {
+      leaf.rowFrom = new Uint32Array(contents.length);
+      leaf.rowTo = new Uint32Array(contents.length);
+    }
+    leaf.rowFrom.fill(0);
+    leaf.rowTo.fill(0);
+    for (let k = 0; k < count; k++) {
+      leaf.rowFrom[indexes[k]] = scan.rowStart[k];
+      leaf.rowTo[indexes[k]] = scan.rowStart[k + 1];
+    }
+    for (let i = 0; i < alive.length; i++) {
+      const index = contentIndexes[i];
+      if (alive[i] === 1 && leaf.rowTo[index] > leaf.rowFrom[index]) result[i] = 1;
+    }
+  }
+}

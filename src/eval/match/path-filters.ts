@@ -1,0 +1,75 @@
+import type { Kernel } from "../../native/kernel/kernel.js";
+import type { StopCheck } from "../../protocol/stop-check.js";
+import type { PathFilter } from "../../query/plan/plan.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import { StoppableWork } from "./content-work.js";
+import { PathFinder } from "./path-finder.js";
+import { matchPaths } from "./path-match.js";
+import type { Rows } from "./rows.js";
+
+interface BoundFilter {
+  readonly filter: PathFilter;
+  readonly finder: PathFinder;
+}
+
+const undecided = 0;
+const passing = 1;
+const failing = 2;
+
+/** The path filters of a basic query, such as `file:` and `-file:`, bound to one shard. */
+export class PathFilters {
+  readonly #filters: readonly BoundFilter[];
+  readonly #reader: ShardReader;
+  readonly #kernel: Kernel;
+  readonly #stop: StopCheck;
+  /** By document: `undecided`, `passing` or `failing`. Empty without filters. */
+  readonly #verdicts: Uint8Array;
+
+  constructor(filters: readonly PathFilter[], reader: ShardReader, kernel: Kernel, stop: StopCheck) {
+    this.#reader = reader;
+    this.#kernel = kernel;
+    this.#stop = stop;
+    this.#verdicts = new Uint8Array(filters.length > 0 ? reader.documentCount : 0);
+    this.#filters = filters.map((filter) => ({
+      filter,
+      finder: new PathFinder(reader, filter.source, filter.foldCase, new StoppableWork(stop)),
+    }));
+  }
+
+  get isEmpty(): boolean {
+    return this.#filters.length === 0;
+  }
+
+  /** True when some filter has ranges of paths to highlight. */
+  get hasHighlights(): boolean {
+    return this.#filters.some(({ filter }) => filter.highlighted);
+  }
+
+  /** Decides the filters for all paths at once, which is cheaper when every document will be asked about. */
+  decideAll(): void {
+    this.#verdicts.fill(passing);
+    for (const { filter, finder } of this.#filters) {
+      const matches = matchPaths(this.#reader, this.#kernel, filter.analysis, filter.foldCase, finder, this.#stop);
+      const failed = filter.negated ? 1 : 0;
+      for (let document = 0; document < matches.length; document++) {
+        if (matches[document] === failed) this.#verdicts[document] = failing;
+      }
+    }
+  }
+
+  /** Whether the document passes all filters. */
+  passes(document: number): boolean {
+    if (this.#filters.length === 0) return true;
+    if (this.#verdicts[document] === undecided) {
+      const passed = this.#filters.every(({ filter, finder }) => finder.test(document) !== filter.negated);
+      this.#verdicts[document] = passed ? passing : failing;
+    }
+    return this.#verdicts[document] === passing;
+  }
+
+  /** Adds to `rows` the ranges in the document's path that the filters match, those that are highlighted. */
+  addRows(document: number, rows: Rows): void {
+    for (const { filter, finder } of this.#filters)
+      if (filter.highlighted && !filter.negated) finder.findAll(document, rows);
+  }
+}

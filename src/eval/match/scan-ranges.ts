@@ -1,0 +1,87 @@
+import { gallop } from "../../base/sorted-search.js";
+import { unitBytes } from "../../shard/format.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { LeafPlan } from "./leaf-plan.js";
+
+/**
+ * The ranges of a shard's text that the kernel scans for one literal in one block of contents: the units that can hold
+ * the literal, adjacent ones joined.
+ *
+ * Contract: `fill` is called for each scan of the plan with ascending contents, over all calls.
+ */
+export class ScanRanges {
+  /** `width` words for each range: `from`, `to`, `end` of the content and, when `width` is 4, its start. */
+  words = new Uint32Array(256);
+  /** Of ranges. */
+  count = 0;
+  /** Of all ranges, over all calls. */
+  byteCount = 0;
+  readonly #plan: LeafPlan;
+  readonly #reader: ShardReader;
+  /** For each scan of the plan, where its units of the next contents begin. */
+  readonly #unitCursors: number[];
+
+  constructor(plan: LeafPlan, reader: ShardReader) {
+    this.#plan = plan;
+    this.#reader = reader;
+    this.#unitCursors = plan.scans.map(() => 0);
+  }
+
+  /**
+   * Makes the ranges of scan `scanNumber` in `contents`. Exceptions are excluded: they are searched as a whole. The
+   * ones before index `exceptionFrom` are before `contents`.
+   */
+  fill(contents: Uint32Array, scanNumber: number, width: 3 | 4, exceptionFrom: number): void {
+    const reader = this.#reader;
+    const { exceptions, scans } = this.#plan;
+    const { units } = scans[scanNumber];
+    let exceptionCursor = exceptionFrom;
+    this.count = 0;
+    for (const content of contents) {
+      if (content >= reader.contentCount) continue;
+      while (exceptionCursor < exceptions.length && exceptions[exceptionCursor] < content) exceptionCursor++;
+      if (exceptions[exceptionCursor] === content) continue;
+      const start = reader.contentStart[content];
+      const end = reader.contentStart[content + 1];
+      if (units === undefined) this.#add(width, start, end, end, start);
+      else this.#addUnits(units, scanNumber, content, start, end, width);
+    }
+  }
+
+  #addUnits(units: Uint32Array, scanNumber: number, content: number, start: number, end: number, width: 3 | 4): void {
+    const firstUnit = this.#reader.contentFirstUnit[content];
+    const endUnit = this.#reader.contentFirstUnit[content + 1];
+    let at = gallop(units, this.#unitCursors[scanNumber], firstUnit, units.length);
+    while (at < units.length && units[at] < endUnit) {
+      const from = units[at++];
+      let to = from + 1;
+      while (at < units.length && units[at] === to && to < endUnit) {
+        at++;
+        to++;
+      }
+      this.#add(
+        width,
+        start + (from - firstUnit) * unitBytes,
+        Math.min(end, start + (to - firstUnit) * unitBytes),
+        end,
+        start,
+      );
+    }
+    this.#unitCursors[scanNumber] = at;
+  }
+
+  #add(width: 3 | 4, from: number, to: number, end: number, floor: number): void {
+    const at = this.count * width;
+    if (at + width > this.words.length) {
+      const grown = new Uint32Array(this.words.length * 2);
+      grown.set(this.words);
+      this.words = grown;
+    }
+    this.words[at] = from;
+    this.words[at + 1] = to;
+    this.words[at + 2] = end;
+    if (width === 4) this.words[at + 3] = floor;
+    this.count++;
+    this.byteCount += to - from;
+  }
+}

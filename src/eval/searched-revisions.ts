@@ -1,0 +1,122 @@
+import { hasBit } from "../base/bits.js";
+import { decodeCard, type RepositorySummary } from "../protocol/repository-summaries.js";
+import type { RepositorySelection, RevisionChoice } from "../protocol/search-options.js";
+import type { ShardReader } from "../shard/shard-reader.js";
+import { isInSet, type ShardVisibility } from "./shard-visibility.js";
+
+const noChoices: readonly RevisionChoice[] = [];
+
+/**
+ * Which revisions of the documents of one shard a basic query searches: the branches and commits that it selects, in
+ * the repositories that it selects, without the documents that a tombstone hides.
+ *
+ * Repositories are given by their number in the shard.
+ */
+export class SearchedRevisions {
+  readonly #reader: ShardReader;
+  readonly #visibility: ShardVisibility;
+  readonly #selection: RepositorySelection;
+  /** Indexed revisions by repository number; an element is computed when it is first needed. */
+  readonly #indexed: (readonly RevisionChoice[] | undefined)[];
+  readonly #cards: (RepositorySummary | undefined)[];
+  /** By commit set; an element is computed when it is first needed. The documents of a set are of one repository. */
+  readonly #unindexedOfSet: (readonly RevisionChoice[] | undefined)[] = [];
+
+  constructor(reader: ShardReader, visibility: ShardVisibility, selection: RepositorySelection) {
+    this.#reader = reader;
+    this.#visibility = visibility;
+    this.#selection = selection;
+    this.#indexed = new Array(reader.repositories.length);
+    this.#cards = new Array(reader.repositories.length);
+  }
+
+  /** True when some repository of the shard is searched. */
+  get hasRepositories(): boolean {
+    return this.#reader.repositories.some(
+      (_, number) => this.#indexedRevisions(number).length > 0 || this.#unindexedRevisions(number).length > 0,
+    );
+  }
+
+  /** Stops searching the branches of `branchMask` of a repository. Returns false when no branch is left. */
+  excludeBranches(number: number, branchMask: number): boolean {
+    const left = this.#indexedRevisions(number).filter((choice) => ((branchMask >>> choice.bit) & 1) === 0);
+    this.#indexed[number] = left;
+    return left.length > 0;
+  }
+
+  /** Whether the document is searched at some revision. */
+  isVisible(document: number): boolean {
+    if (this.#visibility.sets !== undefined && this.#unindexedAt(document).length > 0) return true;
+    if (this.#isDead(document)) return false;
+    const mask = this.#reader.documentBranches[document];
+    const choices = this.#indexedRevisions(this.#reader.documentRepository[document]);
+    for (let i = 0; i < choices.length; i++) if (((mask >>> choices[i].bit) & 1) === 1) return true;
+    return false;
+  }
+
+  /** The revisions at which the document is searched. */
+  revisions(document: number): readonly RevisionChoice[] {
+    const choices = this.#indexedRevisions(this.#reader.documentRepository[document]);
+    if (this.#visibility.sets === undefined)
+      return choices.length === 1 ? choices : choices.filter((choice) => this.#hasBranch(document, choice.bit));
+    const unindexed = this.#unindexedAt(document);
+    if (choices.length === 0 || this.#isDead(document)) return unindexed;
+    return [...choices.filter((choice) => this.#hasBranch(document, choice.bit)), ...unindexed];
+  }
+
+  /** The summary of the repository of a visible document. */
+  repositorySummary(document: number): RepositorySummary {
+    return this.#card(this.#reader.documentRepository[document]) as RepositorySummary;
+  }
+
+  /** Called for each document, so `hasBit` is inlined by hand: measured at 1.5 ns, with `hasBit` at 2.2 ns. */
+  #isDead(document: number): boolean {
+    const { tombstones } = this.#visibility;
+    return tombstones !== undefined && ((tombstones[document >>> 5] >>> (document & 31)) & 1) === 1;
+  }
+
+  #hasBranch(document: number, bit: number): boolean {
+    return ((this.#reader.documentBranches[document] >>> bit) & 1) === 1;
+  }
+
+  /** The unindexed revisions that have the document. It may be dead: a tombstone is about indexed branches only. */
+  #unindexedAt(document: number): readonly RevisionChoice[] {
+    const { sets } = this.#visibility;
+    const set = sets?.ofDocuments[document] ?? 0;
+    if (sets === undefined || set === 0) return noChoices;
+    return (this.#unindexedOfSet[set] ??= this.#unindexedRevisions(this.#reader.documentRepository[document]).filter(
+      ({ unindexed }) => unindexed !== undefined && isInSet(sets, set, unindexed.number),
+    ));
+  }
+
+  /** The selected revisions of a repository that are not indexed; none when it is hidden or not selected. */
+  #unindexedRevisions(number: number): readonly RevisionChoice[] {
+    if (this.#visibility.sets === undefined || this.#card(number) === undefined) return noChoices;
+    return (
+      this.#selection.revisions
+        ?.get(this.#reader.repositories[number])
+        ?.filter(({ unindexed }) => unindexed !== undefined) ?? noChoices
+    );
+  }
+
+  /** The selected revisions of a repository that are indexed; none when it is hidden or not selected. */
+  #indexedRevisions(number: number): readonly RevisionChoice[] {
+    return (this.#indexed[number] ??= this.#findIndexed(number));
+  }
+
+  #findIndexed(number: number): readonly RevisionChoice[] {
+    const id = this.#reader.repositories[number];
+    const { repositoryIds, revisions } = this.#selection;
+    if (repositoryIds !== undefined && !hasBit(repositoryIds, id)) return [];
+    const card = this.#card(number);
+    if (card === undefined) return [];
+    const chosen = revisions?.get(id);
+    if (chosen !== undefined)
+      return chosen.every(({ bit }) => bit >= 0) ? chosen : chosen.filter(({ bit }) => bit >= 0);
+    return card.defaultBit < 0 ? noChoices : [{ typed: "", bit: card.defaultBit, unindexed: undefined }];
+  }
+
+  #card(number: number): RepositorySummary | undefined {
+    return (this.#cards[number] ??= decodeCard(this.#visibility.cards, number));
+  }
+}
