@@ -53,7 +53,8 @@ export function detectLanguageName(path: Buffer, content: Buffer): string {
 
 /**
  * A test for a list of globs: `*` and `?` stay within a path segment, `**` crosses them. A glob without a slash is
- * matched against the file name, another one against the whole path. Undefined for an empty list.
+ * matched against the file name, another one against the whole path. Undefined for an empty list. They are translated for
+ * RE2, because packages such as picomatch make regular expressions that backtrack (docs/decisions/0024).
  */
 function globTest(globs: readonly string[]): PathTest | undefined {
   if (globs.length === 0) return undefined;

@@ -1,3 +1,5 @@
+import fresh from "fresh";
+import Negotiator from "negotiator";
 import type { ArchiveFormat } from "../../git/objects/content.js";
 
 /** What of a file a request wants. `to` is the place behind the last byte. */
@@ -13,6 +15,9 @@ const all: WantedBytes = { kind: "all" };
 /**
  * The range that a request asks for: one of bytes, if `If-Range` does not name another state of the file. Several
  * ranges, and what is no range, mean all of it, as the protocol has it.
+ *
+ * The package range-parser 1.3.0 is not used: it calls `bytes=-20` of a file of 10 bytes and `bytes=5-2` unsatisfiable,
+ * where RFC 9110 (14.1.2, 14.1.1) requires the whole file.
  */
 export function wantedBytes(headers: Headers, etag: string, byteCount: number): WantedBytes {
   const ifRange = headers.get("if-range");
@@ -30,30 +35,17 @@ export function wantedBytes(headers: Headers, etag: string, byteCount: number): 
 
 /** Whether the client has this state already: `If-None-Match` names it, weakly or not. */
 export function isKnown(headers: Headers, etag: string): boolean {
-  const named = headers.get("if-none-match");
-  if (named === undefined) return false;
-  return named.trim() === "*" || named.split(",").some((item) => item.trim().replace(/^W\//, "") === etag);
+  return fresh({ "if-none-match": headers.get("if-none-match") }, { etag });
 }
 
 const formatOfType: ReadonlyMap<string, ArchiveFormat | "text"> = new Map([
   ["text/plain", "text"],
-  ["text/*", "text"],
-  ["*/*", "text"],
   ["application/zip", "zip"],
   ["application/x-tar", "tar"],
 ]);
 
-/** What an `Accept` header prefers of text, zip and tar; text when it names none of them. */
+/** What an `Accept` header prefers of text, zip and tar; text when it accepts none of them. */
 export function acceptedFormat(accept: string | undefined): ArchiveFormat | "text" {
-  let best: ArchiveFormat | "text" = "text";
-  let bestQuality = 0;
-  for (const item of (accept ?? "").split(",")) {
-    const [type, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
-    const format = formatOfType.get(type);
-    const quality = Number(parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? 1);
-    if (format === undefined || !(quality > bestQuality)) continue;
-    best = format;
-    bestQuality = quality;
-  }
-  return best;
+  const type = new Negotiator({ headers: { accept } }).mediaType([...formatOfType.keys()]);
+  return formatOfType.get(type ?? "") ?? "text";
 }

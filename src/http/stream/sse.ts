@@ -1,3 +1,4 @@
+import Negotiator from "negotiator";
 import { callAfter, callEvery, monotonicMs, type PendingCall } from "../../base/deadline.js";
 import type { Log } from "../../base/log.js";
 import { bytesOfPart, type EventPart, type EventSink } from "../../model/event-sink.js";
@@ -245,11 +246,9 @@ export function sseHeaders(encoding: StreamEncoding): Headers {
   };
 }
 
-/** The encoding that an `Accept-Encoding` header allows; gzip when it is named and not refused with `q=0`. */
+/** The encoding that an `Accept-Encoding` header prefers; identity when there is none. */
 export function acceptedEncoding(header: string | undefined): StreamEncoding {
-  for (const item of (header ?? "").split(",")) {
-    const [name, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
-    if (name === "gzip") return parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)) ? "identity" : "gzip";
-  }
-  return "identity";
+  if (header === undefined) return "identity";
+  const accepted = new Negotiator({ headers: { "accept-encoding": header } }).encoding(["gzip", "identity"]);
+  return accepted === "gzip" ? "gzip" : "identity";
 }

@@ -442,7 +442,9 @@ t.test("Accept-Encoding", async (t) => {
     ["gzip;q=0", "identity"],
     ["gzip; q=0.0", "identity"],
     ["br", "identity"],
-    ["*", "identity"],
+    ["*", "gzip"],
+    ["identity, gzip;q=0.5", "identity"],
+    ["gzip;q=nonsense, br", "identity"],
   ];
   for (const [header, encoding] of rows) t.equal(acceptedEncoding(header), encoding, String(header));
 });
