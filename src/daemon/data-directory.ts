@@ -94,7 +94,7 @@ async function recover(
   const reason = catalog.kind === "damaged" ? catalog.reason : findLoss(catalog, dataFolder, snapshots);
   if (reason !== undefined) return await restoreCatalog(folders.catalog, reason, snapshots, log);
   const unwritten =
-    catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? "it takes too long" : undefined;
+    catalog.kind === "whole" ? catalog.unwritten : catalog.kind === "unknown" ? catalog.reason : undefined;
   if (unwritten === undefined) return;
   if (mode === "upgrade")
     throw new TrawlError(

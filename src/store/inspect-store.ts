@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { callAfter } from "../base/deadline.js";
+import { existsSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { callAfter, sleep } from "../base/deadline.js";
+import { type Ending, startProcess, type StartedProcess } from "../native/process/process.js";
+import { refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
 
 const probeFile = new URL("./store-probe.js", import.meta.url);
 
@@ -13,17 +14,25 @@ const probeTimeoutMs = 60_000;
 
 const messageLengthMax = 300;
 
-/** What the probe prints. `unwritten`: why the store was not written anew, as was asked. */
-export interface ProbeResult {
-  readonly count: number;
-  readonly unwritten?: string;
-}
+/** The probe's memory is the map of a store, which a limit on data does not count; nothing else of it grows. */
+const noLimits = {
+  dataBytesMax: Infinity,
+  cpuSecondsMax: Infinity,
+  fileBytesMax: Infinity,
+  descriptorCountMax: Infinity,
+};
+
+/**
+ * How a process ends that meets pages which LMDB does not expect. Any other signal comes from outside, such as from the
+ * kernel when memory is short, and says nothing of the store.
+ */
+const crashSignals: readonly string[] = ["SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE", "SIGTRAP"];
 
 export type StoreState =
   | { readonly kind: "whole"; readonly count: number; readonly unwritten?: string }
   | { readonly kind: "absent" }
-  /** Reading it to the end took too long to wait for. */
-  | { readonly kind: "unknown" }
+  /** It could not be read to the end, for a reason that is not its own. */
+  | { readonly kind: "unknown"; readonly reason: string }
   | { readonly kind: "damaged"; readonly reason: string };
 
 /**
@@ -39,23 +48,34 @@ export async function inspectStore(
 ): Promise<StoreState> {
   if (!existsSync(join(folder, "data.mdb"))) return { kind: "absent" };
   const { code, signal, out, err } = await runProbe(kind, folder, mode);
-  if (signal === "SIGALRM") return { kind: "unknown" };
   if (code === 0) return { kind: "whole", ...(JSON.parse(out) as ProbeResult) };
-  return { kind: "damaged", reason: signal === null ? lastLine(err) : `reading it ends with ${signal}` };
+  if (mode !== "look") rmSync(join(folder, unfinishedFolder), { recursive: true, force: true });
+  if (signal === "SIGALRM") return { kind: "unknown", reason: "it takes too long" };
+  if (signal === null)
+    return code === refusedCode
+      ? { kind: "unknown", reason: lastLine(err) }
+      : { kind: "damaged", reason: lastLine(err) };
+  return { kind: crashSignals.includes(signal) ? "damaged" : "unknown", reason: `reading it ends with ${signal}` };
 }
 
-interface ProbeEnd {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
+interface ProbeEnd extends Ending {
   readonly out: string;
   readonly err: string;
 }
 
-function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
-  const child = spawn(process.execPath, [probeFile.pathname, kind, folder, mode, String(process.pid)], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {},
+/**
+ * The probe dies with this process: one that went on would hold LMDB's locks on a store that the next daemon opens.
+ */
+async function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd> {
+  const child = startProcess({
+    name: basename(process.execPath),
+    args: [probeFile.pathname, kind, folder, mode, String(process.pid)],
+    environment: { PATH: dirname(process.execPath) },
+    directory: process.cwd(),
+    limits: noLimits,
   });
+  child.stdin.on("error", () => undefined);
+  child.stdin.end();
   const texts = { out: "", err: "" };
   child.stdout.on("data", (bytes: Buffer) => {
     texts.out += bytes.toString();
@@ -63,14 +83,25 @@ function runProbe(kind: string, folder: string, mode: string): Promise<ProbeEnd>
   child.stderr.on("data", (bytes: Buffer) => {
     texts.err = (texts.err + bytes.toString()).slice(-4096);
   });
-  const timer = callAfter(probeTimeoutMs, () => child.kill("SIGALRM"));
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code, signal) => {
-      timer.cancel();
-      resolve({ code, signal, ...texts });
-    });
+  const closed = Promise.all(
+    [child.stdout, child.stderr].map((stream) => new Promise((end) => stream.once("close", end))),
+  );
+  const timer = callAfter(probeTimeoutMs, () => {
+    if (child.ending() === null) process.kill(child.pid, "SIGALRM");
   });
+  await closed;
+  const ending = await waitForEnding(child);
+  timer.cancel();
+  return { ...ending, ...texts };
+}
+
+/** A process closes its streams right before it ends. */
+async function waitForEnding(child: StartedProcess): Promise<Ending> {
+  for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, 50)) {
+    const ending = child.ending();
+    if (ending !== null) return ending;
+    await sleep(delayMs);
+  }
 }
 
 /** The line that names the error, of what Node prints of one. */

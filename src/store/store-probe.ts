@@ -8,10 +8,11 @@
  * of JSON.
  */
 import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { ABORT, open, type RootDatabase } from "lmdb";
 import { errorMessage } from "../base/errors.js";
-import type { ProbeResult } from "./inspect-store.js";
+import { refusedCode, unfinishedFolder, type ProbeResult } from "./probe-result.js";
 import {
   digestKey,
   digestWith,
@@ -24,6 +25,7 @@ import {
 } from "./record-format.js";
 import { syncToDisk } from "../base/sync-to-disk.js";
 
+const { errno } = constants;
 const [kind, folder, mode, parentId] = process.argv.slice(2);
 
 /**
@@ -74,7 +76,7 @@ function requireDecodable(key: string, value: Buffer): void {
  * the place of the old one. A crash leaves one or the other.
  */
 async function rewrite({ stored, digest }: ReadRecords): Promise<void> {
-  const target = join(folder, "rewritten");
+  const target = join(folder, unfinishedFolder);
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { mode: 0o700 });
   try {
@@ -160,7 +162,16 @@ async function tryToRewrite(read: ReadRecords | undefined): Promise<string | und
   }
 }
 
+/**
+ * After a power loss the newest transaction may have pages that never came to the disk. LMDB then goes back to the last
+ * one that was synced, but only where the store is opened for writing and nobody else has it open.
+ */
+async function goBackToSynced(path: string): Promise<void> {
+  await openForTrial(path)?.close();
+}
+
 async function probe(): Promise<ProbeResult> {
+  await goBackToSynced(folder);
   const root = open<Buffer, string>({ path: folder, maxDbs: 2, maxReaders: 512, encoding: "binary", readOnly: true });
   const read = kind === "records" ? readRecords(root) : undefined;
   const count = read?.count ?? countShards(root);
@@ -170,9 +181,18 @@ async function probe(): Promise<ProbeResult> {
   return { count, unwritten };
 }
 
+/** What the system says when it is not the store that is at fault. */
+const refusals = ["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "EDQUOT", "EROFS"] as const;
+
+/** Node gives the name of a system error, and LMDB its number. */
+function isRefusal(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return refusals.some((name) => code === name || code === errno[name]);
+}
+
 try {
   process.stdout.write(`${JSON.stringify(await probe())}\n`);
 } catch (error) {
   process.stderr.write(`${errorMessage(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = isRefusal(error) ? refusedCode : 1;
 }

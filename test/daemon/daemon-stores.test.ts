@@ -1,22 +1,25 @@
 /** Stores that are damaged while nobody has them open: what a start says, moves away and restores. */
 import {
   closeSync,
+  chmodSync,
   cpSync,
   existsSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { CatalogSnapshots } from "../../src/store/catalog-snapshots.js";
 import { inspectStore } from "../../src/store/inspect-store.js";
+import { refusedCode } from "../../src/store/probe-result.js";
 import { RecordStore } from "../../src/store/record-store.js";
 import { dataDirectory, DaemonProcess, runCommand, testDaemon } from "../support/daemon.js";
 import { fixture } from "../support/git-mirror.js";
@@ -92,16 +95,78 @@ for (const [what, damage] of damages) {
   });
 }
 
+const trawl = fileURLToPath(new URL("../../../bin/trawl", import.meta.url));
+const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.meta.url));
+
 t.test("a probe whose daemon has died leaves the catalog as it is: another daemon may have it open", async (t) => {
   const folder = join(copy(t), "catalog");
   const inode = (): number => statSync(join(folder, "data.mdb")).ino;
-  const probe = fileURLToPath(new URL("../../src/store/store-probe.js", import.meta.url));
   const run = (parent: number) => spawnSync(process.execPath, [probe, "records", folder, "rewrite", String(parent)]);
   const before = inode();
   t.match(run(1).stdout.toString() + run(1).stderr.toString(), /has ended/);
   t.equal(inode(), before);
   t.equal(run(process.pid).status, 0);
   t.not(inode(), before, "otherwise it is rewritten");
+});
+
+/** Process ids of the probes of a store. */
+function probesOf(folder: string): number[] {
+  const isProbe = (pid: string): boolean => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words.includes(probe) && words.includes(folder);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && isProbe(name))
+    .map(Number);
+}
+
+/** A store whose probe does not get beyond opening it. */
+function endlessStore(folder: string): void {
+  rmSync(join(folder, "data.mdb"));
+  execFileSync("mkfifo", [join(folder, "data.mdb")]);
+}
+
+const noProcesses = existsSync("/proc/self/cmdline") ? false : "no /proc";
+
+t.test(
+  "a probe dies with its daemon: it would hold LMDB's locks on the next one's store",
+  { skip: noProcesses },
+  async (t) => {
+    const data = copy(t);
+    const folder = join(data, "catalog");
+    endlessStore(folder);
+    const daemon = spawn(process.execPath, [trawl, "serve", "--data", data, "--listen", "127.0.0.1:0"], {
+      stdio: "ignore",
+    });
+    await until("the probe runs", () => probesOf(folder).length === 1);
+    daemon.kill("SIGKILL");
+    await until("the probe is gone", () => probesOf(folder).length === 0, 20_000);
+  },
+);
+
+t.test("a probe that is killed says nothing of the store", { skip: noProcesses }, async (t) => {
+  const folder = join(copy(t), "catalog");
+  endlessStore(folder);
+  const state = inspectStore("records", folder, "rewrite");
+  await until("the probe runs", () => probesOf(folder).length === 1);
+  process.kill(probesOf(folder)[0]!, "SIGKILL");
+  t.same(await state, { kind: "unknown", reason: "reading it ends with SIGKILL" });
+});
+
+t.test("a probe that may not read the store says nothing of it", async (t) => {
+  const data = copy(t);
+  const folder = join(data, "catalog");
+  for (const path of [data, folder]) chmodSync(path, 0o755);
+  chmodSync(join(folder, "data.mdb"), 0);
+  const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+  const readable = spawnSync(process.execPath, ["-e", `require("fs").readFileSync(${JSON.stringify(probe)})`], user);
+  if (readable.status !== 0) return t.comment("the checkout cannot be read by a user without rights");
+  const { status, stderr } = spawnSync(process.execPath, [probe, "records", folder, "look", "0"], user);
+  t.equal(status, refusedCode, stderr.toString());
 });
 
 t.test("pages of the catalog are overwritten", async (t) => {

@@ -1,5 +1,5 @@
 /**
- * Power losses: the daemon and its git children end between two of their calls, and of what was not synced a random
+ * Power losses: the daemon and its children end between two of their calls, and of what was not synced a random
  * part is taken back (test/support/power-loss.ts says how). test/support/crash-site.ts says what must hold after each.
  */
 import { execFileSync } from "node:child_process";

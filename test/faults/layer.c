@@ -91,7 +91,20 @@ static int highFd(int fd) {
   return moved;
 }
 
+/* What makes a program load this layer, for those that are started with an environment of their own, such as git. */
+static const char *const variableNames[] = { "LD_PRELOAD", "FAULT_ROOT", "FAULT_CONTROL", "FAULT_JOURNAL", "FAULT_BOOT_ID", "UV_USE_IO_URING" };
+enum { VARIABLES = sizeof variableNames / sizeof *variableNames };
+static char *variables[VARIABLES];
+
+static void keepVariables(void) {
+  for (int i = 0; i < VARIABLES; i++) {
+    const char *value = getenv(variableNames[i]);
+    if (value != NULL && asprintf(&variables[i], "%s=%s", variableNames[i], value) < 0) abort();
+  }
+}
+
 __attribute__((constructor(102))) static void begin(void) {
+  keepVariables();
   const char *file = getenv("FAULT_CONTROL"), *folder = getenv("FAULT_JOURNAL"), *given = getenv("FAULT_ROOT");
   bootId = getenv("FAULT_BOOT_ID");
   self = getpid();
@@ -401,6 +414,36 @@ time_t time(time_t *to) {
   if (to != NULL) *to = now.tv_sec;
   return now.tv_sec;
 }
+
+static int isOurVariable(const char *text) {
+  for (int i = 0; i < VARIABLES; i++) {
+    size_t length = strlen(variableNames[i]);
+    if (strncmp(text, variableNames[i], length) == 0 && text[length] == '=') return 1;
+  }
+  return 0;
+}
+
+/* An environment with our variables in place of such as it has. The child of a vfork calls this in its parent's memory: it allocates nothing
+ * that stays. */
+#define WITH_VARIABLES(given) \
+  size_t givenCount = 0, count = 0; \
+  while (given[givenCount] != NULL) givenCount++; \
+  char *environment[givenCount + VARIABLES + 1]; \
+  for (size_t i = 0; i < givenCount; i++) if (control == NULL || !isOurVariable(given[i])) environment[count++] = given[i]; \
+  for (int i = 0; i < VARIABLES; i++) if (control != NULL && variables[i] != NULL) environment[count++] = variables[i]; \
+  environment[count] = NULL;
+
+LIBC(execve, int, const char *, char *const *, char *const *)
+LIBC(execvpe, int, const char *, char *const *, char *const *)
+int execve(const char *file, char *const *arguments, char *const *given) {
+  WITH_VARIABLES(given)
+  return real_execve(file, arguments, environment);
+}
+int execvpe(const char *file, char *const *arguments, char *const *given) {
+  WITH_VARIABLES(given)
+  return real_execvpe(file, arguments, environment);
+}
+int execvp(const char *file, char *const *arguments) { return execvpe(file, arguments, environ); }
 
 /* A call on one path; `really` is what the system does. */
 #define ON_PATH(folder, path, kindOfIt, burying, really) \

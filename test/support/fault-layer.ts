@@ -1,8 +1,7 @@
-/** The layer of test/faults/layer.c between a daemon, with its git children, and the file system. */
+/** The layer of test/faults/layer.c between a daemon, with its children, and the file system. */
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import {
-  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -13,7 +12,6 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
@@ -80,7 +78,6 @@ export class FaultLayer {
     this.#folder = mkdtempSync(join(dirname(this.#data), "trawl-layer-"));
     this.#control = openSync(join(this.#folder, "control"), "w+");
     writeSync(this.#control, Buffer.alloc(fields.length * 8));
-    this.#writeGit();
     this.reboot();
     t.teardown(() => {
       closeSync(this.#control);
@@ -93,9 +90,16 @@ export class FaultLayer {
     return join(this.#folder, "journal");
   }
 
-  /** What a daemon is started with. */
+  /** What a daemon is started with; its children get it, too. */
   get environment(): Readonly<Record<string, string>> {
-    return { ...this.#variables(), PATH: `${join(this.#folder, "bin")}:${process.env["PATH"]}` };
+    return {
+      LD_PRELOAD: compiled(),
+      FAULT_ROOT: this.#data,
+      FAULT_CONTROL: join(this.#folder, "control"),
+      UV_USE_IO_URING: "0",
+      ...(this.#journals ? { FAULT_JOURNAL: this.journal } : {}),
+      ...(this.#bootId === undefined ? {} : { FAULT_BOOT_ID: this.#bootId }),
+    };
   }
 
   /** Forgets what was journaled, and takes another id for the system's boot. No daemon runs. */
@@ -104,7 +108,6 @@ export class FaultLayer {
     if (!this.#journals) return;
     mkdirSync(this.journal);
     this.#bootId = randomUUID();
-    this.#writeGit();
   }
 
   /** How many calls have changed something, and been failed; and whether the daemon was killed. */
@@ -150,29 +153,6 @@ export class FaultLayer {
       bytes.writeBigInt64LE(BigInt(value));
       writeSync(this.#control, bytes, 0, 8, fields.indexOf(field as Field) * 8);
     }
-  }
-
-  #variables(): Record<string, string> {
-    return {
-      LD_PRELOAD: compiled(),
-      FAULT_ROOT: this.#data,
-      FAULT_CONTROL: join(this.#folder, "control"),
-      UV_USE_IO_URING: "0",
-      ...(this.#journals ? { FAULT_JOURNAL: this.journal } : {}),
-      ...(this.#bootId === undefined ? {} : { FAULT_BOOT_ID: this.#bootId }),
-    };
-  }
-
-  /** The daemon fixes the environment of `git`, so a `git` of ours stands before it. */
-  #writeGit(): void {
-    const git = join(this.#folder, "bin", "git");
-    mkdirSync(dirname(git), { recursive: true });
-    const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-    const settings = Object.entries(this.#variables())
-      .map(([name, value]) => `${name}='${value}'`)
-      .join(" ");
-    writeFileSync(git, `#!/bin/sh\n${settings} exec '${real}' "$@"\n`);
-    chmodSync(git, 0o755);
   }
 }
 

@@ -228,7 +228,7 @@ function undurableByFolder(entries: readonly Entry[], paths: Map<number, string>
     if (entry.kind !== "sync") continue;
     const folder = paths.get(entry.inode);
     if (folder !== undefined && groups.has(folder)) groups.set(folder, []);
-    const made = [...groups.values()].flat().find(({ kind, inode }) => kind === "create" && inode === entry.inode);
+    const made = [...groups.values()].flat().findLast(({ kind, inode }) => kind === "create" && inode === entry.inode);
     if (made === undefined) continue;
     keepUpTo(dirname(made.path), made);
     // A file that is there has its directories.
