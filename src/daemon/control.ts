@@ -9,7 +9,7 @@ import { isSecretSource } from "../base/secret-source.js";
 import { parseRemoteUrl } from "../git/mirror/remote-url.js";
 import { splitSecret } from "../git/mirror/url-secret.js";
 import { accountHandlers } from "./account-control.js";
-import { resolveAttributes, resolveRepository } from "./config.js";
+import { resolveAttributes, resolveRepository } from "./config/repositories.js";
 import type { Controlled } from "./controlled.js";
 
 /** The control interface's routes; `cli/` is their client. */

@@ -61,7 +61,7 @@ export function repositorySchema(): JsonSchema {
 }
 
 /** The schema of what `trawl repo set` changes. */
-export function factsSchema(): JsonSchema {
+export function attributesSchema(): JsonSchema {
   return {
     type: "object",
     additionalProperties: false,

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import t from "tap";
 import { TrawlError } from "../../src/base/errors.js";
-import { resolveOptions, resolveRepository } from "../../src/daemon/config.js";
+import { resolveOptions } from "../../src/daemon/config.js";
+import { resolveRepository } from "../../src/daemon/config/repositories.js";
 import { nearestWord } from "../../src/daemon/nearest-word.js";
 import { optionTable, type ResolvedOptions, type TypedOptions } from "../../src/daemon/options.js";
 import { absoluteUrl, nameOfUrl } from "../../src/daemon/repository-url.js";
@@ -162,7 +163,7 @@ t.test("mistakes in a file", async (t) => {
     [
       "name twice",
       '{"repositories": [{"name": "a", "url": "u"},\n{"name": "a", "url": "v"}]}',
-      'FILE:2: a repository named "a" stands above already',
+      'FILE:2: a repository named "a" is defined twice',
     ],
     [
       "metadata",
@@ -184,7 +185,7 @@ t.test("mistakes in a file", async (t) => {
       '{"repositories": [{"name": "a", "url": "https://u:secret@h/ x"}]}',
       'FILE:1: repositories[0].url: must be a local path, file://, http(s)://, ssh:// or git@host:path, not "https://***@h/ x"',
     ],
-    ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" stands here twice'],
+    ["key twice", '{"workers": 1,\n"workers": 2}', 'FILE:2: key "workers" occurs twice'],
     ["syntax", '{\n"workers" 1}', "FILE:2: colon expected"],
     ["no closing brace", '{"workers": 1', "FILE:1: close brace expected"],
     ["empty", "", "FILE:1: value expected"],
@@ -223,7 +224,7 @@ t.test("mistakes on the command line", async (t) => {
     [{ overrides: [["listen", "127.0.0.1:99999"]] }, "listen: the port of 127.0.0.1:99999 is above 65535"],
     [{ repositories: ["a="] }, "command line: repositories[0].url: must be a local path"],
     [{ repositories: ["a b=u"] }, "command line: repositories[0].name: must be a name"],
-    [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" stands above already'],
+    [{ repositories: ["a=u", "a=v"] }, 'command line: a repository named "a" is defined twice'],
   ];
   for (const [typed, message] of rows) {
     t.throws(
@@ -398,12 +399,12 @@ t.test("search contexts that cannot be", async (t) => {
     [
       "two of a name",
       '{"contexts": [{"name": "x", "query": "repo:a"},\n{"name": "x", "query": "repo:b"}]}',
-      'FILE:2: a context named "x" stands above already',
+      'FILE:2: a context named "x" is defined twice',
     ],
     [
       "a repository twice",
       context('"repositories": [{"name": "a"}, {"name": "a"}]'),
-      'FILE:2: context x: "a" stands in its list twice; give one entry all revisions',
+      'FILE:2: context x: "a" is in its list twice; give one entry all revisions',
     ],
     [
       "a pattern",

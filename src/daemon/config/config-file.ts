@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  parseTree,
+  printParseErrorCode,
+  type Node,
+  type ParseError,
+} from "jsonc-parser";
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { describe, isObject } from "./problems.js";
+import { validConfig } from "./validators.js";
+
+/** A configuration file that was read and checked. */
+export interface ConfigFile {
+  /** As it was typed. */
+  readonly path: string;
+  readonly directory: string;
+  readonly text: string;
+  readonly tree: Node | undefined;
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** Reads and checks a configuration file. Adds what is wrong to `problems`; the content is then empty. */
+export function readConfigFile(path: string, problems: string[]): ConfigFile {
+  const text = readText(path);
+  const errors: ParseError[] = [];
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  const content: unknown = tree ? getNodeValue(tree) : {};
+  for (const { error, offset } of errors) problems.push(`${path}:${lineAt(text, offset)}: ${syntaxText(error)}`);
+  const file = { path, directory: dirname(resolve(path)), text, tree, content: isObject(content) ? content : {} };
+  if (errors.length > 0) return { ...file, content: {} };
+  problems.push(...duplicateKeys(file));
+  if (validConfig(content)) return file;
+  problems.push(...describe(path, validConfig.errors, content, (path) => findLine(file, path), []));
+  return { ...file, content: {} };
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new TrawlError("bad-config", `cannot read the configuration file: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+/** Turns `CommaExpected` into `comma expected`. */
+function syntaxText(error: ParseError["error"]): string {
+  return printParseErrorCode(error)
+    .replace(/(?<!^)[A-Z]/g, (letter) => ` ${letter}`)
+    .toLowerCase();
+}
+
+function lineAt(text: string, utf16Offset: number): number {
+  return text.slice(0, utf16Offset).split("\n").length;
+}
+
+/** The parser keeps the last of two values for a key without an error. */
+function duplicateKeys(file: ConfigFile): string[] {
+  const problems: string[] = [];
+  const visit = (node: Node) => {
+    const seen = new Set<unknown>();
+    for (const child of node.children ?? []) {
+      const key = child.type === "property" ? child.children?.[0] : undefined;
+      if (key && seen.has(key.value))
+        problems.push(`${file.path}:${lineAt(file.text, key.offset)}: key "${key.value}" occurs twice`);
+      if (key) seen.add(key.value);
+      visit(child);
+    }
+  };
+  if (file.tree) visit(file.tree);
+  return problems;
+}
+
+/** The line of the value at this path, counted from 1. */
+export function findLine(file: ConfigFile, path: readonly string[]): number {
+  const steps = path.map((part) => (/^[0-9]+$/.test(part) ? Number(part) : part));
+  const node = file.tree && findNodeAtLocation(file.tree, steps);
+  return lineAt(file.text, (node?.parent?.type === "property" ? node.parent : node)?.offset ?? 0);
+}

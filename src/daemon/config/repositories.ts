@@ -1,0 +1,90 @@
+import { errorMessage, TrawlError } from "../../base/errors.js";
+import { checkCredential } from "../../git/mirror/url-secret.js";
+import type { RepositoryAttributes, RepositoryConfig } from "../../model/repository.js";
+import { repositoryTable, type OptionRow, type RepositoryOptions } from "../options.js";
+import { absoluteUrl, nameOfUrl } from "../repository-url.js";
+import { findLine, type ConfigFile } from "./config-file.js";
+import { describe } from "./problems.js";
+import { attributesValidation, repositoryValidation } from "./validators.js";
+
+/** Checks a repository, given as JSON, like an item of the file, and fills in defaults. Throws `bad-config`. */
+export function resolveRepository(value: unknown): RepositoryConfig {
+  const validRepository = repositoryValidation();
+  if (!validRepository(value)) {
+    const problems = describe("repository", validRepository.errors, value, undefined, ["repositories", "0"]);
+    throw new TrawlError("bad-config", problems.join("\n"));
+  }
+  const config = repositoryConfig(value as Partial<RepositoryOptions>, process.cwd());
+  checkCredential(config.url, config.credential);
+  return config;
+}
+
+/**
+ * Checks attributes of a repository, given as JSON, like those of the file. Attributes that are absent do not change.
+ * Throws `bad-config`.
+ */
+export function resolveAttributes(value: unknown): Partial<RepositoryAttributes> {
+  const validAttributes = attributesValidation();
+  if (validAttributes(value)) return value as Partial<RepositoryAttributes>;
+  throw new TrawlError(
+    "bad-config",
+    describe("repository", validAttributes.errors, value, undefined, ["repositories", "0"]).join("\n"),
+  );
+}
+
+/**
+ * A repository and where it was configured. `where` is a function because finding a line reads the file up to it, which
+ * is only needed for a message.
+ */
+export interface LocatedRepository {
+  readonly where: () => string;
+  readonly config: RepositoryConfig;
+}
+
+/** The repositories of the file; none when there are problems, since the file is then not known to be valid. */
+export function fileRepositories(file: ConfigFile, problems: string[]): LocatedRepository[] {
+  const items = file.content["repositories"];
+  if (items === undefined || problems.length > 0 || !Array.isArray(items)) return [];
+  return items.map((item: Partial<RepositoryOptions>, at) => ({
+    where: () => `${file.path}:${findLine(file, ["repositories", String(at)])}`,
+    config: repositoryConfig(item, file.directory),
+  }));
+}
+
+/** Parses `NAME=URL`, or a URL alone, from which a name is derived. */
+export function typedRepository(text: string, problems: string[]): LocatedRepository {
+  const where = "command line";
+  const [, name, url] = /^([^=:]+)=(.*)$/s.exec(text) ?? [text, nameOfUrl(absoluteUrl(text, process.cwd())), text];
+  const item = { name: name ?? "", url: url ?? "" };
+  const validRepository = repositoryValidation();
+  if (!validRepository(item))
+    problems.push(...describe(where, validRepository.errors, item, undefined, ["repositories", "0"]));
+  return { where: () => where, config: repositoryConfig(item, process.cwd()) };
+}
+
+const repositoryDefaults = Object.fromEntries(
+  Object.entries<OptionRow>(repositoryTable).map(([name, row]) => [name, row.default]),
+);
+
+function repositoryConfig(item: Partial<RepositoryOptions>, base: string): RepositoryConfig {
+  const { interval, ...fields } = { ...repositoryDefaults, ...item } as RepositoryOptions;
+  return { ...fields, url: absoluteUrl(fields.url, base), intervalSeconds: interval };
+}
+
+/** Adds a problem for each name that occurs twice and each credential that does not fit its URL. */
+export function checkRepositories(repositories: readonly LocatedRepository[], problems: string[]): void {
+  if (problems.length > 0) return;
+  const seen = new Set<string>();
+  for (const {
+    where,
+    config: { name, url, credential },
+  } of repositories) {
+    if (seen.has(name)) problems.push(`${where()}: a repository named ${JSON.stringify(name)} is defined twice`);
+    seen.add(name);
+    try {
+      checkCredential(url, credential);
+    } catch (error) {
+      problems.push(`${where()}: ${errorMessage(error)}`);
+    }
+  }
+}
