@@ -113,7 +113,7 @@ export class GitReads {
     return known !== undefined ? known.entry : this.#entries.get(group, path);
   }
 
-  /** A file's text or facts. Throws for one that is too large, or not there. */
+  /** A file's text or attributes. Throws for one that is too large, or not there. */
   async file(
     blob: BlobSource,
     form: WantedFile["form"],

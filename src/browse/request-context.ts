@@ -31,7 +31,7 @@ const notAuthenticated = "not authenticated";
 
 /** What can be ordered done to repositories, by name or by id. Changes are durable when they are resolved. */
 export interface RepositoryCommands {
-  setFacts(name: string, facts: Partial<RepositoryAttributes>): Promise<void>;
+  setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void>;
   changeMetadata(name: string, change: MetadataChange): Promise<void>;
   remove(name: string): Promise<void>;
   /** Fetches, and resolves when that is searchable. */

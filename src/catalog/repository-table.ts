@@ -164,7 +164,7 @@ export class RepositoryTable {
   /** Whether a newer record of a repository needs no other table. */
   canTake(repository: Repository): boolean {
     const known = this.byId(repository.id);
-    return known !== undefined && known.name === repository.name && hasSameFacts(known, repository);
+    return known !== undefined && known.name === repository.name && hasSameAttributes(known, repository);
   }
 
   /** Takes a newer record of a repository. False when that needs another table. */
@@ -254,7 +254,7 @@ function* sortedRows(
 }
 
 /** Records that crossed threads are equal without being the same. */
-function hasSameFacts(a: Repository, b: Repository): boolean {
+function hasSameAttributes(a: Repository, b: Repository): boolean {
   if (
     a.removedAt !== b.removedAt ||
     a.stars !== b.stars ||

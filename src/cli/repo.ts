@@ -34,27 +34,29 @@ export class RepoCommands {
     name: string,
     url: string,
     branches: readonly string[],
-    facts: TypedAttributes,
+    attributes: TypedAttributes,
     credential?: string,
   ): Promise<void> {
     const body = {
       name,
       url: absoluteUrl(url, process.cwd()),
       branches,
-      ...parseAttributes(facts),
+      ...parseAttributes(attributes),
       ...(credential === undefined ? {} : { credential }),
     };
     this.#printStatus((await this.#call("POST", "/.api/repos", body)) as RepositoryStatus);
   }
 
-  /** Changes the facts that are given; the others stay. */
-  async set(name: string, facts: TypedAttributes, url: string | undefined, credential?: string): Promise<void> {
-    const body = parseAttributes(facts);
-    const hasFacts = Object.keys(body).length > 0;
-    if (!hasFacts && url === undefined && credential === undefined)
+  /** Changes the attributes that are given; the others stay. */
+  async set(name: string, attributes: TypedAttributes, url: string | undefined, credential?: string): Promise<void> {
+    const body = parseAttributes(attributes);
+    const hasAttributes = Object.keys(body).length > 0;
+    if (!hasAttributes && url === undefined && credential === undefined)
       throw new TrawlError("bad-request", "nothing to change; `trawl repo set --help` shows what can be");
     const path = `/.api/repos/${encodeURIComponent(name)}`;
-    let status = hasFacts ? ((await this.#call("POST", `${path}/facts`, body)) as RepositoryStatus) : undefined;
+    let status = hasAttributes
+      ? ((await this.#call("POST", `${path}/attributes`, body)) as RepositoryStatus)
+      : undefined;
     const remote = {
       ...(url === undefined ? {} : { url: absoluteUrl(url, process.cwd()) }),
       ...(credential === undefined ? {} : { credential }),
@@ -94,7 +96,7 @@ export class RepoCommands {
   #printStatus(status: RepositoryStatus): void {
     const megabytes = (status.contentBytes / 1e6).toFixed(1);
     const fields = [status.name, status.state, `${status.documentCount} documents`, `${megabytes} MB`, status.url];
-    for (const fact of ["fork", "archived", "private"] as const) if (status[fact]) fields.push(fact);
+    for (const flag of ["fork", "archived", "private"] as const) if (status[flag]) fields.push(flag);
     if (status.readers.length > 0) fields.push(`read by ${status.readers.join(" ")}`);
     if (status.stars > 0) fields.push(`${status.stars} ${status.stars === 1 ? "star" : "stars"}`);
     if (status.deletedAfter !== "") fields.push(`deleted after ${status.deletedAfter}`);
@@ -110,7 +112,7 @@ function oneLine(text: string): string {
   return Array.from(text, (character) => (character < " " || character === "\u007f" ? " " : character)).join("");
 }
 
-/** The facts that are given, as the daemon takes and checks them. */
+/** The attributes that are given, as the daemon takes and checks them. */
 function parseAttributes({
   fork,
   archived,

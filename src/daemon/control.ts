@@ -50,13 +50,13 @@ export function controlHandlers(daemon: () => Controlled): ControlHandlers {
       await withActivity(sync, name, progress, () => sync.commands.sync(name));
       return statusOf(name);
     },
-    "POST /.api/repos/NAME/facts": async ({ params, body }: ControlCall) => {
+    "POST /.api/repos/NAME/attributes": async ({ params, body }: ControlCall) => {
       const name = params["NAME"] ?? "";
-      const facts = resolveAttributes(body);
+      const attributes = resolveAttributes(body);
       const { sync, audit } = daemon();
-      const { private: isPrivate, readers } = facts;
-      if (isPrivate === undefined && readers === undefined) await sync.commands.setFacts(name, facts);
-      else await audit.around(permissionsEntry(name, facts), () => sync.commands.setFacts(name, facts));
+      const { private: isPrivate, readers } = attributes;
+      if (isPrivate === undefined && readers === undefined) await sync.commands.setAttributes(name, attributes);
+      else await audit.around(permissionsEntry(name, attributes), () => sync.commands.setAttributes(name, attributes));
       return statusOf(name);
     },
     "POST /.api/repos/NAME/url": async ({ params, body, progress }: ControlCall) => {

@@ -483,7 +483,7 @@ export const repositoryTable = {
 export const repositoryRequired = ["name", "url"] as const;
 
 /** Rows of `repositoryTable` that `trawl repo set` changes. */
-export const factKeys = [
+export const attributeKeys = [
   "fork",
   "archived",
   "private",

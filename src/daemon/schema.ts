@@ -2,7 +2,7 @@ import {
   allowedText,
   contextRepositoryTable,
   contextTable,
-  factKeys,
+  attributeKeys,
   optionTable,
   repositoryRequired,
   repositoryTable,
@@ -65,7 +65,7 @@ export function attributesSchema(): JsonSchema {
   return {
     type: "object",
     additionalProperties: false,
-    properties: Object.fromEntries(factKeys.map((key) => [key, rowSchema(repositoryTable[key])])),
+    properties: Object.fromEntries(attributeKeys.map((key) => [key, rowSchema(repositoryTable[key])])),
   };
 }
 

@@ -29,7 +29,7 @@ export interface RepositoryConfig extends RepositoryAttributes {
   readonly intervalSeconds: number;
 }
 
-/** The facts alone, of whatever holds them among other things. */
+/** The attributes alone, of whatever holds them among other things. */
 export function attributesIn({
   fork,
   archived,

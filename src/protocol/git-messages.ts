@@ -132,9 +132,9 @@ export interface ReadFiles extends OfRepository {
   readonly files: readonly WantedFile[];
 }
 
-/** What is wanted of a file: its facts alone, with its text, or with its text as rows of an HTML table. */
+/** What is wanted of a file: its attributes alone, with its text, or with its text as rows of an HTML table. */
 export type FileForm =
-  | { readonly kind: "facts" | "text" | "plain-html" }
+  | { readonly kind: "attributes" | "text" | "plain-html" }
   /** With words highlighted. `patient` allows more time. */
   | { readonly kind: "html"; readonly longLines: boolean; readonly patient: boolean };
 
@@ -157,7 +157,7 @@ export type FileAnswer =
       readonly lineCount: number;
       /** "" when not known. */
       readonly language: string;
-      /** "" when only facts were wanted, and for a binary file. For HTML a row of a table for each line. */
+      /** "" when only attributes were wanted, and for a binary file. For HTML a row of a table for each line. */
       readonly text: string;
       /** Whether highlighting was given up. */
       readonly aborted: boolean;

@@ -93,7 +93,7 @@ export interface ReadCommitAttributes {
 
 export interface CommitAttributes {
   /** In the order asked. */
-  readonly facts: readonly CommitAttribute[];
+  readonly attributes: readonly CommitAttribute[];
 }
 
 /** The answer to a question; one commit that fails does not touch the others. */

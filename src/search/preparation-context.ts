@@ -49,14 +49,14 @@ export async function ask(
   resolutions: readonly Resolution[],
   leftOut: ExcludedRepositories,
   { commitAttributes, deadlineMs, control, client }: PrepareContext,
-): Promise<AttributeAnswers["facts"]> {
-  const { facts, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
+): Promise<AttributeAnswers["attributes"]> {
+  const { attributes, failures } = await commitAttributes.ask(question, collectCommits(resolutions), {
     deadlineMs,
     stop: control.memory,
     client,
   });
   for (const failure of failures) leftOut.note(failure);
-  return facts;
+  return attributes;
 }
 
 export class ExcludedRepositories {

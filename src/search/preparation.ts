@@ -61,11 +61,17 @@ async function keepWithFiles(
     if (unindexed.repositories.length === 0) return left;
     const path = file.pathFilters.length === 0 ? "" : file.pathFilters[0].source;
     const content = file.leaves.length === 0 ? "" : file.leaves[0].source;
-    const facts = await ask({ kind: "has-file", path, content, limits: context.limits }, [unindexed], leftOut, context);
+    const attributes = await ask(
+      { kind: "has-file", path, content, limits: context.limits },
+      [unindexed],
+      leftOut,
+      context,
+    );
     left = keepRevisions(left, (repository, choice) => {
       const commit = commitAt(repository, choice);
-      const fact = choice.unindexed === undefined || commit === undefined ? undefined : facts.get(commitKey(commit));
-      return choice.unindexed === undefined || (fact !== undefined && fact.holds !== negated);
+      const attribute =
+        choice.unindexed === undefined || commit === undefined ? undefined : attributes.get(commitKey(commit));
+      return choice.unindexed === undefined || (attribute !== undefined && attribute.holds !== negated);
     });
   }
   return left;
@@ -83,13 +89,13 @@ async function keepCommittedAfter(
 ): Promise<Resolution> {
   let left = resolution;
   for (const { unixSeconds, negated } of committedAfter) {
-    const facts = await ask({ kind: "commit-date" }, [left], leftOut, context);
+    const attributes = await ask({ kind: "commit-date" }, [left], leftOut, context);
     left = keepRevisions(left, (repository, choice) => {
       const commit = commitAt(repository, choice);
       // A repository without a commit has none that is younger.
       if (commit === undefined) return negated;
-      const fact = facts.get(commitKey(commit));
-      return fact?.unixSeconds !== undefined && fact.unixSeconds > unixSeconds !== negated;
+      const attribute = attributes.get(commitKey(commit));
+      return attribute?.unixSeconds !== undefined && attribute.unixSeconds > unixSeconds !== negated;
     });
   }
   return left;

@@ -239,10 +239,10 @@ t.test("accounts under attack", async (t) => {
   await t.test("a stream whose repositories are no longer its viewer's to read", async (t) => {
     const { header } = await tokenOf(site, "ann");
     const { text } = await ended(stream, header, () =>
-      site.control("POST", "/.api/repos/host%2Flarge/facts", { private: true, readers: ["boss"] }),
+      site.control("POST", "/.api/repos/host%2Flarge/attributes", { private: true, readers: ["boss"] }),
     );
     t.ok(endsWith(text, "Who may read a repository has changed."));
-    await site.control("POST", "/.api/repos/host%2Flarge/facts", { private: false });
+    await site.control("POST", "/.api/repos/host%2Flarge/attributes", { private: false });
   });
 
   await t.test("a stream of sudo ends with the user acted for", async (t) => {

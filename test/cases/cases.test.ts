@@ -211,9 +211,9 @@ for (const { kernelName, useIndex, shardCount } of [
   );
 }
 
-const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...facts }, i) =>
+const repositories: readonly Repository[] = corpus.map(({ name, branches, files, tags, ...attributes }, i) =>
   testRepository(i + 1, name, {
-    ...facts,
+    ...attributes,
     indexedBranches: branches.map((branch, bit) => ({ name: branch, bit, commit: "c".repeat(40) })),
     defaultBranch: "main",
   }),

@@ -2,7 +2,7 @@ import type { SearchContext } from "../../src/model/search-context.js";
 import { rows } from "./row.js";
 
 /*
- * Questions that choose repositories and shape answers: facts, alerts. The form of the rows is that of `row.ts`.
+ * Questions that choose repositories and shape answers: attributes, alerts. The form of the rows is that of `row.ts`.
  */
 
 const context = (name: string, repositories: SearchContext["repositories"]): SearchContext => ({

@@ -50,7 +50,7 @@ export async function readBlame(directory: string, request: BlameRequest, stop: 
   return parseBlame(stdout);
 }
 
-/** A header for each line, facts at a commit's first one, then the line itself behind a tab. */
+/** A header for each line, the attributes of a commit at its first line, then the line itself behind a tab. */
 export function parseBlame(output: Buffer): BlameHunk[] {
   const hunks: BlameHunk[] = [];
   const pathOf = new Map<string, string>();

@@ -40,8 +40,9 @@ export const blob: ResolversOf<"GitBlob"> = {
     (await git.file(source, { kind: "text" }, startLine ?? undefined, endLine ?? undefined)).text,
   byteSize: async (source, _, { git }) =>
     (source.entry ?? (await git.entry(source.commit, source.path)))?.byteCount ?? 0,
-  totalLines: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).lineCount,
-  binary: async (source, _, { git }) => (await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary,
+  totalLines: async (source, _, { git }) =>
+    (await git.file(source, { kind: "attributes" }, undefined, undefined)).lineCount,
+  binary: async (source, _, { git }) => (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary,
   richHTML: () => "",
   blame: async (source, args, context) => {
     const { startLine, endLine, ignoreWhitespace } = args;
@@ -89,11 +90,11 @@ export const blob: ResolversOf<"GitBlob"> = {
   },
   history: (source, args, context) => pathHistory(source, args, context),
   languages: async (source, _, { git }) => {
-    const { language } = await git.file(source, { kind: "facts" }, undefined, undefined);
+    const { language } = await git.file(source, { kind: "attributes" }, undefined, undefined);
     return language === "" ? [] : [language];
   },
   contentType: async (source, _, { git }) =>
-    (await git.file(source, { kind: "facts" }, undefined, undefined)).isBinary
+    (await git.file(source, { kind: "attributes" }, undefined, undefined)).isBinary
       ? "application/octet-stream"
       : "text/plain; charset=utf-8",
   symbols: noSymbols,

@@ -79,7 +79,7 @@ export const repositoryMutations: Pick<
     for (const reader of readers) checkName(reader);
     const entry = auditEntry("readers-changed", actor, { repository: found.name, private: true, readers });
     return audited(context, entry, () =>
-      context.services.repositoryCommands.setFacts(found.name, { private: true, readers }),
+      context.services.repositoryCommands.setAttributes(found.name, { private: true, readers }),
     );
   },
   setRepositoryPermissionsUnrestricted: async (_, { repositories, unrestricted }, context) => {
@@ -88,7 +88,7 @@ export const repositoryMutations: Pick<
     for (const { actor, found } of all) {
       const entry = auditEntry("readers-changed", actor, { repository: found.name, private: !unrestricted });
       await audited(context, entry, () =>
-        context.services.repositoryCommands.setFacts(found.name, { private: !unrestricted }),
+        context.services.repositoryCommands.setAttributes(found.name, { private: !unrestricted }),
       );
     }
     return nothing;

@@ -22,7 +22,7 @@ const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["has.tag", (argument) => metadata(plain(readText(argument, "tag must be non-empty")), "none")],
 ]);
 
-/** Names of the predicates on facts, as they stand behind `repo:`. */
+/** Names of the predicates on attributes, as they stand behind `repo:`. */
 export const factNames: readonly string[] = [...readers.keys()];
 
 export function isPredicate({ name, predicate }: FieldNode): boolean {
@@ -32,7 +32,7 @@ export function isPredicate({ name, predicate }: FieldNode): boolean {
 /** The condition that a predicate's argument stands for. */
 export function readPredicate(name: string, argument: string): PredicateTest {
   const read = readers.get(name);
-  if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on facts`);
+  if (read === undefined) throw new TrawlError("internal", `${name} is no predicate on attributes`);
   return read(argument);
 }
 

@@ -43,10 +43,10 @@ export function* matchingNames(
  */
 export function* matchingPredicate(
   table: RepositoryTable,
-  fact: RepositoryPredicate,
+  predicate: RepositoryPredicate,
 ): Generator<undefined, Uint8Array> {
-  return yield* cachedBitmap(table, `fact ${fact.label}`, () =>
-    markEach(table, new Uint8Array(table.count), 0, compilePredicate(table, fact)),
+  return yield* cachedBitmap(table, `predicate ${predicate.label}`, () =>
+    markEach(table, new Uint8Array(table.count), 0, compilePredicate(table, predicate)),
   );
 }
 

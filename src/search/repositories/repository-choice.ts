@@ -3,7 +3,7 @@ import { setBit } from "../../base/bits.js";
 import type { RepositoryFilter, YesNoOnly } from "../../query/plan/plan.js";
 import { matchingPredicate, matchingNames, rowsByName } from "./repository-bitmaps.js";
 
-/** What a filter chooses by name and facts, whatever revisions it asks for. */
+/** What a filter chooses by name and predicates, whatever revisions it asks for. */
 export interface RepositoryChoice {
   /** Places of the table: those with more stars first, then the newer ones. */
   readonly rows: Rows;
@@ -43,7 +43,7 @@ export function* chooseRepositories(
 function cacheKey({
   include,
   exclude,
-  predicates: facts,
+  predicates,
   fork,
   forkGiven,
   archived,
@@ -59,12 +59,12 @@ function cacheKey({
     visibility,
     named,
     exclude,
-    facts.map(({ label }) => label),
+    predicates.map(({ label }) => label),
   ]);
 }
 
-function saysNothing({ include, exclude, predicates: facts }: RepositoryFilter): boolean {
-  return exclude.length + facts.length === 0 && include.every(({ source }) => source === "");
+function saysNothing({ include, exclude, predicates }: RepositoryFilter): boolean {
+  return exclude.length + predicates.length === 0 && include.every(({ source }) => source === "");
 }
 
 function tableCache(table: RepositoryTable): Map<string, RepositoryChoice> {
@@ -103,7 +103,7 @@ export function toBitmap(ids: readonly number[]): Uint32Array {
 /** The rows whose name all includes match and no exclude does, and whose attributes satisfy all predicates, ascending. */
 function* placesOfFilter(
   table: RepositoryTable,
-  { among, include, exclude, predicates: facts }: RepositoryFilter,
+  { among, include, exclude, predicates }: RepositoryFilter,
 ): Generator<undefined, Rows> {
   const named = [
     ...include
@@ -118,9 +118,9 @@ function* placesOfFilter(
     else if (rows.length > 0) rows = yield* rowsByName(table, source, true, wanted, rows);
     yield;
   }
-  for (const fact of facts) {
+  for (const predicate of predicates) {
     if (rows?.length === 0) break;
-    rows = selectRows(yield* matchingPredicate(table, fact), fact.negated ? 0 : 1, rows);
+    rows = selectRows(yield* matchingPredicate(table, predicate), predicate.negated ? 0 : 1, rows);
     yield;
   }
   return rows ?? Array.from({ length: table.count }, (_, row) => row);

@@ -7,7 +7,7 @@ type RowTest = (row: number) => boolean;
 
 type TextTest = (text: string) => boolean;
 
-/** Compiles a predicate on facts for the repositories of the table. */
+/** Compiles a predicate on attributes for the repositories of the table. */
 export function compilePredicate(table: RepositoryTable, { test }: RepositoryPredicate): RowTest {
   switch (test.kind) {
     case "description": {

@@ -32,7 +32,7 @@ export type KnownAttribute = Extract<CommitAttribute, { kind: "known" }>;
 
 export interface AttributeAnswers {
   /** By `commitKey`. */
-  readonly facts: ReadonlyMap<string, KnownAttribute>;
+  readonly attributes: ReadonlyMap<string, KnownAttribute>;
   /** Commits without an answer. */
   readonly failures: readonly AttributeFailure[];
 }
@@ -76,11 +76,11 @@ export class CommitAttributeReader {
     limits: AskLimits,
   ): Promise<AttributeAnswers> {
     const about = JSON.stringify(question);
-    const facts = new Map<string, KnownAttribute>();
+    const attributes = new Map<string, KnownAttribute>();
     const failures: AttributeFailure[] = [];
     const asked = commits.filter((commit) => {
       const kept = this.#kept.get(`${about} ${commitKey(commit)}`);
-      if (kept !== undefined) facts.set(commitKey(commit), kept);
+      if (kept !== undefined) attributes.set(commitKey(commit), kept);
       return kept === undefined;
     });
     const isLong = question.kind === "contributors" || question.kind === "has-file";
@@ -100,14 +100,14 @@ export class CommitAttributeReader {
               isLate: answer.error.code === "cancelled",
             });
           else {
-            facts.set(commitKey(commit), answer);
+            attributes.set(commitKey(commit), answer);
             this.#kept.set(`${about} ${commitKey(commit)}`, answer);
           }
         });
       }
     };
     await Promise.all(Array.from({ length: Math.min(turns.countMax, batches.length) }, work));
-    return { facts, failures };
+    return { attributes, failures };
   }
 
   /**
@@ -124,11 +124,11 @@ export class CommitAttributeReader {
     try {
       if (!isTurn || timeoutMs <= 0 || Atomics.load(stop, 0) !== 0)
         throw new TrawlError("cancelled", "no time was left for it");
-      const { facts } = await this.#pool.run<"commit-attributes">(
+      const { attributes } = await this.#pool.run<"commit-attributes">(
         { kind: "commit-attributes", question, commits },
         { timeoutMs, stop, client },
       );
-      return facts;
+      return attributes;
     } catch (error) {
       const code = error instanceof TrawlError ? error.code : "internal";
       const message = code === "cancelled" ? "there was not enough time" : errorMessage(error);

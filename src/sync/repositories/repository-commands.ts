@@ -48,13 +48,13 @@ export class RepositoryCommands {
   }
 
   /** Changes what is said about a repository. Rejects with `conflict` where the configuration file says it. */
-  async setFacts(name: string, facts: Partial<RepositoryAttributes>): Promise<void> {
-    await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...facts }] }));
+  async setAttributes(name: string, attributes: Partial<RepositoryAttributes>): Promise<void> {
+    await this.#catalog.commit(() => ({ repositories: [{ ...this.#addedByHand(name), ...attributes }] }));
   }
 
   /**
    * What is searchable stays so until the new remote has been fetched. What is undefined stays, but for the secret of
-   * another host. Rejects like `setFacts`, and with what the fetch failed with.
+   * another host. Rejects like `setAttributes`, and with what the fetch failed with.
    */
   async setRemote(name: string, url: string | undefined, credential: string | undefined): Promise<SyncResult> {
     const known = this.#addedByHand(name);

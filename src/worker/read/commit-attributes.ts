@@ -24,7 +24,7 @@ export async function answerCommitAttributes(
   context: ReadContext,
 ): Promise<CommitAttributes> {
   return {
-    facts: await Promise.all(
+    attributes: await Promise.all(
       commits.map(async ({ repositoryId, commit }): Promise<CommitAttribute> => {
         try {
           return await answer(question, mirrorPath(context, repositoryId), commit, context);

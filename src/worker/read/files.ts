@@ -38,7 +38,7 @@ export async function answerReadFiles(
       else if (outcome.kind === "too-large") answers[index] = { kind: "too-large", byteCount: outcome.contentBytes };
       else {
         const file = files[index];
-        if (file.form.kind !== "facts") textBytes += outcome.content.length;
+        if (file.form.kind !== "attributes") textBytes += outcome.content.length;
         answers[index] =
           textBytes > textBytesMax
             ? { kind: "too-large", byteCount: outcome.content.length }
@@ -68,7 +68,7 @@ function answerFile(file: WantedFile, content: Buffer, time: HighlightTime): Fil
   const lineCount = countLines(content);
   const [first, last] = lineBounds(file, lineCount);
   switch (file.form.kind) {
-    case "facts":
+    case "attributes":
       return { ...shared, lineCount, text: "" };
     case "text":
       return { ...shared, lineCount, text: sliceLines(content, lineCount, first, last) };

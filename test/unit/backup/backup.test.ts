@@ -30,7 +30,7 @@ t.before(async () => {
   await daemon.add("host/a", source.a.path, ["release/1"]);
   await daemon.add("host/b", source.b.path);
   await daemon.control("POST", "/.api/users", { name: "ann", siteAdmin: false });
-  await daemon.control("POST", "/.api/repos/host%2Fb/facts", { stars: 7, description: "of b", topics: ["x"] });
+  await daemon.control("POST", "/.api/repos/host%2Fb/attributes", { stars: 7, description: "of b", topics: ["x"] });
   source.a.commit({ branch: "main", files: { "a.txt": "needle one and more\n", "d/b.txt": { deleted: true } } });
   await daemon.sync("host/a");
 });

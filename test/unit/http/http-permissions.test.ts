@@ -8,7 +8,7 @@ import { GitFixture } from "../../support/git-fixture.js";
 
 interface Known {
   readonly name: string;
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly attributes: Readonly<Record<string, unknown>>;
   /** Viewers who may see it. */
   readonly seenBy: readonly string[];
 }
@@ -18,20 +18,20 @@ const everyone = ["nobody", "ann", "bob", "admin"];
 const viewers = ["admin", "bob", "ann", "nobody"];
 
 const known: readonly Known[] = [
-  { name: "open/first", facts: {}, seenBy: everyone },
+  { name: "open/first", attributes: {}, seenBy: everyone },
   {
     name: "closed/core",
-    facts: { private: true, readers: ["core"], topics: ["hush"], metadata: { team: "core" } },
+    attributes: { private: true, readers: ["core"], topics: ["hush"], metadata: { team: "core" } },
     seenBy: ["bob", "admin"],
   },
   {
     name: "closed/both",
-    facts: { private: true, readers: ["ANN", "core"], stars: 9, description: "shared" },
+    attributes: { private: true, readers: ["ANN", "core"], stars: 9, description: "shared" },
     seenBy: ["ann", "bob", "admin"],
   },
-  { name: "closed/fork", facts: { private: true, readers: ["core"], fork: true }, seenBy: ["bob", "admin"] },
-  { name: "closed/old", facts: { private: true, archived: true }, seenBy: ["admin"] },
-  { name: "open/second", facts: { stars: 3, readers: ["ann"] }, seenBy: everyone },
+  { name: "closed/fork", attributes: { private: true, readers: ["core"], fork: true }, seenBy: ["bob", "admin"] },
+  { name: "closed/old", attributes: { private: true, archived: true }, seenBy: ["admin"] },
+  { name: "open/second", attributes: { stars: 3, readers: ["ann"] }, seenBy: everyone },
 ];
 
 const queries = [
@@ -110,8 +110,8 @@ async function daemonWith(
   paths: readonly string[],
 ): Promise<{ daemon: DaemonProcess; tokens: ReadonlyMap<string, string> }> {
   const daemon = await testDaemon(t, ["--set", "workers=1"], dataDirectory(t));
-  for (const [i, { name, facts }] of known.entries())
-    await daemon.control("POST", "/.api/repos", { name, url: paths[i], ...facts });
+  for (const [i, { name, attributes }] of known.entries())
+    await daemon.control("POST", "/.api/repos", { name, url: paths[i], ...attributes });
   await daemon.control("POST", "/.api/organisations", { name: "core" });
   const tokens = new Map<string, string>();
   for (const name of ["ann", "bob", "admin"]) {

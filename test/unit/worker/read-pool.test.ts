@@ -175,14 +175,14 @@ t.test("a mirror that is not there fails by itself", async (t) => {
   );
 });
 
-async function factsOf(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitAttribute> {
+async function readAttributes(source: GitFixture, question: CommitQuestion, commit: string): Promise<CommitAttribute> {
   const commits = [{ repositoryId: mirrorOf(source), commit }];
   return (
     await pool.run<"commit-attributes">(
       { kind: "commit-attributes", question, commits },
       { timeoutMs: 20_000, stop: unstopped(), client: "a" },
     )
-  ).facts[0];
+  ).attributes[0];
 }
 
 t.test("when commits were committed", async (t) => {
@@ -190,7 +190,7 @@ t.test("when commits were committed", async (t) => {
   const commits = [0, 1].map((i) => source.commit({ branch: "main", files: { a: `${i}` } }));
   const repositoryId = mirrorOf(source);
   const dates = commits.map((commit) => Number(source.git("show", "-s", "--format=%ct", commit)));
-  const factsOfAll = async (asked: readonly string[]) =>
+  const readAttributesAll = async (asked: readonly string[]) =>
     (
       await pool.run<"commit-attributes">(
         {
@@ -200,20 +200,20 @@ t.test("when commits were committed", async (t) => {
         },
         { timeoutMs: 20_000, stop: unstopped(), client: "a" },
       )
-    ).facts;
+    ).attributes;
   t.match(
-    await factsOfAll(commits),
+    await readAttributesAll(commits),
     dates.map((unixSeconds) => ({ kind: "known", unixSeconds })),
     "few",
   );
   const many = Array.from({ length: 40 }, (_, i) => commits[i % 2]);
   t.match(
-    await factsOfAll(many),
+    await readAttributesAll(many),
     many.map((_, i) => ({ kind: "known", unixSeconds: dates[i % 2] })),
     "many, which are read another way",
   );
   t.match(
-    (await factsOfAll([...many, "e".repeat(40)])).at(-1),
+    (await readAttributesAll([...many, "e".repeat(40)])).at(-1),
     { kind: "failed", error: { code: "git" } },
     "one that is not there",
   );
@@ -241,10 +241,10 @@ t.test("the CODEOWNERS file of a commit", async (t) => {
   ];
   for (const [name, files, text] of rows) {
     const source = fixture(t);
-    const fact = await factsOf(source, { kind: "code-owners" }, source.commit({ branch: "main", files }));
-    t.match(fact, { kind: "known", holds: text !== undefined }, name);
+    const attribute = await readAttributes(source, { kind: "code-owners" }, source.commit({ branch: "main", files }));
+    t.match(attribute, { kind: "known", holds: text !== undefined }, name);
     t.equal(
-      fact.kind === "known" && fact.bytes !== undefined ? Buffer.from(fact.bytes).toString() : undefined,
+      attribute.kind === "known" && attribute.bytes !== undefined ? Buffer.from(attribute.bytes).toString() : undefined,
       text,
       name,
     );
@@ -281,7 +281,7 @@ t.test("whether a commit has a file", async (t) => {
   ];
   for (const [path, content, holds] of rows) {
     t.match(
-      await factsOf(source, { kind: "has-file", path, content, limits }, commit),
+      await readAttributes(source, { kind: "has-file", path, content, limits }, commit),
       { kind: "known", holds },
       `${path} ${content}`,
     );
@@ -312,8 +312,8 @@ t.test("who changed which paths", async (t) => {
     { source: "X\\.TEST$", foldCase: true },
   ];
   const masks = async (commit: string, ...paths: (string | Buffer)[]) => {
-    const fact = await factsOf(source, { kind: "contributors", filters }, commit);
-    const read = new PathMasks((fact as { bytes: Uint8Array }).bytes);
+    const attribute = await readAttributes(source, { kind: "contributors", filters }, commit);
+    const read = new PathMasks((attribute as { bytes: Uint8Array }).bytes);
     return paths.map((path) => read.lookup(Buffer.from(path)));
   };
   t.same(
@@ -333,7 +333,11 @@ t.test("a question about a commit that is not there", async (t) => {
     { kind: "code-owners" },
     { kind: "contributors", filters: [] },
   ] as const) {
-    t.match(await factsOf(source, question, "e".repeat(40)), { kind: "failed", error: { code: "git" } }, question.kind);
+    t.match(
+      await readAttributes(source, question, "e".repeat(40)),
+      { kind: "failed", error: { code: "git" } },
+      question.kind,
+    );
   }
 });
 

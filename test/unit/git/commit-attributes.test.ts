@@ -48,7 +48,7 @@ class FakePool {
     if (this.waits) await new Promise<void>((resolve) => this.#ends.push(resolve));
     else await new Promise((resolve) => setImmediate(resolve));
     this.#running--;
-    return { facts: this.answer(asked, limits) };
+    return { attributes: this.answer(asked, limits) };
   };
 
   /** Ends the oldest read that has not ended, when there is one. */
@@ -67,12 +67,12 @@ t.test("all are asked, few at a time, and answers are kept", async (t) => {
   const pool = new FakePool();
   const reader = new CommitAttributeReader(pool.asPool, 2);
   const first = await reader.ask(owners, commits(100), limits());
-  t.equal(first.facts.size, 100);
+  t.equal(first.attributes.size, 100);
   t.same(first.failures, []);
   t.ok(pool.asked.every((request) => request.commits.length <= 8));
   t.ok(pool.runningMax <= 2);
   const { length } = pool.asked;
-  t.equal((await reader.ask(owners, commits(100), limits())).facts.size, 100);
+  t.equal((await reader.ask(owners, commits(100), limits())).attributes.size, 100);
   t.equal(pool.asked.length, length, "nothing is asked again");
   await reader.ask({ kind: "commit-date" }, commits(1), limits());
   t.equal(pool.asked.length, length + 1, "another question is");
@@ -93,8 +93,8 @@ t.test("a failure costs its commit, and is not kept", async (t) => {
   );
   const reader = new CommitAttributeReader(pool.asPool, 2);
   for (const time of ["the first", "the second"]) {
-    const { facts, failures } = await reader.ask(owners, commits(5), limits());
-    t.equal(facts.size, 4, time);
+    const { attributes, failures } = await reader.ask(owners, commits(5), limits());
+    t.equal(attributes.size, 4, time);
     t.same(failures, [{ repositoryId: 3, reason: "the mirror is damaged", isLate: false }]);
   }
   t.same(
@@ -107,8 +107,8 @@ t.test("a read that fails as a whole costs its commits", async (t) => {
   const pool = new FakePool(() => {
     throw new TrawlError("overloaded", "too many");
   });
-  const { facts, failures } = await new CommitAttributeReader(pool.asPool, 2).ask(owners, commits(9), limits());
-  t.equal(facts.size, 0);
+  const { attributes, failures } = await new CommitAttributeReader(pool.asPool, 2).ask(owners, commits(9), limits());
+  t.equal(attributes.size, 0);
   t.equal(failures.length, 9);
   t.match(failures[0], { reason: "too many", isLate: false });
 });
@@ -137,10 +137,10 @@ t.test("a search that waits for another's turn ends at its own time", async (t) 
   t.equal(pool.asked.length, 1, "and never asks");
   await pool.endOne();
   await pool.endOne();
-  t.equal((await long).facts.size, 2);
+  t.equal((await long).attributes.size, 2);
   const next = reader.ask(authors, commits(1, 20), limits());
   await pool.endOne();
-  t.equal((await next).facts.size, 1, "the turn is not lost");
+  t.equal((await next).attributes.size, 1, "the turn is not lost");
 });
 
 t.test("searches take turns", async (t) => {
