@@ -87,7 +87,7 @@ export class ShardSearch {
     this.#reader = reader;
     this.#writer = writer;
     const people = options.people === undefined ? undefined : new People(options.people, options.plan);
-    const rulesOf = new Map<BasicQueryEvaluator, number>();
+    const optionsIndexes = new Map<BasicQueryEvaluator, number>();
     options.plan.basicQueries.forEach((basic, i) => {
       if (basic.text === undefined) return;
       const evaluator = new BasicQueryEvaluator(
@@ -101,9 +101,9 @@ export class ShardSearch {
         this.#stop,
       );
       if (evaluator.hasRepositories) this.#evaluators.push(evaluator);
-      rulesOf.set(evaluator, basic.rules);
+      optionsIndexes.set(evaluator, basic.optionsIndex);
     });
-    const { ruleLimits } = options;
+    const { resultLimits } = options;
     const revisionCount =
       visibility.sets === undefined
         ? 1
@@ -115,7 +115,9 @@ export class ShardSearch {
           );
     this.#blockContentCountMax = Math.max(blockContentCountMin, Math.floor(blockContentCountMax / revisionCount));
     this.#collector =
-      ruleLimits === undefined ? undefined : new ResultCollector(options.plan, ruleLimits, writer.control, rulesOf);
+      resultLimits === undefined
+        ? undefined
+        : new ResultCollector(options.plan, resultLimits, writer.control, optionsIndexes);
   }
 
   /**
@@ -264,8 +266,14 @@ export class ShardSearch {
       return true;
     }
     const at = { document: source.document, revision };
-    return this.#collector.gather(hits, source.revision, at, isKnown, this.#rows, this.#pathRows, (select, rules) =>
-      this.#writer.select(source, select, rules),
+    return this.#collector.gather(
+      hits,
+      source.revision,
+      at,
+      isKnown,
+      this.#rows,
+      this.#pathRows,
+      (select, optionsIndex) => this.#writer.select(source, select, optionsIndex),
     );
   }
 }

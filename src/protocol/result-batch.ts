@@ -14,8 +14,8 @@ export interface ResultBatch {
 export interface SelectedResult {
   /** Equal for equal results, whichever worker found them. */
   readonly key: string;
-  /** Number of the rules that selected it. */
-  readonly rules: number;
+  /** Index, in the plan, of the result options that selected it. */
+  readonly optionsIndex: number;
   readonly repositoryId: number;
   readonly revision: string;
   readonly kind: "repository" | "directory" | "owner";

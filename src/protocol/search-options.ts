@@ -10,8 +10,8 @@ export interface SearchOptions {
   /** At most this many matches are found, and at most so many are written; counted over all workers. */
   readonly matchCountMax: number;
   readonly displayCountMax: number;
-  /** Undefined where one set of rules holds for all results. */
-  readonly ruleLimits: ResultLimits | undefined;
+  /** Undefined when the same result options apply to all results. */
+  readonly resultLimits: ResultLimits | undefined;
   /** Memory of a `PeopleTable` of all commits that are searched; undefined when nobody asks for people. */
   readonly people: SharedArrayBuffer | undefined;
   /** By basic query of the plan: which repositories it searches. */

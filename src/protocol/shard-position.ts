@@ -26,10 +26,10 @@ export interface ShardPosition {
 }
 
 /**
- * The result of a block in which rules took the last of what their limit leaves; those after it have nothing of theirs.
+ * The result of a block at which a limit was reached; results after it get no matches of these options in theirs.
  */
 export interface ResultCut {
-  readonly rules: number;
+  readonly optionsIndex: number;
   readonly at: ResultPosition;
   /** Matches that they took of it. */
   readonly taken: number;

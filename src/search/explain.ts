@@ -124,7 +124,7 @@ async function explainPlan(searchId: number, plan: SearchPlan, environment: Expl
 
 function describeResolution(resolution: Resolution, i: number, allCount: number): string {
   return (
-    `repositories of alternative ${i + 1}: ${resolution.repositories.length} of ${allCount}` +
+    `repositories of basic query ${i + 1}: ${resolution.repositories.length} of ${allCount}` +
     `, ${resolution.excludedForks.length} forks and ${resolution.excludedArchived.length} archived left out`
   );
 }
@@ -141,7 +141,8 @@ function explainOptions(
     lineBytesMax: 1000,
     matchCountMax: countAll,
     displayCountMax: 0,
-    ruleLimits: plan.rules.length === 1 ? undefined : makeResultLimits(plan.rules.map(() => undefined)),
+    resultLimits:
+      plan.resultOptions.length === 1 ? undefined : makeResultLimits(plan.resultOptions.map(() => undefined)),
     people,
     selections: resolutions.map((resolution) => indexedSelection(resolution.selection)),
     useIndex: true,

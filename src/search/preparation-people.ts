@@ -22,10 +22,10 @@ export function asksPeople(plan: SearchPlan): boolean {
   return plan.basicQueries.some((basicQuery) => asksOwners(plan, basicQuery) || asksContributors(basicQuery));
 }
 
-function asksOwners(plan: SearchPlan, { text, rules }: BasicQueryPlan): boolean {
+function asksOwners(plan: SearchPlan, { text, optionsIndex }: BasicQueryPlan): boolean {
   return (
     text !== undefined &&
-    (plan.rules[rules].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"))
+    (plan.resultOptions[optionsIndex].select === "file.owners" || text.people.some(({ kind }) => kind === "owner"))
   );
 }
 

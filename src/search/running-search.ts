@@ -6,7 +6,7 @@ import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { EventSink } from "../model/event-sink.js";
 import type { SearchRequest } from "../model/search-request.js";
 import type { SearchPlan } from "../query/plan/plan.js";
-import { endRules } from "../protocol/result-limits.js";
+import { endTaking } from "../protocol/result-limits.js";
 import type { RepositorySelection, SearchOptions } from "../protocol/search-options.js";
 import { ControlBlock } from "../protocol/control-block.js";
 import { EventStream, SearchClock } from "./stream/event-stream.js";
@@ -76,7 +76,7 @@ export class RunningSearch {
   #repositoryWork: PacedWork | undefined;
   /** Undefined when all that is searched is indexed. */
   #phases: PhaseQueue | undefined;
-  /** One for the search, and one for each set of rules whose time is shorter. */
+  /** One for the search, and one for each element of `resultOptions` with a shorter timeout. */
   readonly #clocks: readonly SearchClock[];
   #ended = false;
   #resolveStopped: () => void = () => undefined;
@@ -137,8 +137,8 @@ export class RunningSearch {
     const { timeoutsMs } = this.#limits;
     this.#clocks = [
       new SearchClock(this.#timeoutMs, () => this.#expire()),
-      ...timeoutsMs.flatMap((timeoutMs, rules) =>
-        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireRules(rules))] : [],
+      ...timeoutsMs.flatMap((timeoutMs, optionsIndex) =>
+        timeoutMs < this.#timeoutMs ? [new SearchClock(timeoutMs, () => this.#expireOptions(optionsIndex))] : [],
       ),
     ];
   }
@@ -351,10 +351,10 @@ export class RunningSearch {
   }
 
   /** The time of some basic queries is over: the others go on. */
-  #expireRules(rules: number): void {
-    if (this.#limits.ruleLimits === undefined) return;
-    this.#report.timedOutRules.add(rules);
-    endRules(this.#limits.ruleLimits, rules);
+  #expireOptions(optionsIndex: number): void {
+    if (this.#limits.resultLimits === undefined) return;
+    this.#report.timedOutOptions.add(optionsIndex);
+    endTaking(this.#limits.resultLimits, optionsIndex);
   }
 
   /** The client has left: nobody waits for what is found. */

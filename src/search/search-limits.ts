@@ -17,9 +17,9 @@ export interface SearchLimits {
   readonly displayCountMax: number;
   /** True when a larger count is of use to all basic queries alike. */
   readonly isSuggestible: boolean;
-  /** Undefined where one set of rules holds for all results. */
-  readonly ruleLimits: ResultLimits | undefined;
-  /** By rules of the plan; the search ends after the longest. */
+  /** Undefined when the same result options apply to all results. */
+  readonly resultLimits: ResultLimits | undefined;
+  /** By index in the plan's result options; the search ends after the longest. */
   readonly timeoutsMs: readonly number[];
   readonly lane: Lane;
 }
@@ -29,18 +29,18 @@ export function searchLimits(
   request: SearchRequest,
   environment: Pick<SearchEnvironment, "defaultCount" | "defaultTimeoutMs" | "maxTimeoutMs">,
 ): SearchLimits {
-  const counts = plan.rules.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
+  const counts = plan.resultOptions.map(({ count }) => count ?? request.defaultCount ?? environment.defaultCount);
   const matchCountMax = Math.max(...counts);
   return {
     matchCountMax,
     displayCountMax: Math.min(request.display ?? matchCountMax, matchCountMax),
     isSuggestible: counts.every((count) => count === matchCountMax),
-    // Rules that several basic queries share have the same limit as the whole search, which sees to it.
-    ruleLimits:
+    // Options that several basic queries share have the limit of the whole search, which enforces it.
+    resultLimits:
       counts.length === 1
         ? undefined
         : makeResultLimits(counts.map((count) => (count < matchCountMax ? count : undefined))),
-    timeoutsMs: plan.rules.map(({ timeoutMs, count }) =>
+    timeoutsMs: plan.resultOptions.map(({ timeoutMs, count }) =>
       Math.min(
         timeoutMs ?? (count === undefined ? environment.defaultTimeoutMs : environment.maxTimeoutMs),
         environment.maxTimeoutMs,
@@ -64,7 +64,7 @@ export function searchOptions(
     lineBytesMax: Math.min(request.chunkMatches ? request.lineBytesMax : lineBytesUnlimited, lineTextBytesMax),
     matchCountMax: limits.matchCountMax,
     displayCountMax: limits.displayCountMax,
-    ruleLimits: limits.ruleLimits,
+    resultLimits: limits.resultLimits,
     people: undefined,
     selections,
     useIndex: plan.basicQueries.every(({ repositories }) => repositories.index !== "no"),

@@ -116,7 +116,7 @@ const olderNames = rows("older names of repo:has.meta", "standard", [
   ["another name is a regexp", "repo:has.nothing(x)", [none]],
 ]);
 
-const rules = rows("select: and count: of one alternative", "standard", [
+const rules = rows("select: and count: of one basic query", "standard", [
   [
     "select: for one of two",
     "(repo:^odd$ type:repo) or (repo:^parser$ type:file select:file tokens)",
@@ -173,7 +173,7 @@ const rules = rows("select: and count: of one alternative", "standard", [
   ],
   ["the limit counts what is selected", "repo:^parser$ type:file select:repo count:1 e", ["parser"], []],
   [
-    "of one alternative, too",
+    "of one basic query, too",
     "(repo:^parser$ type:file select:repo count:1 e) or (repo:^odd$ type:repo)",
     ["odd", "parser"],
     [],

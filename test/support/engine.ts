@@ -159,9 +159,9 @@ export interface EngineOptions {
 const all = 99_999_999;
 
 /** As the daemon has them: the limit of the whole search is the largest. */
-function ruleLimitsOf({ rules }: SearchPlan): ResultLimits | undefined {
-  const counts = rules.map(({ count }) => count ?? all);
-  return rules.length === 1
+function makeLimits({ resultOptions }: SearchPlan): ResultLimits | undefined {
+  const counts = resultOptions.map(({ count }) => count ?? all);
+  return resultOptions.length === 1
     ? undefined
     : makeResultLimits(counts.map((count) => (count < Math.max(...counts) ? count : undefined)));
 }
@@ -180,7 +180,7 @@ export function runEngine(
     lineBytesMax: 1_000_000,
     matchCountMax: given.matchCountMax ?? all,
     displayCountMax: given.displayCountMax ?? all,
-    ruleLimits: ruleLimitsOf(plan),
+    resultLimits: makeLimits(plan),
     people: given.people,
     selections: given.selections ?? plan.basicQueries.map(() => ({ repositoryIds: undefined, revisions: undefined })),
     useIndex: given.useIndex ?? true,

@@ -10,7 +10,7 @@ import type { Rows } from "../match/rows.js";
 import type { ResultCut } from "../../protocol/shard-position.js";
 
 /** Receives the selected value of a document, such as its directory, instead of the document. */
-export type SelectSink = (select: DocumentSelect, rules: number) => void;
+export type SelectSink = (select: DocumentSelect, optionsIndex: number) => void;
 
 /**
  * Gathers the rows of a result when the basic queries of a search differ in their `select:` or their limit: each of
@@ -23,19 +23,19 @@ export class ResultCollector {
   readonly #plan: SearchPlan;
   readonly #limits: ResultLimits;
   readonly #control: ControlBlock;
-  readonly #rulesOf: ReadonlyMap<BasicQueryEvaluator, number>;
+  readonly #optionsIndexes: ReadonlyMap<BasicQueryEvaluator, number>;
   #cuts: ResultCut[] = [];
 
   constructor(
     plan: SearchPlan,
     limits: ResultLimits,
     control: ControlBlock,
-    rulesOf: ReadonlyMap<BasicQueryEvaluator, number>,
+    optionsIndexes: ReadonlyMap<BasicQueryEvaluator, number>,
   ) {
     this.#plan = plan;
     this.#limits = limits;
     this.#control = control;
-    this.#rulesOf = rulesOf;
+    this.#optionsIndexes = optionsIndexes;
   }
 
   /** The cuts of the block up to here. */
@@ -44,20 +44,20 @@ export class ResultCollector {
   }
 
   /**
-   * `cuts` are those of a block that goes on. In one that does not, rules that are over have had nothing from its
+   * `cuts` are those of a block that goes on. In one that does not, options whose limit is reached get nothing from its
    * start.
    */
   startBlock(cuts: readonly ResultCut[] | undefined): void {
     this.#cuts =
       cuts === undefined
-        ? this.#plan.rules.flatMap((_, rules) =>
-            isOver(this.#limits, rules) ? [{ rules, at: { document: 0, revision: 0 }, taken: 0 }] : [],
+        ? this.#plan.resultOptions.flatMap((_, optionsIndex) =>
+            isOver(this.#limits, optionsIndex) ? [{ optionsIndex, at: { document: 0, revision: 0 }, taken: 0 }] : [],
           )
         : [...cuts];
   }
 
   isOver(evaluator: BasicQueryEvaluator): boolean {
-    return isOver(this.#limits, this.#rulesNumber(evaluator));
+    return isOver(this.#limits, this.#optionsIndex(evaluator));
   }
 
   /** Appends the rows of one result; `isKnown` says that it was counted before. False when nothing of it is left. */
@@ -90,10 +90,10 @@ export class ResultCollector {
     pathRows: Rows,
     sink: SelectSink,
   ): boolean {
-    const rules = this.#rulesNumber(evaluator);
-    const { select } = this.#plan.rules[rules];
+    const optionsIndex = this.#optionsIndex(evaluator);
+    const { select } = this.#plan.resultOptions[optionsIndex];
     if (isDocumentSelect(select)) {
-      sink(select, rules);
+      sink(select, optionsIndex);
       return false;
     }
     const rowFrom = rows.count;
@@ -104,25 +104,25 @@ export class ResultCollector {
     }
     const rowCount = rows.count - rowFrom;
     const wanted = select === "content" ? rowCount : Math.max(1, rowCount);
-    const taken = wanted === 0 ? 0 : this.#take(rules, wanted, at, isKnown);
+    const taken = wanted === 0 ? 0 : this.#take(optionsIndex, wanted, at, isKnown);
     if (taken < rowCount) rows.count = rowFrom + taken;
     if (taken === 0) pathRows.count = pathRowFrom;
     return taken > 0;
   }
 
-  #take(rules: number, wanted: number, at: ResultPosition, isKnown: boolean): number {
-    const cut = this.#cuts.find((one) => one.rules === rules);
+  #take(optionsIndex: number, wanted: number, at: ResultPosition, isKnown: boolean): number {
+    const cut = this.#cuts.find((one) => one.optionsIndex === optionsIndex);
     if (cut !== undefined) {
       if (isBefore(at, cut.at.document, cut.at.revision)) return wanted;
       return at.document === cut.at.document && at.revision === cut.at.revision ? Math.min(wanted, cut.taken) : 0;
     }
     if (isKnown) return wanted;
-    const taken = takeMatches(this.#limits, rules, wanted, this.#control);
-    if (taken < wanted) this.#cuts.push({ rules, at, taken });
+    const taken = takeMatches(this.#limits, optionsIndex, wanted, this.#control);
+    if (taken < wanted) this.#cuts.push({ optionsIndex, at, taken });
     return taken;
   }
 
-  #rulesNumber(evaluator: BasicQueryEvaluator): number {
-    return this.#rulesOf.get(evaluator) ?? 0;
+  #optionsIndex(evaluator: BasicQueryEvaluator): number {
+    return this.#optionsIndexes.get(evaluator) ?? 0;
   }
 }

@@ -274,8 +274,8 @@ export class ResultWriter {
 
   /** How many content rows the result has after `select:`; undefined when it is not to be written. */
   #selectRows(source: ResultSource, rowCount: number, pathRows: Rows): number | undefined {
-    const { select } = this.#options.plan.rules[0];
-    if (this.#options.ruleLimits !== undefined) return rowCount;
+    const { select } = this.#options.plan.resultOptions[0];
+    if (this.#options.resultLimits !== undefined) return rowCount;
     if (isDocumentSelect(select)) {
       this.select(source, select, 0);
       return undefined;
@@ -293,21 +293,21 @@ export class ResultWriter {
   }
 
   /** Takes what the document belongs to in place of the document. */
-  select(source: ResultSource, select: DocumentSelect, rules: number): void {
+  select(source: ResultSource, select: DocumentSelect, optionsIndex: number): void {
     switch (select) {
       case "repo":
-        return this.#selectRepository(source, rules);
+        return this.#selectRepository(source, optionsIndex);
       case "file.directory":
-        return this.#selectDirectory(source, rules);
+        return this.#selectDirectory(source, optionsIndex);
       case "file.owners":
-        return this.#selectOwners(source, rules);
+        return this.#selectOwners(source, optionsIndex);
     }
   }
 
-  #selectRepository({ card, revision }: ResultSource, rules: number): void {
+  #selectRepository({ card, revision }: ResultSource, optionsIndex: number): void {
     this.#select({
       key: `${card.id}@${revision.typed}`,
-      rules,
+      optionsIndex,
       repositoryId: card.id,
       revision: revision.typed,
       kind: "repository",
@@ -315,14 +315,14 @@ export class ResultWriter {
     });
   }
 
-  #selectDirectory({ card, revision, document }: ResultSource, rules: number): void {
+  #selectDirectory({ card, revision, document }: ResultSource, optionsIndex: number): void {
     const path = (this.#reader as ShardReader).path(document).toString();
     const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
     const members = this.#findTemplate(card, revision).members.toString();
     const json = `{"type":"path","path":${JSON.stringify(directory)}${members}}`;
     this.#select({
       key: `${card.id}@${revision.typed}:${directory}`,
-      rules,
+      optionsIndex,
       repositoryId: card.id,
       revision: revision.typed,
       kind: "directory",
@@ -330,14 +330,14 @@ export class ResultWriter {
     });
   }
 
-  #selectOwners({ card, revision, document }: ResultSource, rules: number): void {
+  #selectOwners({ card, revision, document }: ResultSource, optionsIndex: number): void {
     const commit = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
     const owners = this.#people?.owners(commit, (this.#reader as ShardReader).path(document)) ?? [];
     for (const { kind, text } of owners) {
       const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
       this.#select({
         key: `${kind}:${text.toLowerCase()}`,
-        rules,
+        optionsIndex,
         repositoryId: card.id,
         revision: revision.typed,
         kind: "owner",
@@ -350,7 +350,7 @@ export class ResultWriter {
   }
 
   #select(result: SelectedResult): void {
-    const key = `${result.rules} ${result.key}`;
+    const key = `${result.optionsIndex} ${result.key}`;
     if (this.#selectedKeys.has(key)) return;
     this.#selectedKeys.add(key);
     this.#selected.push(result);

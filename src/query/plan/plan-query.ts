@@ -43,20 +43,20 @@ export function* planInSteps(
   const patternType = effectivePatternType(text, type, tree.root);
   for (const query of queries) refuseUnbuilt(text, query);
   boundContributors(text, queries);
-  const { rules, numbers } = planResultOptions(queries);
+  const { resultOptions, indexes } = planResultOptions(queries);
   const plans: BasicQueryPlan[] = [];
   for (const [i, query] of queries.entries()) {
-    plans.push(...planBasic(query, numbers[i], contexts, analyses, nowMs));
+    plans.push(...planBasic(query, indexes[i], contexts, analyses, nowMs));
     yield;
   }
   if (plans.length > queryLimits.basicQueryCountMax) throw tooManyGroups(text, queries);
-  return { patternType, basicQueries: plans, rules };
+  return { patternType, basicQueries: plans, resultOptions };
 }
 
 /** One plan; or, in a context with a list, one for the repositories that it has at the same revisions. */
 function planBasic(
   query: BasicQuery,
-  rules: number,
+  optionsIndex: number,
   contexts: SearchContexts | undefined,
   analyses: Analyses,
   nowMs: number,
@@ -68,7 +68,7 @@ function planBasic(
     repositories: planRepositories(query, group, analyses, nowMs),
     text,
     repositoryNames,
-    rules,
+    optionsIndex,
   }));
 }
 

@@ -9,8 +9,8 @@ import type { RegexpAnalysis } from "../../regexp/analysis/analysis.js";
 export interface SearchPlan {
   readonly patternType: PatternType;
   readonly basicQueries: readonly BasicQueryPlan[];
-  /** What holds for the results of basic queries, which name theirs by number. One where all say the same. */
-  readonly rules: readonly ResultOptions[];
+  /** The result options of the basic queries, which refer to theirs by index. One element when all have the same. */
+  readonly resultOptions: readonly ResultOptions[];
 }
 
 /** What a basic query says of its results. */
@@ -31,8 +31,8 @@ export interface BasicQueryPlan {
   readonly text: TextPlan | undefined;
   /** Regexps on repository names; undefined when this basic query gives no repository results. */
   readonly repositoryNames: RepositoryNamePlan | undefined;
-  /** Which of the plan's rules hold for its results. */
-  readonly rules: number;
+  /** Index of its options in the plan's `resultOptions`. */
+  readonly optionsIndex: number;
 }
 
 export type YesNoOnly = "yes" | "no" | "only";

@@ -27,16 +27,18 @@ export function printNode(node: QueryNode): string {
 }
 
 /**
- * The short form of a plan: its basic queries, then the rules that hold for all of them; rules of one basic query stand
- * with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
+ * The short form of a plan: its basic queries, then the result options of all of them; the options of one basic query
+ * stand with it. A filter that the query does not have is not printed; `i` behind a pattern means that case is ignored.
  *
  *     {repositories("host/r"@v1 not(/x/)) text(content+path file:/\.c$/i "kmalloc"i)} count:100
  */
-export function printPlan({ basicQueries, rules }: SearchPlan): string {
-  const [common] = rules;
-  if (rules.length === 1)
+export function printPlan({ basicQueries, resultOptions }: SearchPlan): string {
+  const [common] = resultOptions;
+  if (resultOptions.length === 1)
     return [basicQueries.map((basic) => printBasic(basic, [])).join(" or "), ...printResultOptions(common)].join(" ");
-  return basicQueries.map((basic) => printBasic(basic, printResultOptions(rules[basic.rules]))).join(" or ");
+  return basicQueries
+    .map((basic) => printBasic(basic, printResultOptions(resultOptions[basic.optionsIndex])))
+    .join(" or ");
 }
 
 function printResultOptions({ select, count, timeoutMs }: ResultOptions): readonly string[] {
@@ -47,12 +49,12 @@ function printResultOptions({ select, count, timeoutMs }: ResultOptions): readon
   ];
 }
 
-function printBasic({ repositories, text, repositoryNames }: BasicQueryPlan, rules: readonly string[]): string {
+function printBasic({ repositories, text, repositoryNames }: BasicQueryPlan, options: readonly string[]): string {
   const parts = [
     ...printRepositories(repositories),
     ...(text === undefined ? [] : [printText(text)]),
     ...(repositoryNames === undefined ? [] : [`names(${printNames(repositoryNames)})`]),
-    ...rules,
+    ...options,
   ];
   return `{${parts.join(" ")}}`;
 }

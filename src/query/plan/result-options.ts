@@ -5,26 +5,26 @@ import { findField } from "../fields/validate.js";
 import { readCount, readTimeoutMs } from "../fields/values.js";
 
 /**
- * What valid basic queries say of their results, and for each the number of its rules.
+ * The result options of valid basic queries, and the index of the options of each.
  *
  * Where all have the same `count:`, the limit of the whole search keeps each of them to its own, and those that say the
- * same share their rules. Otherwise each has rules of its own, so that its matches are counted apart.
+ * same share their options. Otherwise each has options of its own, so that its matches are counted apart.
  */
 export function planResultOptions(queries: readonly BasicQuery[]): {
-  readonly rules: readonly ResultOptions[];
-  readonly numbers: readonly number[];
+  readonly resultOptions: readonly ResultOptions[];
+  readonly indexes: readonly number[];
 } {
   const typed = queries.map(planOptions);
-  if (typed.some(({ count }) => count !== typed[0].count)) return { rules: typed, numbers: [...typed.keys()] };
+  if (typed.some(({ count }) => count !== typed[0].count)) return { resultOptions: typed, indexes: [...typed.keys()] };
   const numberOf = new Map<string, number>();
-  const rules: ResultOptions[] = [];
-  const numbers = typed.map((one) => {
+  const resultOptions: ResultOptions[] = [];
+  const indexes = typed.map((one) => {
     const key = `${one.select} ${one.timeoutMs}`;
-    const number = numberOf.get(key) ?? rules.push(one) - 1;
+    const number = numberOf.get(key) ?? resultOptions.push(one) - 1;
     numberOf.set(key, number);
     return number;
   });
-  return { rules, numbers };
+  return { resultOptions, indexes };
 }
 
 function planOptions(query: BasicQuery): ResultOptions {

@@ -8,13 +8,13 @@ import type { SearchResults } from "../stream/search-results.js";
 
 /** Gives the results the repositories that the plan takes as such. Yields between pieces of work. */
 export function* repositoryResults(
-  { basicQueries, rules: allRules }: SearchPlan,
+  { basicQueries, resultOptions }: SearchPlan,
   resolutions: readonly Resolution[],
   table: RepositoryTable,
   results: Pick<SearchResults, "addRepository" | "prepareRepositories">,
 ): Generator<undefined, void> {
-  for (const [i, { repositoryNames, rules }] of basicQueries.entries()) {
-    const { select } = allRules[rules];
+  for (const [i, { repositoryNames, optionsIndex }] of basicQueries.entries()) {
+    const { select } = resultOptions[optionsIndex];
     if (repositoryNames === undefined || (select !== undefined && select !== "repo")) continue;
     const {
       repositories,
@@ -24,7 +24,7 @@ export function* repositoryResults(
     if (chosen.length > 0) yield* results.prepareRepositories();
     for (const repository of chosen) {
       const typed = revisions?.get(repository.id)?.map((choice) => choice.typed) ?? [undefined];
-      for (const revision of typed) results.addRepository(repository.id, revision, rules);
+      for (const revision of typed) results.addRepository(repository.id, revision, optionsIndex);
       yield;
     }
   }

@@ -45,8 +45,8 @@ export class SearchReport {
   queryError: string | undefined;
   /** Whether the time of the whole search is over. */
   isTimedOut = false;
-  /** Rules whose time is over. */
-  readonly timedOutRules = new Set<number>();
+  /** Result options, by index, whose timeout has expired. */
+  readonly timedOutOptions = new Set<number>();
   readonly #search: ReportedSearch;
 
   constructor(search: ReportedSearch, resolutions: readonly Resolution[]) {
@@ -154,7 +154,7 @@ export class SearchReport {
   }
 
   get #hasTimedOut(): boolean {
-    return this.isTimedOut || this.timedOutRules.size > 0;
+    return this.isTimedOut || this.timedOutOptions.size > 0;
   }
 
   #excludedCounts(): { readonly excludedForkCount: number; readonly excludedArchivedCount: number } {
@@ -170,9 +170,9 @@ export class SearchReport {
 
   #timedOutNames(): readonly string[] {
     if (!this.#hasTimedOut) return [];
-    return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutRules.size} rules`, () => {
+    return this.#once(this.isTimedOut ? "late" : `late by ${this.timedOutOptions.size} options`, () => {
       const late = this.#resolutions.filter(
-        (_, i) => this.isTimedOut || this.timedOutRules.has(this.#search.plan.basicQueries[i].rules),
+        (_, i) => this.isTimedOut || this.timedOutOptions.has(this.#search.plan.basicQueries[i].optionsIndex),
       );
       return repositoriesOfAll(late).map(({ name }) => name);
     });

@@ -22,9 +22,9 @@ export class SearchResults {
   readonly #control: ControlBlock;
   readonly #repositories: () => RepositoryTable;
   readonly #stream: EventStream;
-  /** Keys of the results that the main thread has counted, for the search and by rules. */
+  /** Keys of the results that the main thread has counted, for the search and by result options. */
   readonly #seen = new Set<string>();
-  readonly #seenByRules = new Map<number, Set<string>>();
+  readonly #seenByOptions = new Map<number, Set<string>>();
   /** Made for the first repository result. */
   #highlighter: NameHighlighter | undefined;
 
@@ -58,8 +58,8 @@ export class SearchResults {
     for (const key of batch.tally.repositories.keys()) this.repositoryIds.add(Number(key.slice(0, key.indexOf("@"))));
     if (batch.bytes.length > 0) this.#stream.addMatches({ bytes: batch.bytes, release: release });
     for (const result of batch.selected) {
-      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.rules);
-      else if (this.#countNew(result.key, result.rules)) this.#addSelected(result);
+      if (result.kind === "repository") this.addRepository(result.repositoryId, result.revision, result.optionsIndex);
+      else if (this.#countNew(result.key, result.optionsIndex)) this.#addSelected(result);
     }
   }
 
@@ -79,9 +79,9 @@ export class SearchResults {
   }
 
   /** Takes a repository as result, unless it is one already. */
-  addRepository(repositoryId: number, revision: string | undefined, rules: number): void {
+  addRepository(repositoryId: number, revision: string | undefined, optionsIndex: number): void {
     const repository = this.#repositories().byId(repositoryId);
-    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, rules)) return;
+    if (repository === undefined || !this.#countNew(`${repositoryId}@${revision ?? ""}`, optionsIndex)) return;
     this.repositoryCount++;
     this.repositoryIds.add(repositoryId);
     if (!this.#showOne()) return;
@@ -92,17 +92,17 @@ export class SearchResults {
   }
 
   /**
-   * Counts a result of the main thread, first for its rules and then for the search; false when it is one that the
-   * search has already, or one too many.
+   * Counts a result of the main thread, first for its result options and then for the search; false when it is one that
+   * the search has already, or one too many.
    */
-  #countNew(key: string, rules: number): boolean {
-    const { ruleLimits } = this.#limits;
-    if (ruleLimits !== undefined) {
-      const seen = this.#seenByRules.get(rules) ?? new Set();
-      this.#seenByRules.set(rules, seen);
+  #countNew(key: string, optionsIndex: number): boolean {
+    const { resultLimits } = this.#limits;
+    if (resultLimits !== undefined) {
+      const seen = this.#seenByOptions.get(optionsIndex) ?? new Set();
+      this.#seenByOptions.set(optionsIndex, seen);
       if (seen.has(key)) return false;
       seen.add(key);
-      if (takeMatches(ruleLimits, rules, 1, this.#control) === 0) return false;
+      if (takeMatches(resultLimits, optionsIndex, 1, this.#control) === 0) return false;
     }
     if (this.#seen.has(key)) return false;
     this.#seen.add(key);

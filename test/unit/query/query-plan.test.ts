@@ -270,23 +270,23 @@ table("the pattern types", "structural", [
 
 t.test("counts and times as numbers", async (t) => {
   t.match(planQuery("a", "standard"), {
-    rules: [{ count: undefined, timeoutMs: undefined, select: undefined }],
+    resultOptions: [{ count: undefined, timeoutMs: undefined, select: undefined }],
     patternType: "standard",
   });
   t.match(planQuery("a count:7 timeout:10ms", "keyword"), {
-    rules: [{ count: 7, timeoutMs: 10 }],
+    resultOptions: [{ count: 7, timeoutMs: 10 }],
     patternType: "keyword",
   });
-  t.match(planQuery("a count:all", "regexp"), { rules: [{ count: 99_999_999 }] });
+  t.match(planQuery("a count:all", "regexp"), { resultOptions: [{ count: 99_999_999 }] });
 });
 
 t.test("alternatives that say the same of their results share it, unless they count apart", async (t) => {
-  const rulesOf = (text: string): readonly number[] =>
-    planQuery(text, "standard").basicQueries.map(({ rules }) => rules);
-  t.same(rulesOf("a repo:x or b repo:y"), [0, 0]);
-  t.same(rulesOf("(a repo:x) or (b repo:y select:repo) or (c repo:z)"), [0, 1, 0]);
-  t.same(rulesOf("(a repo:x count:2) or (b repo:y count:2)"), [0, 0]);
-  t.same(rulesOf("(a repo:x count:2) or (b repo:y count:2) or (c repo:z)"), [0, 1, 2]);
+  const optionsIndexes = (text: string): readonly number[] =>
+    planQuery(text, "standard").basicQueries.map(({ optionsIndex }) => optionsIndex);
+  t.same(optionsIndexes("a repo:x or b repo:y"), [0, 0]);
+  t.same(optionsIndexes("(a repo:x) or (b repo:y select:repo) or (c repo:z)"), [0, 1, 0]);
+  t.same(optionsIndexes("(a repo:x count:2) or (b repo:y count:2)"), [0, 0]);
+  t.same(optionsIndexes("(a repo:x count:2) or (b repo:y count:2) or (c repo:z)"), [0, 1, 2]);
 });
 
 t.test("what is not built yet", async (t) => {

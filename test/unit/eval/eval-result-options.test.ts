@@ -6,7 +6,7 @@ import { runEngine, testRepository, testShard, type EngineResult } from "../../s
 import { engineLines } from "../../support/naive.js";
 import { fc, runs } from "../../support/property.js";
 
-// Of basic queries with rules of their own, in one shard and one thread:
+// Of basic queries with result options of their own, in one shard and one thread:
 // search(A or B) = search(A) united with search(B), where each of A and B has its own select: and its own count:.
 
 const runCount = runs(300);
@@ -55,20 +55,20 @@ function withoutPaths(line: string): string {
   return line.slice(0, line.lastIndexOf(" path:["));
 }
 
-t.test("basic queries with rules of their own", async (t) => {
-  let ruled = 0;
+t.test("basic queries with result options of their own", async (t) => {
+  let several = 0;
   fc.assert(
     fc.property(corpus, fc.array(basic, { minLength: 1, maxLength: 2 }), word, (documents, first, last) => {
       // One without a limit, so that no limit of the whole search is reached.
       const basics = [...first, `type:file ${last}`];
       const shards = [testShard(kernel, documents, repositories)];
       const plan = planQuery(basics.map((text) => `(${text})`).join(" or "), "standard");
-      if (plan.rules.length > 1) ruled++;
+      if (plan.resultOptions.length > 1) several++;
       const together = runEngine(kernel, shards, plan, {});
       const paused = runEngine(kernel, shards, plan, { credit: 1 });
       const apart = basics.map((text) => {
         const alone = planQuery(text, "standard");
-        return runEngine(kernel, shards, alone, { matchCountMax: alone.rules[0].count ?? 99_999_999 });
+        return runEngine(kernel, shards, alone, { matchCountMax: alone.resultOptions[0].count ?? 99_999_999 });
       });
       const query = basics.join(" or ");
       if (show(together) !== show(paused))
@@ -77,11 +77,11 @@ t.test("basic queries with rules of their own", async (t) => {
           actual: show(paused),
           expected: show(together),
         });
-      if (plan.rules.length > 1 && show(together) !== show(...apart)) {
+      if (plan.resultOptions.length > 1 && show(together) !== show(...apart)) {
         throw new assert.AssertionError({ message: query, actual: show(together), expected: show(...apart) });
       }
     }),
     { numRuns: runCount },
   );
-  t.ok(ruled > runCount / 3, "enough of the queries have several rules");
+  t.ok(several > runCount / 3, "enough of the queries have several result options");
 });
