@@ -62,22 +62,22 @@ export function* writtenBatches(kernel: Kernel, found: FoundMatches, form: Match
   for (let isDone = false; !isDone; ) {
     const [result, rowsDone] = cursor;
     cursor[2] = 0;
-    isDone = kernel.encodeResults(
-      reader.content,
-      reader.paths,
-      reader.newlines,
-      newlineStepBytes,
+    isDone = kernel.encodeResults({
+      text: reader.content,
+      paths: reader.paths,
+      newlines: reader.newlines,
+      newlineStep: newlineStepBytes,
       fragments,
       results,
       resultCount,
       rows,
-      form.chunks,
-      form.contextLines,
+      chunks: form.chunks,
+      contextLines: form.contextLines,
       lineBytesMax,
       out,
-      batchBytes,
+      pauseAt: batchBytes,
       cursor,
-    );
+    });
     const isStuck = !isDone && cursor[2] === 0 && cursor[0] === result && cursor[1] === rowsDone;
     if (isStuck) cursor.set([result + 1, 0]);
     if (cursor[2] > 0) yield out.subarray(0, cursor[2]);

@@ -6,7 +6,10 @@ import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Kernel } from "./kernel/kernel.js";
 
 /** The methods of a kernel. A call with arguments of the wrong type or out of range throws a TypeError. */
-export type NativeMethods = Omit<Kernel, "name">;
+export interface NativeMethods extends Omit<Kernel, "name" | "encodeResults"> {
+  /** The properties of a `ResultsRequest`, in its order. */
+  encodeResults(...request: readonly (Uint8Array | Uint32Array | number | boolean)[]): boolean;
+}
 
 /** What the C++ addon exports: the same loops for each vector unit that this processor has, and without one. */
 export interface Addon {

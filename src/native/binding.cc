@@ -1,5 +1,5 @@
-// The functions that native.ts, process.ts and socket.ts call. Each one reads its arguments, checks that every range lies inside its
-// array, and hands plain pointers to the loops it was made for.
+// The functions that TypeScript calls. Each one reads its arguments, checks that every range lies inside its array, and
+// passes plain pointers to the loops of its kernel.
 #include "answers.h"
 #include "arguments.h"
 #include "datagram.h"
@@ -145,8 +145,7 @@ napi_value intersectPostings(napi_env env, napi_callback_info info) {
   return number(env, intersectPostings(postings, from, to, units.data, count));
 }
 
-// (text, paths, newlines, newlineStep, fragments, results, resultCount, rows, chunks, contextLines, lineBytesMax, out,
-// pauseAt, cursor)
+// The arguments are the properties of a `ResultsRequest` of kernel.ts, in its order.
 napi_value encodeResults(napi_env env, napi_callback_info info) {
   Arguments given(env, info);
   ResultsJob job = {};

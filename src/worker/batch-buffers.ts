@@ -1,6 +1,6 @@
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
 import { uninitializedBytes } from "../base/bytes.js";
-import { batchBufferBytes } from "../eval/results/result-writer.js";
+import { batchBufferBytes } from "../eval/results/batch-buffer.js";
 import { spareBuffersMax } from "../protocol/messages.js";
 
 /**

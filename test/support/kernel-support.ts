@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import { loadAddon } from "../../src/native/addon.js";
 import type { Kernel } from "../../src/native/kernel/kernel.js";
+import { kernelOver } from "../../src/native/kernel/native-kernel.js";
 import { portableKernel } from "../../src/native/kernel/portable.js";
 import { fc } from "./property.js";
 
@@ -17,7 +18,7 @@ const candidates: readonly Candidate[] = [{ title: "ts", kernel: portableKernel,
 function nativeCandidates(): Candidate[] {
   try {
     return Object.entries(loadAddon().kernels).map(([unit, methods]) => {
-      return { title: `native ${unit}`, kernel: { name: "native" as const, ...methods }, skip: false };
+      return { title: `native ${unit}`, kernel: kernelOver(methods), skip: false };
     });
   } catch (error) {
     return [{ title: "native", kernel: undefined, skip: String(error) }];

@@ -1,69 +1,52 @@
 // Writes `chunkMatches`: runs of lines with rows on them, and their context.
 #pragma once
 
-#include "json-writer.h"
-#include "lines.h"
-#include "loops.h"
-#include "utf8.h"
+#include "elements.h"
 
 namespace trawl {
 
-// A longer run of touching lines goes on in a further chunk, unless the next row shares the last line.
+// A longer run of touching lines continues in another chunk, unless the next row shares the last line.
 constexpr size_t chunkRowsMax = 1000;
 
 template <class V>
-struct ChunkEncoder {
-  const EncodeJob& job;
-  Lines<V> lines;
-  JsonWriter<V> json;
-  // The line of the next row, and the row.
-  Line line;
-  size_t row;
+struct ChunkEncoder : ElementsEncoder<V> {
+  using ElementsEncoder<V>::job;
+  using ElementsEncoder<V>::lines;
+  using ElementsEncoder<V>::json;
+  using ElementsEncoder<V>::line;
+  using ElementsEncoder<V>::row;
   // Lines before this number are in an earlier chunk.
   uint64_t taken = 0;
 
-  explicit ChunkEncoder(const EncodeJob& job)
-      : job(job), lines{job.text, job.contentFrom, job.contentTo}, json(job.out, job.outFrom, job.outLength),
-        line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom) {}
+  using ElementsEncoder<V>::ElementsEncoder;
 
-  Outcome run() {
+  ElementsEnd run() {
     if (row < job.rowTo) {
-      if (!isSound(job, row)) return Outcome::misuse;
+      if (!isSound(job, row)) return this->misused();
       lines.seek(line, rowAt(job, row).start);
-      takeFormerCall();
+      takeEarlierLines();
     }
     while (row < job.rowTo) {
       Line firstLine = line, lastLine = line;
       size_t firstRow = row;
-      if (!gather(lastLine)) return Outcome::misuse;
+      if (!gather(lastLine)) return this->misused();
       size_t before = json.at;
       writeChunk(firstRow, firstLine, lastLine);
-      if (json.full) {
-        finish(before, firstRow, firstLine);
-        return Outcome::full;
-      }
+      if (json.full) return {Outcome::full, before, firstRow};
     }
-    finish(json.at, row, line);
-    return Outcome::done;
+    return {Outcome::done, json.at, row};
   }
 
  private:
-  void finish(size_t at, size_t nextRow, const Line& hint) {
-    job.result[0] = static_cast<uint32_t>(at);
-    job.result[1] = static_cast<uint32_t>(nextRow);
-    job.result[2] = static_cast<uint32_t>(hint.start);
-    job.result[3] = hint.number;
-  }
-
-  // What a former call wrote for the row before.
-  void takeFormerCall() {
+  // Sets `taken` to the lines that an earlier call wrote for the row before.
+  void takeEarlierLines() {
     if (row == job.rowBegin || rowAt(job, row - 1).end > line.end) return;
     size_t end = rowAt(job, row - 1).end;
     size_t between = end < line.start ? countBytes<V>(job.text, end, line.start, '\n') : 0;
     taken = static_cast<uint64_t>(line.number) - between + job.contextLines + 1;
   }
 
-  // Moves on over the rows of one chunk. Afterwards `lastLine` is the last line of their last row, and `line` and `row`
+  // Moves past the rows of one chunk. Afterwards `lastLine` is the last line of their last row, and `line` and `row`
   // are those after the chunk.
   bool gather(Line& lastLine) {
     for (size_t count = 1;; count++) {
@@ -102,7 +85,7 @@ struct ChunkEncoder {
     return at;
   }
 
-  // Stops before the line of the next row, which is in a further chunk.
+  // Stops before the line of the next row, which is in another chunk.
   Line withContextAfter(Line at) const {
     bool last = row == job.rowTo;
     for (uint32_t i = 0; i < job.contextLines && lines.hasNext(at) && (last || at.number + 1 < line.number); i++) {
@@ -111,7 +94,7 @@ struct ChunkEncoder {
     return at;
   }
 
-  // Writes the lines of [from, to); true when one of them was cut.
+  // Writes the lines of [from, to); returns true when one of them was cut.
   bool writeContent(size_t from, size_t to) {
     if (to - from <= job.lineBytesMax) {
       json.string(job.text, from, to);
@@ -163,7 +146,7 @@ struct ChunkEncoder {
 };
 
 template <class V>
-static Outcome encodeChunkMatches(const EncodeJob& job) {
+static ElementsEnd encodeChunkMatches(const EncodeJob& job) {
   return ChunkEncoder<V>(job).run();
 }
 

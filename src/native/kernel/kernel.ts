@@ -1,7 +1,7 @@
 /**
  * The three hot loops behind one interface: scanning text for a literal, building posting lists, and writing matches
- * as JSON bytes. `native.ts` calls the C++ addon, `portable.ts` is the same in plain TypeScript; the property tests
- * hold each against the other.
+ * as JSON bytes. `native-kernel.ts` calls the C++ addon, `portable.ts` is the same in plain TypeScript; property tests
+ * compare the two.
  *
  * Contract, for every method:
  * - All positions and lengths are byte offsets into the `Uint8Array` given, never relative to its `ArrayBuffer`.
@@ -23,10 +23,10 @@ export interface Kernel {
    * a-z; other bytes compare exactly.
    *
    * Writes pairs (`start`, `end`) into `rows` until it is full. `cursor` is (range index, next start position, pairs in
-   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor goes on where the
-   * former stopped, after the pairs that `rows` holds. A caller that has taken the pairs away sets `cursor[2]` to 0.
-   * Returns true when all ranges are done, false when `rows` is full, which may be right after the last row, or when
-   * `workMax` is used up, so that the caller can look whether to go on.
+   * `rows`, work): the caller zeroes it before the first call, and a later call with the same cursor continues where
+   * the previous one stopped, after the pairs that `rows` holds. A caller that has removed the pairs sets `cursor[2]`
+   * to 0. Returns true when all ranges are done. Returns false when `rows` is full, which may be right after the last
+   * row, or when `workMax` is used up, so that the caller can check whether to continue.
    *
    * Work is counted in bytes: of starts tried, of the needle compared with the text past its first 32 bytes, and of the
    * lines that are rows. `cursor[3]` is the work on ranges with the `end` of the current one, over all calls; it
@@ -46,8 +46,8 @@ export interface Kernel {
   /**
    * As `scan`, but a row is the line that holds an occurrence, without its newline: (`lineStart`, `lineEnd`), each
    * line once, in order. A line is bounded by `delimiter` (10 for content, 0 for a list of names) and by
-   * `floor`..`end`, where the floor is given by a fourth number: here `ranges` holds quadruples (`from`, `to`, `end`,
-   * `floor`). After a row the scan goes on past that line, so a dense line costs one row. An occurrence that contains
+   * `floor`..`end`, where the floor is a fourth number: here `ranges` holds quadruples (`from`, `to`, `end`,
+   * `floor`). After a row the scan continues past that line, so a dense line costs one row. An occurrence that contains
    * the delimiter belongs to the line it starts on.
    */
   scanLines(
@@ -69,12 +69,13 @@ export interface Kernel {
   newlineTable(text: Uint8Array, step: number, out: Uint32Array): void;
 
   /**
-   * Trigrams of every unit to sorted posting lists.
+   * Builds sorted posting lists of the trigrams of every unit.
    *
    * `units` holds pairs (`from`, `to`) in unit order, `to` including the overlap. A trigram is three consecutive
    * symbols of the class alphabet (`alphabet.ts`), packed in 21 bits. Posting list: the unit numbers that contain the
    * trigram, strictly increasing, coded as LEB128 varints of (unit - previous unit), the first as (unit + 1). Needs
-   * about 4 bytes per (unit, trigram) pair and 16 MiB of tables, given back on return; 2 MiB stay with the thread.
+   * about 4 bytes per (unit, trigram) pair and 16 MiB of tables, freed on return; 2 MiB remain allocated for the
+   * thread.
    */
   buildPostings(text: Uint8Array, units: Uint32Array, unitCount: number): Postings;
 
@@ -82,13 +83,15 @@ export interface Kernel {
   distinctTrigrams(text: Uint8Array, from: number, to: number, limit: number): number;
 
   /**
-   * Decodes one posting list into `out` (unit numbers) from index 0; returns how many. The list occupies
+   * Decodes one posting list into `out` (unit numbers) from index 0; returns the number of units. The list occupies
    * `postings[from, to)`, and `out` has room for as many numbers. Units ascend, whatever the bytes are: a list ends
-   * before what is no further unit.
+   * before the first number that does not.
    */
   decodePostings(postings: Uint8Array, from: number, to: number, out: Uint32Array): number;
 
-  /** Keeps those of `units[0, count)` (sorted) that are in the posting list; in place; returns how many stay. */
+  /**
+   * Keeps those of `units[0, count)` (sorted) that are in the posting list; in place; returns the number that remain.
+   */
   intersectPostings(postings: Uint8Array, from: number, to: number, units: Uint32Array, count: number): number;
 
   /**
@@ -107,45 +110,30 @@ export interface Kernel {
    * An element of `lineMatches` is `{"line":"...","lineNumber":0-based,"offsetAndLengths":[[start,length],...]}`, start
    * and length in code points. A line that holds several rows is one element. A row that spans lines is an entry on
    * each of them, up to the end of the line for all but the last; pieces of zero length are dropped, and a line without
-   * other pieces has no element. The line's text excludes "\n" and a "\r" before it stays. Bytes that are not UTF-8 are
-   * written as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut there
-   * (at a code point); entries past the cut stay as they are.
+   * other pieces has no element. The line's text excludes "\n" but includes a "\r" before it. Bytes that are not UTF-8
+   * are written as U+FFFD, one for each byte, and count as one code point. A line longer than `lineBytesMax` is cut
+   * there (at a code point); entries past the cut are not changed.
    *
    * An element of `chunkMatches` is
-   * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start": {"offset","line","column"},"end":{...}},...]}`,
-   * plus `,"contentTruncated":true` after the ranges when a line was cut. `offset` is in bytes from the start of the
-   * content, `line` 0-based, `column` in code points. A chunk is the lines of its rows plus `contextLines` before and
-   * after; chunks whose lines touch or overlap are one, as long as it has no more than 1,000 rows (a longer run of
-   * touching lines goes on in a further chunk without repeated lines). Rows that share a line share a chunk, however
-   * many. The lines of a row are those from the one that holds its start to the one that holds its end, be it at column
-   * 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
+   * `{"content":"...","contentStart":{"offset":B,"line":L,"column":0},"ranges":[{"start":
+   * {"offset","line","column"},"end":{...}},...]}`, plus `,"contentTruncated":true` after the ranges when a line was
+   * cut. `offset` is in bytes from the start of the content, `line` 0-based, `column` in code points. A chunk is the
+   * lines of its rows plus `contextLines` before and after; chunks whose lines touch or overlap are merged, up to 1,000
+   * rows (a longer run of touching lines continues in another chunk without repeated lines). Rows that share a line
+   * always share a chunk. The lines of a row are those from the one that holds its start to the one that holds its end,
+   * even if it ends at column 0. No newline after the last line. Lines longer than `lineBytesMax` are cut.
    *
-   * `cursor` is (next result, rows of it that are written, position in `out`). Returns true when all are written; false
-   * when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes
-   * `out[0, cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit behind others is left for an
-   * empty buffer; one that does not fit in an empty buffer is closed after some whole elements, and goes on in a
-   * further object. When `cursor` did not change and `cursor[2]` is 0, not even one element fits: the caller brings a
-   * larger buffer.
+   * `cursor` is (next result, rows of it that are written, position in `out`). Returns true when all are written, and
+   * false when `out` is full, or holds `pauseAt` bytes or more after a whole result. The caller then takes `out[0,
+   * cursor[2])`, sets `cursor[2]` to 0 and calls again. A result that does not fit after others is left for an empty
+   * buffer; one that does not fit in an empty buffer is closed after some whole elements, and continues in another
+   * object. When `cursor` did not change and `cursor[2]` is 0, not even one element fits: the caller passes a larger
+   * buffer.
    */
-  encodeResults(
-    text: Uint8Array,
-    paths: Uint8Array,
-    newlines: Uint32Array,
-    newlineStep: number,
-    fragments: Uint8Array,
-    results: Uint32Array,
-    resultCount: number,
-    rows: Uint32Array,
-    chunks: boolean,
-    contextLines: number,
-    lineBytesMax: number,
-    out: Uint8Array,
-    pauseAt: number,
-    cursor: Uint32Array,
-  ): boolean;
+  encodeResults(request: ResultsRequest): boolean;
 }
 
-/** Places of the words that state one result of `encodeResults`. */
+/** Indexes of the words that describe one result of `encodeResults`. */
 export const resultWords = {
   /** In `paths`. */
   pathFrom: 0,
@@ -167,18 +155,23 @@ export const resultWords = {
 
 export const resultWordCount = 11;
 
-/** What the results of one call of `encodeResults` have in common. */
-export interface ResultsView {
+/** What a call of `encodeResults` writes, and where to. Later calls for the same results may take the same object. */
+export interface ResultsRequest {
+  /** The contents of a shard. */
   readonly text: Uint8Array;
   readonly paths: Uint8Array;
   readonly newlines: Uint32Array;
   readonly newlineStep: number;
   readonly fragments: Uint8Array;
+  readonly results: Uint32Array;
+  readonly resultCount: number;
   readonly rows: Uint32Array;
   readonly chunks: boolean;
   readonly contextLines: number;
   readonly lineBytesMax: number;
-  readonly out: Uint8Array;
+  out: Uint8Array;
+  readonly pauseAt: number;
+  readonly cursor: Uint32Array;
 }
 
 /** Posting lists of one shard: list i (of trigram keys[i]) is `bytes[offsets[i], offsets[i + 1])`. */

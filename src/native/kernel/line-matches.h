@@ -1,53 +1,36 @@
-// Writes `lineMatches`. The unit of writing is a group: rows that hang together because they share a line or span
-// lines. A group is written whole or not at all.
+// Writes `lineMatches`. The unit of writing is a group: rows that belong together because they share a line or span
+// lines. A group is written as a whole or not at all.
 #pragma once
 
-#include "json-writer.h"
-#include "lines.h"
-#include "loops.h"
-#include "utf8.h"
+#include "elements.h"
 
 namespace trawl {
 
 template <class V>
-struct LineMatchEncoder {
-  const EncodeJob& job;
-  Lines<V> lines;
-  JsonWriter<V> json;
-  Line line;
-  // The next piece to write is what row `row` has from `pieceStart` on.
-  size_t row;
+struct LineMatchEncoder : ElementsEncoder<V> {
+  using ElementsEncoder<V>::job;
+  using ElementsEncoder<V>::lines;
+  using ElementsEncoder<V>::json;
+  using ElementsEncoder<V>::line;
+  using ElementsEncoder<V>::row;
+  // The next piece to write is the part of row `row` from `pieceStart` on.
   size_t pieceStart = 0;
 
-  explicit LineMatchEncoder(const EncodeJob& job)
-      : job(job), lines{job.text, job.contentFrom, job.contentTo}, json(job.out, job.outFrom, job.outLength),
-        line(lines.lineAt(job.lineHint, job.firstLine)), row(job.rowFrom) {}
+  using ElementsEncoder<V>::ElementsEncoder;
 
-  Outcome run() {
+  ElementsEnd run() {
     while (row < job.rowTo) {
-      if (!isSound(job, row)) return Outcome::misuse;
+      if (!isSound(job, row)) return this->misused();
       size_t groupRow = row, groupAt = json.at;
       lines.seek(line, rowAt(job, row).start);
-      Line groupLine = line;
       Outcome outcome = writeGroup();
-      if (outcome == Outcome::misuse) return outcome;
-      if (outcome == Outcome::full) {
-        finish(groupAt, groupRow, groupLine);
-        return outcome;
-      }
+      if (outcome == Outcome::misuse) return this->misused();
+      if (outcome == Outcome::full) return {outcome, groupAt, groupRow};
     }
-    finish(json.at, row, line);
-    return Outcome::done;
+    return {Outcome::done, json.at, row};
   }
 
  private:
-  void finish(size_t at, size_t nextRow, const Line& hint) {
-    job.result[0] = static_cast<uint32_t>(at);
-    job.result[1] = static_cast<uint32_t>(nextRow);
-    job.result[2] = static_cast<uint32_t>(hint.start);
-    job.result[3] = hint.number;
-  }
-
   Outcome writeGroup() {
     pieceStart = rowAt(job, row).start;
     for (;;) {
@@ -85,7 +68,7 @@ struct LineMatchEncoder {
     return false;
   }
 
-  // Passes over the pieces on the line and writes those that are not empty.
+  // Writes the pieces on the line that are not empty, and moves past all of them.
   Outcome writePieces(bool& goesOn) {
     Columns<V> columns(job.text, line.start, line.end);
     bool any = false;
@@ -120,7 +103,7 @@ struct LineMatchEncoder {
 };
 
 template <class V>
-static Outcome encodeLineMatches(const EncodeJob& job) {
+static ElementsEnd encodeLineMatches(const EncodeJob& job) {
   return LineMatchEncoder<V>(job).run();
 }
 

@@ -1,4 +1,4 @@
-// The loops that exist once for each kind of vector unit, and what they take and give.
+// The loops that exist once for each kind of vector unit, with their arguments and results.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace trawl {
 
 enum class Outcome {
   done,
-  full,    // The output has no room for more, or the work is used up; call again.
+  full,    // The output is full, or the work is used up; call again.
   misuse,  // Ranges or rows that are unsorted or outside the text.
 };
 
@@ -30,6 +30,7 @@ struct ScanJob {
   uint32_t* cursor;
 };
 
+// The rows of one content whose elements are written.
 struct EncodeJob {
   Text text;
   size_t contentFrom;
@@ -47,7 +48,13 @@ struct EncodeJob {
   uint8_t* out;
   size_t outLength;
   size_t outFrom;
-  uint32_t* result;
+};
+
+// Where the last whole element that fits ends, and the next row to write.
+struct ElementsEnd {
+  Outcome outcome;
+  size_t at;
+  size_t row;
 };
 
 // One match object. Paths and fragments (the members between path and elements, and what closes the object) are byte
@@ -97,12 +104,12 @@ struct Loops {
   Outcome (*encodeResults)(const ResultsJob&);
 };
 
-// Null when compiled for another processor. The AVX2 loops run only where the processor has been asked.
+// Null when compiled for another kind of processor. The AVX2 loops run only on a processor that has AVX2.
 const Loops* avx2Loops();
 const Loops* neonLoops();
 const Loops* swarLoops();
 
-// Null where the processor lacks AVX2.
+// Null when the processor lacks AVX2.
 const Loops* usableAvx2Loops();
 
 }  // namespace trawl

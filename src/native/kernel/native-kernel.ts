@@ -1,8 +1,37 @@
-import { loadAddon } from "../addon.js";
+import { loadAddon, type NativeMethods } from "../addon.js";
 import type { Kernel } from "./kernel.js";
 
-/** The kernel of the C++ addon, on the widest vector unit there is; throws `bad-config` when the addon is not built. */
+/**
+ * The kernel of the C++ addon, with the widest vector unit that the processor has. Throws `bad-config` when the addon
+ * is not built.
+ */
 export function nativeKernel(): Kernel {
   const { avx2, neon, swar } = loadAddon().kernels;
-  return { name: "native", ...(avx2 ?? neon ?? swar) };
+  return kernelOver(avx2 ?? neon ?? swar);
+}
+
+/** The kernel that calls these methods of the addon. */
+export function kernelOver({ encodeResults, ...loops }: NativeMethods): Kernel {
+  return {
+    name: "native",
+    ...loops,
+    // The addon takes arguments, because reading the properties of an object from C++ costs more.
+    encodeResults: (request) =>
+      encodeResults(
+        request.text,
+        request.paths,
+        request.newlines,
+        request.newlineStep,
+        request.fragments,
+        request.results,
+        request.resultCount,
+        request.rows,
+        request.chunks,
+        request.contextLines,
+        request.lineBytesMax,
+        request.out,
+        request.pauseAt,
+        request.cursor,
+      ),
+  };
 }

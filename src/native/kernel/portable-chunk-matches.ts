@@ -1,10 +1,11 @@
 import { utf8Bytes } from "../../base/bytes.js";
+import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
 import { Lines, type Line } from "./portable-lines.js";
 import { countNewlines } from "./portable-scan.js";
 import { Columns, cutAtCodePoint } from "./portable-utf8.js";
 
-/** A longer run of touching lines goes on in a further chunk, unless the next row shares the last line. */
+/** A longer run of touching lines continues in another chunk, unless the next row shares the last line. */
 const chunkRowsMax = 1000;
 
 const contentKey = utf8Bytes('{"content":"');
@@ -21,35 +22,18 @@ const comma = utf8Bytes(",");
 const closeArray = utf8Bytes("]");
 const closeObject = utf8Bytes("}");
 
-/**
- * The elements of `chunkMatches` for rows `[rowFrom, rowTo)`; `rowBegin` is the content's first row, and those between
- * were written by earlier calls. The other parameters and the result are those of `encodeLineMatches`.
- */
-export function encodeChunkMatches(
-  text: Uint8Array,
-  contentFrom: number,
-  contentTo: number,
-  rows: Uint32Array,
-  rowBegin: number,
-  rowFrom: number,
-  rowTo: number,
-  lineHint: number,
-  firstLine: number,
-  contextLines: number,
-  lineBytesMax: number,
-  out: Uint8Array,
-  outFrom: number,
-  result: Uint32Array,
-): void {
-  const lines = new Lines(text, contentFrom, contentTo);
-  const json = new JsonWriter(out, outFrom);
-  let line = lines.lineAt(lineHint, firstLine);
-  let row = rowFrom;
+/** Writes the elements of `chunkMatches`, comma-separated, as far as they fit. */
+export function encodeChunkMatches(request: ElementsRequest): ElementsEnd {
+  const { text, contentFrom, rows, rowTo, contextLines, outFrom } = request;
+  const lines = new Lines(text, contentFrom, request.contentTo);
+  const json = new JsonWriter(request.out, outFrom);
+  let line = lines.lineAt(request.lineHint, request.firstLine);
+  let row = request.rowFrom;
   let written = outFrom;
   let taken = 0;
   if (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
-    if (row > rowBegin) {
+    if (row > request.rowBegin) {
       taken = line.number - countNewlines(text, rows[2 * row - 1], line.start) + contextLines + 1;
     }
   }
@@ -58,17 +42,14 @@ export function encodeChunkMatches(
     const top = contextBefore(lines, chunk.firstLine, contextLines, taken);
     const bottom = contextAfter(lines, chunk, contextLines);
     if (json.at > outFrom) json.raw(comma);
-    writeChunk(json, text, contentFrom, lines, rows, chunk, top, bottom, lineBytesMax);
+    writeChunk(json, request, lines, chunk, top, bottom);
     if (json.isFull) break;
     written = json.at;
     taken = bottom.number + 1;
     row = chunk.rowTo;
     line = chunk.nextLine ?? chunk.lastLine;
   }
-  result[0] = written;
-  result[1] = row;
-  result[2] = line.start;
-  result[3] = line.number;
+  return { at: written, row };
 }
 
 /** The rows `[rowFrom, rowTo)` of one chunk and their lines, without context. */
@@ -107,7 +88,7 @@ function contextBefore(lines: Lines, line: Line, contextLines: number, taken: nu
   return line;
 }
 
-/** Stops before the line of the next row, which is in a further chunk. */
+/** Stops before the line of the next row, which is in another chunk. */
 function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines: number): Line {
   let line = lastLine;
   for (let i = 0; i < contextLines && lines.hasNext(line); i++) {
@@ -119,14 +100,11 @@ function contextAfter(lines: Lines, { lastLine, nextLine }: Chunk, contextLines:
 
 function writeChunk(
   json: JsonWriter,
-  text: Uint8Array,
-  contentFrom: number,
+  { text, contentFrom, rows, lineBytesMax }: ElementsRequest,
   lines: Lines,
-  rows: Uint32Array,
   chunk: Chunk,
   top: Line,
   bottom: Line,
-  lineBytesMax: number,
 ): void {
   json.raw(contentKey);
   const isCut = writeContent(json, text, lines, top.start, bottom.end, lineBytesMax);
@@ -151,7 +129,7 @@ function writeChunk(
   json.raw(closeObject);
 }
 
-/** Writes the lines of `text[from, to)`; true when one of them was cut. */
+/** Writes the lines of `text[from, to)`; returns true when one of them was cut. */
 function writeContent(
   json: JsonWriter,
   text: Uint8Array,

@@ -1,4 +1,5 @@
 import { utf8Bytes } from "../../base/bytes.js";
+import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
 import { JsonWriter } from "./portable-json.js";
 import { Lines, type Line } from "./portable-lines.js";
 import { Columns, cutAtCodePoint } from "./portable-utf8.js";
@@ -11,54 +12,34 @@ const comma = utf8Bytes(",");
 const openPair = utf8Bytes("[");
 const closePair = utf8Bytes("]");
 
-/**
- * The elements of `lineMatches`, comma-separated, of rows `[rowFrom, rowTo)`, as far as they fit in `out` from
- * `outFrom`. `firstLine` is the number of the line that starts at `lineHint`, at or before the first row. `result`
- * receives (0) where the last whole element ends, (1) the next row to write, (2) the start of the last line looked at,
- * (3) its number.
- */
-export function encodeLineMatches(
-  text: Uint8Array,
-  contentFrom: number,
-  contentTo: number,
-  rows: Uint32Array,
-  rowFrom: number,
-  rowTo: number,
-  lineHint: number,
-  firstLine: number,
-  lineBytesMax: number,
-  out: Uint8Array,
-  outFrom: number,
-  result: Uint32Array,
-): void {
-  const lines = new Lines(text, contentFrom, contentTo);
-  const json = new JsonWriter(out, outFrom);
-  let line = lines.lineAt(lineHint, firstLine);
-  let row = rowFrom;
+/** Writes the elements of `lineMatches`, comma-separated, as far as they fit. */
+export function encodeLineMatches(request: ElementsRequest): ElementsEnd {
+  const { text, rows, rowTo, outFrom } = request;
+  const lines = new Lines(text, request.contentFrom, request.contentTo);
+  const json = new JsonWriter(request.out, outFrom);
+  let line = lines.lineAt(request.lineHint, request.firstLine);
+  let row = request.rowFrom;
   let written = outFrom;
   while (row < rowTo) {
     line = lines.seek(line, rows[2 * row]);
     const group = new Group(text, rows, row, rowTo, lines, line);
-    group.write(json, outFrom, lineBytesMax);
+    group.write(json, outFrom, request.lineBytesMax);
     if (json.isFull) break;
     written = json.at;
     row = group.row;
     line = group.line;
   }
-  result[0] = written;
-  result[1] = row;
-  result[2] = line.start;
-  result[3] = line.number;
+  return { at: written, row };
 }
 
-/** Rows that hang together because they share a line or span lines: written whole or not at all. */
+/** Rows that belong together because they share a line or span lines: they are written as a whole or not at all. */
 class Group {
   readonly #text: Uint8Array;
   readonly #rows: Uint32Array;
   readonly #rowTo: number;
   readonly #lines: Lines;
   line: Line;
-  /** The next piece to write is what `row` has from `#pieceStart` on. */
+  /** The next piece to write is the part of `row` from `#pieceStart` on. */
   row: number;
   #pieceStart: number;
 
@@ -87,7 +68,10 @@ class Group {
     }
   }
 
-  /** Appends the (start, end) of all pieces on the line that are not empty; true when a row reaches past the line. */
+  /**
+   * Appends the (start, end) of all pieces on the line that are not empty; returns true when a row reaches past the
+   * line.
+   */
   #takePieces(pieces: number[]): boolean {
     const { end } = this.line;
     while (this.#pieceStart <= end) {

@@ -1,5 +1,6 @@
 import { utf8Bytes } from "../../base/bytes.js";
-import { resultWordCount, resultWords, type ResultsView } from "./kernel.js";
+import { resultWordCount, resultWords, type ResultsRequest } from "./kernel.js";
+import type { ElementsEnd, ElementsRequest } from "./portable-elements.js";
 import { encodeChunkMatches } from "./portable-chunk-matches.js";
 import { JsonWriter } from "./portable-json.js";
 import { encodeLineMatches } from "./portable-line-matches.js";
@@ -14,26 +15,11 @@ const chunkRowsHead = utf8Bytes(',"hunks":null,"chunkMatches":[');
 const closeArray = utf8Bytes("]");
 const newline = 10;
 
-export function encodeResults(
-  text: Uint8Array,
-  paths: Uint8Array,
-  newlines: Uint32Array,
-  newlineStep: number,
-  fragments: Uint8Array,
-  results: Uint32Array,
-  resultCount: number,
-  rows: Uint32Array,
-  chunks: boolean,
-  contextLines: number,
-  lineBytesMax: number,
-  out: Uint8Array,
-  pauseAt: number,
-  cursor: Uint32Array,
-): boolean {
-  const view = { text, paths, newlines, newlineStep, fragments, rows, chunks, contextLines, lineBytesMax, out };
+export function encodeResults(request: ResultsRequest): boolean {
+  const { results, resultCount, pauseAt, cursor } = request;
   while (cursor[0] < resultCount) {
     const result = results.subarray(cursor[0] * resultWordCount, (cursor[0] + 1) * resultWordCount);
-    if (!writeResult(view, result, cursor)) return false;
+    if (!writeResult(request, result)) return false;
     cursor[0]++;
     cursor[1] = 0;
     if (cursor[2] >= pauseAt && cursor[0] < resultCount) return false;
@@ -41,27 +27,31 @@ export function encodeResults(
   return true;
 }
 
-/** Writes what is left of one result; false when it did not fit. A part of it stays only in a buffer of its own. */
-function writeResult(view: ResultsView, result: Uint32Array, cursor: Uint32Array): boolean {
+/**
+ * Writes the rest of one result; returns false when it did not fit. A part of a result is written only into an empty
+ * buffer.
+ */
+function writeResult(request: ResultsRequest, result: Uint32Array): boolean {
+  const { paths, fragments, chunks, out, cursor } = request;
   const start = cursor[2];
   const hasRows = result[resultWords.rowTo] > result[resultWords.rowFrom];
-  const tail = view.fragments.subarray(result[resultWords.tailFrom], result[resultWords.tailTo]);
-  const json = new JsonWriter(view.out, start);
+  const tail = fragments.subarray(result[resultWords.tailFrom], result[resultWords.tailTo]);
+  const json = new JsonWriter(out, start);
   if (start > 0) json.raw(comma);
   json.raw(hasRows ? contentHead : pathHead);
-  json.string(view.paths, result[resultWords.pathFrom], result[resultWords.pathTo]);
+  json.string(paths, result[resultWords.pathFrom], result[resultWords.pathTo]);
   json.raw(quote);
-  json.raw(view.fragments.subarray(result[resultWords.headFrom], result[resultWords.headTo]));
+  json.raw(fragments.subarray(result[resultWords.headFrom], result[resultWords.headTo]));
   if (!hasRows) {
     json.raw(tail);
     if (!json.isFull) cursor[2] = json.at;
     return !json.isFull;
   }
-  json.raw(view.chunks ? chunkRowsHead : lineRowsHead);
+  json.raw(chunks ? chunkRowsHead : lineRowsHead);
   const closingBytes = closeArray.length + tail.length;
-  if (json.isFull || view.out.length - json.at < closingBytes) return false;
+  if (json.isFull || out.length - json.at < closingBytes) return false;
   const rowFrom = result[resultWords.rowFrom] + cursor[1];
-  const [at, next] = writeElements(view, result, rowFrom, json.at, view.out.length - closingBytes);
+  const { at, row: next } = writeElements(request, result, rowFrom, json.at, out.length - closingBytes);
   const isWhole = next === result[resultWords.rowTo];
   if (!isWhole && (start > 0 || next === rowFrom)) return false;
   json.at = at;
@@ -72,55 +62,32 @@ function writeResult(view: ResultsView, result: Uint32Array, cursor: Uint32Array
   return isWhole;
 }
 
-/** Returns where the whole elements that fit end, and the row after them. */
+/** Writes the elements of the rows from `rowFrom` on into `out[outFrom, outEnd)`, as far as they fit. */
 function writeElements(
-  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsView,
+  { text, newlines, newlineStep, rows, chunks, contextLines, lineBytesMax, out }: ResultsRequest,
   result: Uint32Array,
   rowFrom: number,
   outFrom: number,
   outEnd: number,
-): Uint32Array {
-  const from = result[resultWords.contentFrom];
-  const to = result[resultWords.contentTo];
-  const lineStart = text.subarray(from, rows[2 * rowFrom]).lastIndexOf(newline) + 1 + from;
-  const step = Math.floor(lineStart / newlineStep);
-  const firstLine =
-    newlines[step] + countNewlines(text, step * newlineStep, lineStart) - result[resultWords.linesBefore];
-  const progress = new Uint32Array(4);
-  const room = out.subarray(0, outEnd);
-  const rowTo = result[resultWords.rowTo];
-  if (chunks) {
-    encodeChunkMatches(
-      text,
-      from,
-      to,
-      rows,
-      result[resultWords.rowFrom],
-      rowFrom,
-      rowTo,
-      lineStart,
-      firstLine,
-      contextLines,
-      lineBytesMax,
-      room,
-      outFrom,
-      progress,
-    );
-  } else {
-    encodeLineMatches(
-      text,
-      from,
-      to,
-      rows,
-      rowFrom,
-      rowTo,
-      lineStart,
-      firstLine,
-      lineBytesMax,
-      room,
-      outFrom,
-      progress,
-    );
-  }
-  return progress;
+): ElementsEnd {
+  const contentFrom = result[resultWords.contentFrom];
+  const lineHint = text.subarray(contentFrom, rows[2 * rowFrom]).lastIndexOf(newline) + 1 + contentFrom;
+  const step = Math.floor(lineHint / newlineStep);
+  const newlinesBefore = newlines[step] + countNewlines(text, step * newlineStep, lineHint);
+  const request: ElementsRequest = {
+    text,
+    contentFrom,
+    contentTo: result[resultWords.contentTo],
+    rows,
+    rowBegin: result[resultWords.rowFrom],
+    rowFrom,
+    rowTo: result[resultWords.rowTo],
+    lineHint,
+    firstLine: newlinesBefore - result[resultWords.linesBefore],
+    contextLines,
+    lineBytesMax,
+    out: out.subarray(0, outEnd),
+    outFrom,
+  };
+  return chunks ? encodeChunkMatches(request) : encodeLineMatches(request);
 }

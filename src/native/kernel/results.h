@@ -1,5 +1,5 @@
-// Writes whole match objects: head, path, members, elements, tail. One call serves many results, because a call from
-// JavaScript costs more than a usual result does.
+// Writes whole match objects: head, path, members, elements, tail. One call writes many results, because a call from
+// JavaScript costs more than writing a typical result.
 #pragma once
 
 #include "chunk-matches.h"
@@ -44,7 +44,7 @@ struct ResultEncoder {
     return outcome;
   }
 
-  // The result that began at `start` did not fit. It begins again in an empty buffer, unless it had one.
+  // The result that began at `start` did not fit. It is written again into an empty buffer, unless it had one.
   Outcome stop(size_t start) {
     if (start > 0 || partEnd == 0) return pauseAt(start, Outcome::full);
     rowsDone = partRow - words().rowFrom;
@@ -78,23 +78,22 @@ struct ResultEncoder {
     return outcome;
   }
 
-  // What closes the result has its room held back, so that it always fits.
+  // Reserves the bytes that close the result, so that they always fit.
   Outcome writeElements(const ResultWords& result) {
     size_t closing = 1 + (result.tailTo - result.tailFrom);
     partEnd = 0;
     if (json.full || json.capacity - json.at < closing) return Outcome::full;
-    uint32_t progress[4] = {0, 0, 0, 0};
-    EncodeJob rows = rowsOf(result, progress);
+    EncodeJob rows = elementsOf(result);
     rows.outLength = json.capacity - closing;
-    Outcome outcome = job.chunks ? encodeChunkMatches<V>(rows) : encodeLineMatches<V>(rows);
-    if (outcome == Outcome::misuse) return outcome;
-    json.at = progress[0];
-    partRow = progress[1];
-    if (outcome == Outcome::full && partRow > rows.rowFrom) partEnd = json.at;
-    return outcome;
+    ElementsEnd end = job.chunks ? encodeChunkMatches<V>(rows) : encodeLineMatches<V>(rows);
+    if (end.outcome == Outcome::misuse) return end.outcome;
+    json.at = end.at;
+    partRow = end.row;
+    if (end.outcome == Outcome::full && partRow > rows.rowFrom) partEnd = json.at;
+    return end.outcome;
   }
 
-  EncodeJob rowsOf(const ResultWords& result, uint32_t* progress) const {
+  EncodeJob elementsOf(const ResultWords& result) const {
     EncodeJob rows = {};
     rows.text = job.text;
     rows.contentFrom = result.contentFrom;
@@ -109,11 +108,10 @@ struct ResultEncoder {
     rows.lineBytesMax = job.lineBytesMax;
     rows.out = job.out;
     rows.outFrom = json.at;
-    rows.result = progress;
     return rows;
   }
 
-  // Newlines before `position`, from the table of them.
+  // The number of newlines before `position`, from the table of newlines.
   uint32_t lineNumberAt(size_t position) const {
     size_t step = position / job.newlineStep;
     return job.newlines[step] + static_cast<uint32_t>(countBytes<V>(job.text, step * job.newlineStep, position, '\n'));

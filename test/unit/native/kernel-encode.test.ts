@@ -39,22 +39,22 @@ function encode(kernel: Kernel, { text, from, to, rows, contextLines, lineBytesM
     const out = new Uint8Array(size).fill(0x2a);
     const before = cursor[1];
     cursor[2] = 0;
-    isDone = kernel.encodeResults(
+    isDone = kernel.encodeResults({
       text,
-      bytes("p"),
-      newlineTableOf(text),
+      paths: bytes("p"),
+      newlines: newlineTableOf(text),
       newlineStep,
-      bytes("}"),
-      result,
-      1,
-      Uint32Array.from(rows.flat()),
-      contextLines !== undefined,
-      contextLines ?? 0,
+      fragments: bytes("}"),
+      results: result,
+      resultCount: 1,
+      rows: Uint32Array.from(rows.flat()),
+      chunks: contextLines !== undefined,
+      contextLines: contextLines ?? 0,
       lineBytesMax,
       out,
-      size,
+      pauseAt: size,
       cursor,
-    );
+    });
     assert.ok(cursor[2] <= size && (isDone || cursor[1] >= before), "positions only grow");
     if (cursor[2] > 0)
       elements.push(...elementsOf(new TextDecoder("utf-8", { fatal: true }).decode(out.subarray(0, cursor[2]))));
@@ -316,22 +316,22 @@ const objects = (() => {
     pauseAt: number,
     cursor: Uint32Array,
   ): boolean =>
-    kernel.encodeResults(
+    kernel.encodeResults({
       text,
       paths,
-      newlineTableOf(text),
+      newlines: newlineTableOf(text),
       newlineStep,
       fragments,
       results,
-      2,
+      resultCount: 2,
       rows,
       chunks,
-      1,
-      chunks ? 2 : 99,
+      contextLines: 1,
+      lineBytesMax: chunks ? 2 : 99,
       out,
       pauseAt,
       cursor,
-    );
+    });
   return { lineMatch, chunkMatch, pathMatch, encodeInto };
 })();
 
@@ -470,22 +470,22 @@ forEachKernel("paths", (t, kernel) => {
       const cursor = new Uint32Array(3);
       const result = resultOf({ pathFrom: start, pathTo: paths.length, tailTo: 1 });
       assert.ok(
-        kernel.encodeResults(
-          bytes(""),
+        kernel.encodeResults({
+          text: bytes(""),
           paths,
-          Uint32Array.of(0),
+          newlines: Uint32Array.of(0),
           newlineStep,
-          bytes("}"),
-          result,
-          1,
-          new Uint32Array(0),
-          false,
-          0,
-          9,
+          fragments: bytes("}"),
+          results: result,
+          resultCount: 1,
+          rows: new Uint32Array(0),
+          chunks: false,
+          contextLines: 0,
+          lineBytesMax: 9,
           out,
-          999,
+          pauseAt: 999,
           cursor,
-        ),
+        }),
       );
       const json = Buffer.from(out.subarray(0, cursor[2])).toString().replaceAll("\\n", "\\t");
       assert.equal(json, `{"type":"path","path":${expected}}`);

@@ -411,22 +411,22 @@ forEachKernel("misuse throws a TypeError where memory would be at stake", (t, ke
     const words = new Uint32Array(resultWordCount);
     const result = { pathTo: 1, tailTo: 1, contentTo: 3, rowTo: row.length / 2, ...changed };
     for (const [name, value] of Object.entries(result)) words[resultWords[name as keyof typeof resultWords]] = value;
-    kernel.encodeResults(
+    kernel.encodeResults({
       text,
-      bytes("p"),
-      Uint32Array.of(0),
-      8,
-      bytes("}"),
-      words,
-      1,
-      Uint32Array.from(row),
-      false,
-      0,
-      99,
-      new Uint8Array(999),
-      999,
-      new Uint32Array(4),
-    );
+      paths: bytes("p"),
+      newlines: Uint32Array.of(0),
+      newlineStep: 8,
+      fragments: bytes("}"),
+      results: words,
+      resultCount: 1,
+      rows: Uint32Array.from(row),
+      chunks: false,
+      contextLines: 0,
+      lineBytesMax: 99,
+      out: new Uint8Array(999),
+      pauseAt: 999,
+      cursor: new Uint32Array(4),
+    });
   };
   t.doesNotThrow(encode([1, 2], {}), "sound");
   t.throws(encode([1, 4], {}), TypeError, "row past the content");

@@ -1,0 +1,56 @@
+import { resultWordCount, resultWords } from "../../native/kernel/kernel.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { FragmentSpan } from "./result-templates.js";
+
+/** The results that one call of the kernel writes, as the words of `resultWords`. */
+export class ResultList {
+  #words = new Uint32Array(64 * resultWordCount);
+  /** Of results. */
+  count = 0;
+
+  /** Words of the results; valid until the next `add`. */
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  /** Adds the rows `[rowFrom, rowTo)` of a document. A content past the last one stands for a document without text. */
+  add(
+    reader: ShardReader,
+    document: number,
+    content: number,
+    head: FragmentSpan,
+    tail: FragmentSpan,
+    rowFrom: number,
+    rowTo: number,
+  ): void {
+    const at = this.#makeRoom();
+    const words = this.#words;
+    words[at + resultWords.pathFrom] = reader.pathStart[document];
+    words[at + resultWords.pathTo] = reader.pathStart[document + 1] - 1;
+    words[at + resultWords.headFrom] = head.from;
+    words[at + resultWords.headTo] = head.to;
+    words[at + resultWords.tailFrom] = tail.from;
+    words[at + resultWords.tailTo] = tail.to;
+    const hasContent = content < reader.contentCount;
+    words[at + resultWords.contentFrom] = hasContent ? reader.contentStart[content] : 0;
+    words[at + resultWords.contentTo] = hasContent ? reader.contentStart[content + 1] : 0;
+    words[at + resultWords.linesBefore] = hasContent ? reader.contentFirstLine[content] : 0;
+    words[at + resultWords.rowFrom] = rowFrom;
+    words[at + resultWords.rowTo] = rowTo;
+  }
+
+  /** Makes room for a result; returns the index of its first word. */
+  #makeRoom(): number {
+    const at = this.count++ * resultWordCount;
+    if (at === this.#words.length) {
+      const grown = new Uint32Array(this.#words.length * 2);
+      grown.set(this.#words);
+      this.#words = grown;
+    }
+    return at;
+  }
+}

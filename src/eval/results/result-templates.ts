@@ -1,0 +1,152 @@
+import type { RepositorySummary } from "../../protocol/repository-summaries.js";
+import type { RevisionChoice } from "../../protocol/search-options.js";
+import { increase, type Tally } from "../../protocol/tally.js";
+import { unpackLanguage } from "../../shard/format.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import { commitOfChoice } from "../choice-commit.js";
+import type { Rows } from "../match/rows.js";
+import { Fragments } from "./fragments.js";
+import { makeLanguageEndings, type LanguageEndings } from "./language-endings.js";
+import { keyOfPathRows, pathMatches } from "./path-matches.js";
+
+/** Fragments are made anew when paths with highlights have filled this many bytes. */
+const fragmentBytesMax = 256 * 1024;
+
+/** A range of the fragments. */
+export interface FragmentSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What all results of one repository and revision share; the span is that of `members` among the fragments. */
+export interface ResultTemplate extends FragmentSpan {
+  readonly card: RepositorySummary;
+  readonly typed: string;
+  /** Repository id, "@" and the revision as typed. */
+  readonly key: string;
+  /** JSON members from `repositoryID` on, up to the rows or the language. */
+  readonly members: Buffer;
+  /** Highlights in a path followed by the members, by the highlights: `file:` finds the same ones in many paths. */
+  readonly heads: Map<number, FragmentSpan>;
+  /** Matches counted since the tally was last sent. */
+  matchCount: number;
+}
+
+/**
+ * The JSON that results of one shard have in common, encoded once as fragments that the kernel copies, and the counts
+ * of matches by what they have in common: repository and revision, and language.
+ */
+export class ResultTemplates {
+  readonly #fragments = new Fragments();
+  /** By repository, then by revision as typed. */
+  readonly #templates = new Map<RepositorySummary, Map<string, ResultTemplate>>();
+  /** The template of the last result: most results of a shard are of one repository and revision. */
+  #last: ResultTemplate | undefined;
+  #endings: LanguageEndings | undefined;
+  /** Where the endings begin among the fragments. */
+  #endingsFrom = 0;
+  /** By language of the shard: matches counted since the tally was last sent. */
+  #languageMatches: number[] = [];
+  #reader: ShardReader | undefined;
+
+  /** The fragments of all spans. Valid until a template or a head is added. */
+  get bytes(): Uint8Array {
+    return this.#fragments.bytes;
+  }
+
+  /** Drops all templates; further ones are for results of this shard. The counts are added to `tally`. */
+  open(reader: ShardReader, tally: Tally): void {
+    this.addCounts(tally);
+    this.#reader = reader;
+    this.#fragments.clear();
+    this.#templates.clear();
+    this.#last = undefined;
+    this.#endings = makeLanguageEndings(reader);
+    this.#endingsFrom = this.#fragments.add(this.#endings.bytes);
+    this.#languageMatches = new Array<number>(this.#endings.names.length).fill(0);
+  }
+
+  /** Drops the fragments when there are too many. No result may be left that refers to them. */
+  limitMemory(tally: Tally): void {
+    if (this.#reader !== undefined && this.#fragments.length > fragmentBytesMax) this.open(this.#reader, tally);
+  }
+
+  /** The template of a repository at a revision. */
+  find(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
+    if (this.#last !== undefined && this.#last.card === card && this.#last.typed === revision.typed) return this.#last;
+    this.#last = this.#templates.get(card)?.get(revision.typed) ?? this.#add(card, revision);
+    return this.#last;
+  }
+
+  /** The members of a result with highlights in its path. */
+  head(document: number, pathRows: Rows, template: ResultTemplate): FragmentSpan {
+    const reader = this.#reader as ShardReader;
+    const key = reader.isPlainPath(document) ? keyOfPathRows(pathRows) : undefined;
+    const known = key === undefined ? undefined : template.heads.get(key);
+    if (known !== undefined) return known;
+    const from = this.#fragments.addAscii(pathMatches(reader.path(document), pathRows));
+    this.#fragments.add(template.members);
+    const head = { from, to: this.#fragments.length };
+    if (key !== undefined) template.heads.set(key, head);
+    return head;
+  }
+
+  /** How a result in the document's language ends. */
+  ending(document: number): FragmentSpan {
+    const language = unpackLanguage((this.#reader as ShardReader).documentInfo[document]);
+    const { starts } = this.#endings as LanguageEndings;
+    return { from: this.#endingsFrom + starts[language], to: this.#endingsFrom + starts[language + 1] };
+  }
+
+  /** Counts matches of a document. */
+  count(template: ResultTemplate, document: number, matchCount: number): void {
+    template.matchCount += matchCount;
+    this.#languageMatches[unpackLanguage((this.#reader as ShardReader).documentInfo[document])] += matchCount;
+  }
+
+  /** Moves the counts of repositories and languages into the tally. */
+  addCounts(tally: Tally): void {
+    for (const byRevision of this.#templates.values()) {
+      for (const template of byRevision.values()) {
+        if (template.matchCount > 0) increase(tally.repositories, template.key, template.matchCount);
+        template.matchCount = 0;
+      }
+    }
+    this.#languageMatches.forEach((matchCount, language) => {
+      const name = this.#endings?.names[language] ?? "";
+      if (matchCount > 0 && name !== "") increase(tally.languages, name, matchCount);
+      this.#languageMatches[language] = 0;
+    });
+  }
+
+  #add(card: RepositorySummary, revision: RevisionChoice): ResultTemplate {
+    const members = encodeMembers(card, revision);
+    const from = this.#fragments.add(members);
+    const template = {
+      card,
+      typed: revision.typed,
+      key: `${card.id}@${revision.typed}`,
+      members,
+      from,
+      to: this.#fragments.length,
+      heads: new Map<number, FragmentSpan>(),
+      matchCount: 0,
+    };
+    const known = this.#templates.get(card);
+    if (known === undefined) this.#templates.set(card, new Map([[revision.typed, template]]));
+    else known.set(revision.typed, template);
+    return template;
+  }
+}
+
+function encodeMembers(card: RepositorySummary, revision: RevisionChoice): Buffer {
+  const members = {
+    repositoryID: card.id,
+    repository: card.name,
+    repoStars: card.stars > 0 ? card.stars : undefined,
+    repoLastFetched: card.lastFetched === "" ? undefined : card.lastFetched,
+    branches: [revision.typed],
+    commit: commitOfChoice(card, revision) || undefined,
+  };
+  return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
+}

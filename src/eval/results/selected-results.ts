@@ -1,0 +1,44 @@
+import type { SelectedResult } from "../../protocol/result-batch.js";
+import { commitOfChoice } from "../choice-commit.js";
+import type { ShardReader } from "../../shard/shard-reader.js";
+import type { People } from "../people/people.js";
+import type { DocumentSelect } from "./document-select.js";
+import type { ResultSource } from "./result-source.js";
+
+/**
+ * What `select:` chooses instead of a document: the repository, the directory or the owners that it belongs to.
+ * `members` returns those of the document's template. Only a document without owners has none.
+ */
+export function selectResults(
+  select: DocumentSelect,
+  source: ResultSource,
+  optionsIndex: number,
+  reader: ShardReader,
+  members: () => Buffer,
+  people: People | undefined,
+): SelectedResult[] {
+  const { card, revision } = source;
+  const common = { optionsIndex, repositoryId: card.id, revision: revision.typed };
+  const repositoryKey = `${card.id}@${revision.typed}`;
+  switch (select) {
+    case "repo":
+      return [{ ...common, kind: "repository", key: repositoryKey, json: "" }];
+    case "file.directory": {
+      const directory = directoryName(reader.path(source.document).toString());
+      const json = `{"type":"path","path":${JSON.stringify(directory)}${members().toString()}}`;
+      return [{ ...common, kind: "directory", key: `${repositoryKey}:${directory}`, json }];
+    }
+    case "file.owners": {
+      const commit = { repositoryId: card.id, commit: commitOfChoice(card, revision) };
+      const owners = people?.owners(commit, reader.path(source.document)) ?? [];
+      return owners.map(({ kind, text }) => {
+        const json = JSON.stringify({ type: "person", handle: "", email: "", [kind]: text });
+        return { ...common, kind: "owner", key: `${kind}:${text.toLowerCase()}`, json };
+      });
+    }
+  }
+}
+
+function directoryName(path: string): string {
+  return path.includes("/") ? path.slice(0, path.lastIndexOf("/") + 1) : "./";
+}

@@ -1,0 +1,187 @@
+import { parentPort, threadId } from "node:worker_threads";
+import { serializeError } from "../../base/errors.js";
+import { ResultWriter } from "../../eval/results/result-writer.js";
+import type { DocumentSets } from "../../eval/shard-visibility.js";
+import { ShardSearch, shardStart } from "../../eval/shard-search.js";
+import { ControlBlock } from "../../protocol/control-block.js";
+import type {
+  BatchMessage,
+  CachedShardRange,
+  ExcludedFile,
+  SearchTask,
+  SearchTaskResult,
+  ShardFailure,
+} from "../../protocol/messages.js";
+import type { ResultBatch } from "../../protocol/result-batch.js";
+import { addStats, noStats, type SearchStats } from "../../protocol/search-options.js";
+import type { ShardPosition } from "../../protocol/shard-position.js";
+import { ShardTable } from "../../protocol/shard-table.js";
+import type { ShardSnapshot } from "../../store/shard-store.js";
+import { isCancelled, isOverdue, recordExcluded, type SearchThread } from "./search-thread.js";
+import { lostPart } from "./shard-opener.js";
+
+/** A batch is sent at this size: small for a person who waits, large when only throughput counts. */
+const batchBytes = { interactive: 32 * 1024, exhaustive: 128 * 1024 } as const;
+
+/** Results do not wait longer than this for their batch to fill. */
+const flushAfterMs = 50;
+
+/**
+ * One slice of a search. It takes shards until none is left, the search is stopped, the client's credit is used up or
+ * other slices wait. A shard that fails is reported; the others are searched.
+ */
+export class SearchSlice {
+  readonly #thread: SearchThread;
+  readonly #task: SearchTask;
+  readonly #table: ShardTable;
+  readonly #writer: ResultWriter;
+  readonly #stats = noStats();
+  readonly #shardStats: { shard: number; stats: SearchStats }[] = [];
+  readonly #failures: ShardFailure[] = [];
+  readonly #excluded: ExcludedFile[] = [];
+  readonly #startedMs = performance.now();
+  #flushedMs = performance.now();
+  #batchCount = 0;
+  /** Faults of the store when the slice began to read what is not sent yet. */
+  #faultCount: number;
+  /** Shards whose results may not all be sent yet. */
+  #unsent: number[] = [];
+  readonly #control: ControlBlock;
+
+  constructor(thread: SearchThread, task: SearchTask) {
+    this.#thread = thread;
+    this.#task = task;
+    this.#faultCount = thread.shards.faultCount;
+    this.#control = new ControlBlock(task.control);
+    this.#table = new ShardTable(task.table);
+    const bytesMax = batchBytes[task.lane];
+    this.#writer = new ResultWriter(thread.kernel, task.options, this.#control, bytesMax, thread.buffers, (batch) =>
+      this.#take(batch),
+    );
+  }
+
+  run(snapshot: ShardSnapshot): SearchTaskResult {
+    let shard = this.#task.resume?.shard ?? this.#control.takeShard();
+    let position = this.#task.resume?.position ?? shardStart;
+    while (shard < this.#task.rows.length && this.#isWanted(position)) {
+      const next = this.#searchShard(snapshot, shard, position);
+      if (next !== undefined) return this.#result({ shard, position: next });
+      if (this.#mustPause()) return this.#result({ shard: this.#control.takeShard(), position: shardStart });
+      shard = this.#control.takeShard();
+      position = shardStart;
+    }
+    return this.#result(undefined);
+  }
+
+  /** Sends a batch. Bytes read while the store had a fault may be zeros: they are dropped, and their shards fail. */
+  #take(batch: ResultBatch): void {
+    this.#flushedMs = performance.now();
+    if (this.#thread.shards.faultCount === this.#faultCount) {
+      this.#unsent = this.#unsent.slice(-1);
+      return this.#send(batch);
+    }
+    this.#control.giveCredit(batch.bytes.length);
+    for (const shardId of this.#unsent.splice(0)) this.#recordFailure(shardId, lostPart(shardId));
+  }
+
+  #send(batch: ResultBatch): void {
+    const { searchId, slice } = this.#task;
+    this.#batchCount++;
+    const message: BatchMessage = {
+      kind: "batch",
+      searchId,
+      slice,
+      batch,
+      owner: batch.isLent ? threadId : undefined,
+      takenBackCount: this.#thread.buffers.takenBackCount,
+    };
+    parentPort?.postMessage(message, [batch.bytes.buffer as ArrayBuffer]);
+  }
+
+  #recordFailure(shardId: number, error: unknown): void {
+    if (!this.#failures.some((failure) => failure.shardId === shardId))
+      this.#failures.push({ shardId, error: serializeError(error) });
+  }
+
+  /** Drops what was read while the store had a fault. */
+  #dropUntrusted(): void {
+    if (this.#thread.shards.faultCount === this.#faultCount) return;
+    this.#writer.flush();
+    this.#faultCount = this.#thread.shards.faultCount;
+  }
+
+  /** After the limit is reached, results that are counted are still written, and nothing more is searched. */
+  #isWanted(position: ShardPosition): boolean {
+    return !this.#writer.isStopped || (position.counted !== undefined && !this.#writer.isCancelled);
+  }
+
+  #result(resume: { shard: number; position: ShardPosition } | undefined): SearchTaskResult {
+    this.#control.setShardOfSlot(this.#task.slot, -1);
+    this.#writer.close();
+    const isEnd = resume === undefined || resume.shard >= this.#task.rows.length || !this.#isWanted(resume.position);
+    return {
+      resume: isEnd ? undefined : resume,
+      stats: this.#stats,
+      shardStats: this.#shardStats,
+      batchCount: this.#batchCount,
+      failures: this.#failures,
+      leftOut: this.#excluded,
+    };
+  }
+
+  #searchShard(snapshot: ShardSnapshot, index: number, position: ShardPosition): ShardPosition | undefined {
+    const { shards, kernel } = this.#thread;
+    const row = this.#task.rows[index];
+    const isLive = row < this.#table.count;
+    this.#control.setShardOfSlot(this.#task.slot, index);
+    const stats = noStats();
+    const shardId = isLive ? this.#table.shardId(row) : this.#cachedShard(row).id;
+    this.#dropUntrusted();
+    const faultCount = this.#faultCount;
+    this.#unsent.push(shardId);
+    try {
+      const { reader, cards, tombstones, checkContent } = isLive
+        ? shards.open(snapshot, this.#table, row, this.#task.filter)
+        : shards.openCached(this.#cachedShard(row));
+      const search = new ShardSearch(
+        reader,
+        { cards, tombstones, sets: this.#documentSets(index, reader.documentCount) },
+        this.#task.options,
+        kernel,
+        this.#writer,
+        checkContent,
+        (document, repository, reason) => recordExcluded(this.#excluded, reader, { document, repository, reason }),
+      );
+      const next = search.run(position, stats, () => this.#mustPause());
+      if (isLive) shards.requireNoFault(faultCount, shardId);
+      return next;
+    } catch (error) {
+      if (!isCancelled(error)) this.#recordFailure(shardId, error);
+      return undefined;
+    } finally {
+      addStats(this.#stats, stats);
+      if (this.#task.explain) this.#shardStats.push({ shard: index, stats });
+    }
+  }
+
+  /** Rows past those of the table are shards of the revision cache. */
+  #cachedShard(row: number): CachedShardRange {
+    return this.#task.cached[row - this.#table.count];
+  }
+
+  /** The commit sets of the documents of the shard at this index of the task's rows. */
+  #documentSets(index: number, documentCount: number): DocumentSets | undefined {
+    const sets = this.#task.options.commitSets;
+    if (sets === undefined) return undefined;
+    const from = sets.starts[index];
+    return { ...sets, ofDocuments: sets.words.subarray(from, from + documentCount) };
+  }
+
+  /** Called between blocks: sends results that have waited long enough, and returns whether to pause. */
+  #mustPause(): boolean {
+    const now = performance.now();
+    if (!this.#writer.isEmpty && (this.#batchCount === 0 || now - this.#flushedMs > flushAfterMs)) this.#writer.flush();
+    if (!this.#control.waitForCredit()) return true;
+    return isOverdue(this.#thread, this.#startedMs, this.#task.lane);
+  }
+}

@@ -1,0 +1,92 @@
+import { TrawlError } from "../../base/errors.js";
+import { columnText } from "../../eval/match/column-text.js";
+import type { CachedShardRange } from "../../protocol/messages.js";
+import { noColumn, ShardFilter } from "../../protocol/shard-filter.js";
+import type { ShardTable } from "../../protocol/shard-table.js";
+import { ReaderCache } from "../../shard/reader-cache.js";
+import { ShardReader } from "../../shard/shard-reader.js";
+import type { ShardSnapshot, ShardStore } from "../../store/shard-store.js";
+
+const indexVerified = 1;
+const contentVerified = 2;
+
+/** A shard that is ready to be searched. */
+export interface OpenShard {
+  readonly reader: ShardReader;
+  readonly cards: Uint8Array;
+  readonly tombstones: Uint32Array | undefined;
+  /** Throws `corrupt-shard` when the content is damaged. */
+  readonly checkContent: () => void;
+}
+
+/** Opens and verifies the shards that one thread searches. */
+export class ShardOpener {
+  readonly #store: ShardStore;
+  /** The memory of the revision cache. */
+  readonly #arena: SharedArrayBuffer;
+  readonly #readers = new ReaderCache();
+
+  constructor(store: ShardStore, arena: SharedArrayBuffer) {
+    this.#store = store;
+    this.#arena = arena;
+  }
+
+  /** How often the store could not read a page. Bytes that were read meanwhile may be zeros. */
+  get faultCount(): number {
+    return this.#store.guard.faultCount;
+  }
+
+  /** Opens the live shard of a row of the table. Throws `corrupt-shard` when it is missing or damaged. */
+  open(snapshot: ShardSnapshot, table: ShardTable, row: number, filter: SharedArrayBuffer): OpenShard {
+    const id = table.shardId(row);
+    const bytes = snapshot.get(id);
+    if (bytes === undefined)
+      throw new TrawlError(
+        "corrupt-shard",
+        `shard ${id} is missing from the store. \`trawl check --repair\` builds it again.`,
+      );
+    const reader = this.#readers.open(id, bytes, this.faultCount);
+    reader.requireChecksum(table.checksum(row));
+    this.#verifyOnce(reader, table, row, "index", indexVerified);
+    fillColumnOnce(reader, table.filterColumn(row), new ShardFilter(filter));
+    return {
+      reader,
+      cards: table.repositorySummaries(row),
+      tombstones: table.tombstones(row),
+      checkContent: () => this.#verifyOnce(reader, table, row, "content", contentVerified),
+    };
+  }
+
+  /** Opens a shard of the revision cache. It was built by this process and never left memory, so it is not verified. */
+  openCached({ id, from, to, cards }: CachedShardRange): OpenShard {
+    const reader = new ShardReader(id, new Uint8Array(this.#arena, from, to - from));
+    return { reader, cards, tombstones: undefined, checkContent: () => undefined };
+  }
+
+  /** Throws `corrupt-shard` when the store has had a fault since `faultCount` was read. */
+  requireNoFault(faultCount: number, shardId: number): void {
+    if (this.faultCount !== faultCount) throw lostPart(shardId);
+  }
+
+  /**
+   * Verifies a checksum when the shard is first used in the life of the process, and again after a fault of the store;
+   * whichever worker comes first does it.
+   */
+  #verifyOnce(reader: ShardReader, table: ShardTable, row: number, part: "index" | "content", mark: number): void {
+    const { faultCount } = this;
+    if (table.isVerified(row, mark, faultCount)) return;
+    reader.verify(part);
+    this.requireNoFault(faultCount, reader.id);
+    table.setVerified(row, mark, faultCount);
+  }
+}
+
+/** The error of a shard that was read while the store had a fault. */
+export function lostPart(shardId: number): TrawlError {
+  return new TrawlError("corrupt-shard", `shard ${shardId} was read while a part of the shard store could not be read`);
+}
+
+function fillColumnOnce(reader: ShardReader, column: number, filter: ShardFilter): void {
+  if (column === noColumn || filter.isKnown(column)) return;
+  filter.fill(column, columnText(reader));
+}
