@@ -14,7 +14,8 @@ import {
 import { errorMessage, TrawlError } from "../base/errors.js";
 import type { Log } from "../base/log.js";
 import { filesIn } from "../git/mirror/mirror-directory.js";
-import type { Catalog, CatalogView } from "../catalog/catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import { inspectStore } from "../store/inspect-store.js";
 import type { RecordStore } from "../store/record-store.js";
 import type { SyncManager } from "../sync/sync-manager.js";

@@ -7,7 +7,7 @@ import { QueryError } from "../query/syntax/query-error.js";
 import { errorMessage, TrawlError } from "../base/errors.js";
 import { operatorClient } from "../model/client.js";
 import { operatorViewer } from "../model/viewer.js";
-import type { CatalogView } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { SearchContexts } from "../query/plan/search-contexts.js";
 import type { SearchPlan } from "../query/plan/plan.js";
 import { addStats, noStats, type SearchOptions, type SearchStats } from "../protocol/search-options.js";

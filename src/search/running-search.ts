@@ -1,6 +1,6 @@
 import { callAfter, type PendingCall } from "../base/deadline.js";
 import { errorMessage } from "../base/errors.js";
-import type { CatalogView } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { Repository } from "../model/repository.js";
 import type { RepositoryTable } from "../catalog/repository-table.js";
 import type { EventSink } from "../model/event-sink.js";

@@ -1,5 +1,5 @@
 import { errorMessage } from "../base/errors.js";
-import type { CatalogView } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { ResultBatch } from "../protocol/result-batch.js";
 import { addStats, noStats, type SearchOptions } from "../protocol/search-options.js";
 import { type ControlBlock, stopReasons } from "../protocol/control-block.js";

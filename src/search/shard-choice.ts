@@ -1,6 +1,6 @@
 import { hasBit } from "../base/bits.js";
 import { noColumn, type ShardFilter } from "../protocol/shard-filter.js";
-import type { CatalogView } from "../catalog/catalog.js";
+import type { CatalogView } from "../catalog/live-shards.js";
 import type { LiveShard } from "../model/shard-record.js";
 import { requiredLiterals } from "../query/plan/leaf-literals.js";
 import type { Leaf, PathFilter, TextNode, TextPlan } from "../query/plan/plan.js";

@@ -1,4 +1,4 @@
-import type { CatalogView } from "../../catalog/catalog.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
 import type { FindCondition } from "../../protocol/search-options.js";
 import type { ControlBlock } from "../../protocol/control-block.js";
 import type { FindPosition, FindTaskResult, Lane } from "../../protocol/messages.js";

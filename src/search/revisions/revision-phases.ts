@@ -1,6 +1,6 @@
 import { setBit } from "../../base/bits.js";
 import { errorMessage, TrawlError } from "../../base/errors.js";
-import type { CatalogView } from "../../catalog/catalog.js";
+import type { CatalogView } from "../../catalog/live-shards.js";
 import { encodeSummaries } from "../../protocol/repository-summaries.js";
 import type { RepositoryTable } from "../../catalog/repository-table.js";
 import { defaultBranchBit, type Repository } from "../../model/repository.js";

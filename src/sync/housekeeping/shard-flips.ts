@@ -1,5 +1,5 @@
 import { errorMessage } from "../../base/errors.js";
-import type { CatalogChange } from "../../catalog/catalog.js";
+import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { ShardRecord } from "../../model/shard-record.js";
 import type { IndexTasks } from "../queue/index-tasks.js";
 import { reportStoreLoss, type SyncServices } from "../sync-settings.js";

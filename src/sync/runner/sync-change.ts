@@ -1,4 +1,5 @@
-import type { Catalog, CatalogChange } from "../../catalog/catalog.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import type { CatalogChange } from "../../catalog/catalog-change.js";
 import type { Repository } from "../../model/repository.js";
 import type { SyncOutcome, SyncTaskResult } from "../../protocol/messages.js";
 import type { LossJudge } from "./loss.js";

@@ -1,0 +1,93 @@
+import type { Repository } from "../model/repository.js";
+import type { LiveShard, ShardRecord } from "../model/shard-record.js";
+import type { RecordChange } from "../store/record-store.js";
+import {
+  deleteRepository,
+  deleteShard,
+  updateShard,
+  writeCounters,
+  writeRepository,
+  writeShard,
+  type Counters,
+} from "./catalog-records.js";
+import { addTombstones, makeLiveShard } from "./live-shard.js";
+
+/** What one flip changes. All of it becomes visible at once, or nothing. */
+export interface CatalogChange {
+  readonly repositories?: readonly Repository[];
+  readonly removedRepositoryIds?: readonly number[];
+  readonly addedShards?: readonly ShardRecord[];
+  readonly removedShardIds?: readonly number[];
+  /** Documents that become invisible, by shard. */
+  readonly tombstones?: ReadonlyMap<number, readonly number[]>;
+  /** Repositories all of whose documents in a shard become invisible, by shard. */
+  readonly hidden?: ReadonlyMap<number, readonly number[]>;
+}
+
+/** The state of the catalog that a change applies to. */
+export interface CatalogState {
+  readonly repositories: ReadonlyMap<number, Repository>;
+  readonly shards: Iterable<LiveShard>;
+  readonly counters: Counters;
+}
+
+/** A change that is ready to be made. */
+export interface StagedChange {
+  readonly records: readonly RecordChange[];
+  /** Shards that are new or differ, by id. */
+  readonly shards: ReadonlyMap<number, LiveShard>;
+}
+
+/** Computes the records to write and the shards to show, without changing anything. */
+export function stageChange(change: CatalogChange, state: CatalogState): StagedChange {
+  const updated = new Map((change.repositories ?? []).map((repository) => [repository.id, repository]));
+  const removed = new Set(change.removedRepositoryIds);
+  const removedShards = new Set(change.removedShardIds);
+  const findRepository = (id: number): Repository | undefined =>
+    removed.has(id) ? undefined : (updated.get(id) ?? state.repositories.get(id));
+  const records: RecordChange[] = [
+    ...[...updated.values()].map(writeRepository),
+    ...[...removed].map(deleteRepository),
+  ];
+  const { nextRepositoryId, nextShardId: shardIdBefore } = state.counters;
+  const nextShardId = (change.addedShards ?? []).reduce((next, { id }) => Math.max(next, id + 1), shardIdBefore);
+  if (updated.size > 0 || nextShardId > shardIdBefore) records.push(writeCounters({ nextRepositoryId, nextShardId }));
+  const shards = new Map<number, LiveShard>();
+  for (const record of change.addedShards ?? []) {
+    records.push(writeShard(record));
+    shards.set(record.id, makeLiveShard(record, findRepository, undefined));
+  }
+  for (const shard of state.shards) {
+    if (removedShards.has(shard.record.id)) {
+      records.push(...deleteShard(shard.record.id));
+      continue;
+    }
+    const next = stageShard(shard, change, updated, removed, findRepository);
+    if (next === undefined) continue;
+    shards.set(next.record.id, next);
+    records.push(...updateShard(shard, next));
+  }
+  return { records, shards };
+}
+
+/** Returns the shard after the change, or undefined when it does not change. */
+function stageShard(
+  shard: LiveShard,
+  change: CatalogChange,
+  updated: ReadonlyMap<number, Repository>,
+  removed: ReadonlySet<number>,
+  findRepository: (id: number) => Repository | undefined,
+): LiveShard | undefined {
+  const added = change.tombstones?.get(shard.record.id) ?? [];
+  const hidden = new Set(change.hidden?.get(shard.record.id));
+  const isHidden = (id: number): boolean => removed.has(id) || hidden.has(id);
+  const hides = shard.record.repositoryIds.some(isHidden);
+  const isTouched = hides || added.length > 0 || shard.record.repositoryIds.some((id) => updated.has(id));
+  if (!isTouched) return undefined;
+  const record = hides
+    ? { ...shard.record, repositoryIds: shard.record.repositoryIds.map((id) => (isHidden(id) ? 0 : id)) }
+    : shard.record;
+  const tombstones =
+    added.length === 0 ? shard.tombstones : addTombstones(shard.tombstones, added, record.documentCount);
+  return makeLiveShard(record, findRepository, tombstones);
+}

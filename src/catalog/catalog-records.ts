@@ -1,0 +1,106 @@
+import type { Repository } from "../model/repository.js";
+import type { LiveShard, ShardRecord } from "../model/shard-record.js";
+import type { RecordChange, RecordStore } from "../store/record-store.js";
+
+/** Fields that records of older programs lack. */
+const laterFields = { readers: [], addedMetadata: {}, removedAt: "", credential: "" } as const;
+
+/**
+ * The ids that new repositories and shards get. Ids are never reused, so an id in an older copy of the catalog or of the
+ * store never refers to something else.
+ */
+export interface Counters {
+  readonly nextRepositoryId: number;
+  /** Absent in records of older programs. */
+  readonly nextShardId: number;
+}
+
+/** A shard as it is stored. */
+export interface StoredLiveShard {
+  readonly record: ShardRecord;
+  /** In shared memory. */
+  readonly tombstones: Uint32Array | undefined;
+}
+
+const repositoryPrefix = "repository/";
+const shardPrefix = "shard/";
+const tombstonePrefix = "tombstones/";
+const countersKey = "counters";
+
+/** The stored counters; at least 1. */
+export function readCounters(store: RecordStore): Counters {
+  const stored = store.get(countersKey);
+  const { nextRepositoryId = 1, nextShardId = 1 } = stored === undefined ? {} : decode<Partial<Counters>>(stored);
+  return { nextRepositoryId, nextShardId };
+}
+
+/** The stored repositories, in batches. */
+export function* readRepositories(store: RecordStore): Generator<Repository[], void> {
+  for (const batch of store.batchesWithPrefix(repositoryPrefix))
+    yield batch.map(({ value }) => ({ ...laterFields, ...decode<Repository>(value) }));
+}
+
+/** The stored shards, in batches. */
+export function* readShards(store: RecordStore): Generator<StoredLiveShard[], void> {
+  for (const batch of store.batchesWithPrefix(shardPrefix)) {
+    yield batch.map(({ value }) => {
+      const record = decode<ShardRecord>(value);
+      const tombstones = store.get(tombstonePrefix + record.id);
+      return { record, tombstones: tombstones === undefined ? undefined : shareWords(tombstones) };
+    });
+  }
+}
+
+/** Writes the counters. */
+export function writeCounters(counters: Counters): RecordChange {
+  return { key: countersKey, value: encode(counters) };
+}
+
+/** Writes a repository. */
+export function writeRepository(repository: Repository): RecordChange {
+  return { key: repositoryPrefix + repository.id, value: encode(repository) };
+}
+
+/** Deletes a repository. */
+export function deleteRepository(id: number): RecordChange {
+  return { key: repositoryPrefix + id, value: undefined };
+}
+
+/** Writes a shard that is not stored yet. */
+export function writeShard(record: ShardRecord): RecordChange {
+  return { key: shardPrefix + record.id, value: encode(record) };
+}
+
+/** Writes what differs between a stored shard and the same one after a change. */
+export function updateShard(before: LiveShard, after: LiveShard): RecordChange[] {
+  const changes: RecordChange[] = [];
+  if (after.record !== before.record) changes.push(writeShard(after.record));
+  if (after.tombstones !== before.tombstones && after.tombstones !== undefined) {
+    const value = Buffer.from(new Uint8Array(after.tombstones.buffer));
+    changes.push({ key: tombstonePrefix + after.record.id, value });
+  }
+  return changes;
+}
+
+/** Deletes a shard with its tombstones. */
+export function deleteShard(id: number): RecordChange[] {
+  return [
+    { key: shardPrefix + id, value: undefined },
+    { key: tombstonePrefix + id, value: undefined },
+  ];
+}
+
+function shareWords(bytes: Buffer): Uint32Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return new Uint32Array(shared.buffer);
+}
+
+function encode(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** Records are written by this program and checked by LMDB's transaction, so their shape is not validated. */
+function decode<T>(bytes: Buffer): T {
+  return JSON.parse(bytes.toString()) as T;
+}

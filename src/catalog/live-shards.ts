@@ -1,0 +1,105 @@
+import type { LiveShard } from "../model/shard-record.js";
+import { FilterColumns, type ShardFilter } from "../protocol/shard-filter.js";
+import { ShardTable } from "../protocol/shard-table.js";
+import { ShardPins } from "./shard-pins.js";
+
+/** The shards as they were when a search began. They stay readable until `release`. */
+export interface CatalogView {
+  readonly shards: readonly LiveShard[];
+  /** The same shards, in the same order, for the workers. */
+  readonly table: ShardTable;
+  /** Excludes some of the shards before they are opened. */
+  readonly filter: ShardFilter;
+  release(): void;
+}
+
+/** The live shards, and the views that pin them. */
+export class LiveShards {
+  readonly #shards = new Map<number, LiveShard>();
+  readonly #pins = new ShardPins();
+  readonly #columns = new FilterColumns();
+  readonly #onRetired: (shardIds: number[]) => void;
+  #ordered: readonly LiveShard[] | undefined;
+  #byRepository: ReadonlyMap<number, readonly LiveShard[]> | undefined;
+  #table: ShardTable | undefined;
+  /** False after a flip, until a view needs the table. */
+  #isTableCurrent = false;
+
+  /** `onRetired` is called with the ids of removed shards that no view holds any more. */
+  constructor(onRetired: (shardIds: number[]) => void) {
+    this.#onRetired = onRetired;
+  }
+
+  get(id: number): LiveShard | undefined {
+    return this.#shards.get(id);
+  }
+
+  /** In no particular order. */
+  values(): IterableIterator<LiveShard> {
+    return this.#shards.values();
+  }
+
+  /** Shards of repositories with more stars first, then older ones first. */
+  ordered(): readonly LiveShard[] {
+    this.#ordered ??= [...this.#shards.values()].sort((a, b) => b.stars - a.stars || a.record.id - b.record.id);
+    return this.#ordered;
+  }
+
+  /** Shards that hold documents of the repository. */
+  forRepository(repositoryId: number): readonly LiveShard[] {
+    this.#byRepository ??= groupByRepository(this.#shards.values());
+    return this.#byRepository.get(repositoryId) ?? [];
+  }
+
+  /** Pins the shards; the caller releases the view when its last reader has ended. */
+  view(): CatalogView {
+    const shards = this.ordered();
+    const generation = this.#pins.pin();
+    if (this.#table === undefined || !this.#isTableCurrent)
+      this.#table = ShardTable.of(shards, this.#table, (shardId) => this.#columns.shardColumn(shardId));
+    this.#isTableCurrent = true;
+    let released = false;
+    return {
+      shards,
+      table: this.#table,
+      filter: this.#columns.filter,
+      release: () => {
+        if (released) return;
+        released = true;
+        this.#retire(this.#pins.unpin(generation));
+      },
+    };
+  }
+
+  /** Adds a shard while the catalog is loaded. */
+  load(shard: LiveShard): void {
+    this.#shards.set(shard.record.id, shard);
+    this.#ordered = undefined;
+  }
+
+  /** Replaces or adds `shards`, and removes others. */
+  replace(shards: ReadonlyMap<number, LiveShard>, removedIds: readonly number[]): void {
+    for (const [id, shard] of shards) this.#shards.set(id, shard);
+    this.#ordered = undefined;
+    this.#byRepository = undefined;
+    this.#isTableCurrent = false;
+    this.#retire(this.#pins.advance(removedIds.filter((id) => this.#shards.delete(id))));
+  }
+
+  #retire(shardIds: number[]): void {
+    for (const id of shardIds) this.#columns.release(id);
+    if (shardIds.length > 0) this.#onRetired(shardIds);
+  }
+}
+
+function groupByRepository(shards: Iterable<LiveShard>): Map<number, LiveShard[]> {
+  const groups = new Map<number, LiveShard[]>();
+  for (const shard of shards) {
+    for (const id of new Set(shard.record.repositoryIds)) {
+      const group = groups.get(id);
+      if (group === undefined) groups.set(id, [shard]);
+      else group.push(shard);
+    }
+  }
+  return groups;
+}
